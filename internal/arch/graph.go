@@ -16,19 +16,20 @@ type Package struct {
 // Graph holds the packages of the module by path.
 type Graph map[string]Package
 
-// Breach is one way in which a room breaks a rule.
+// Breach is one chain of imports by which a package breaks a rule.
 type Breach struct {
-	// Way leads from the room to what it may not import.
+	// Way lists the imports that lead from the package to what it may not import.
 	Way  []string
 	Rule Rule
 }
 
-// String names the way and the reason.
+// String shows the chain of imports and the reason of the rule.
 func (b Breach) String() string {
 	return fmt.Sprintf("%s\n\tis against the import law, because %s", strings.Join(b.Way, " → "), b.Rule.Because)
 }
 
-// Check returns the breaches of a rule, one for each room and banned import, by the shortest way.
+// Check returns the breaches of a rule: one for each package and banned import, with the shortest
+// chain of imports.
 func (g Graph) Check(rule Rule) []Breach {
 	var breaches []Breach
 	for _, room := range g.paths() {
@@ -41,8 +42,8 @@ func (g Graph) Check(rule Rule) []Breach {
 	return breaches
 }
 
-// ways walks the imports of a room, nearest first. It goes through packages of this module only,
-// and through none that the rule bans or allows by name.
+// ways walks the imports of a package, nearest first. It follows packages of this module only. It
+// follows neither packages that the rule bans nor packages that it allows by name.
 func (g Graph) ways(room string, rule Rule) [][]string {
 	var found [][]string
 	seen := map[string]bool{room: true}
@@ -64,8 +65,8 @@ func (g Graph) ways(room string, rule Rule) [][]string {
 	return found
 }
 
-// Unmatched returns the patterns of rooms that no package matches: the room was renamed or removed,
-// and its rule guards nothing. Patterns below a future room are left out.
+// Unmatched returns the patterns that no package matches: the package was renamed or removed, so
+// the rule guards nothing. Patterns below a future package are left out.
 func (g Graph) Unmatched(patterns []string, future []string) []string {
 	var lost []string
 	for _, pattern := range patterns {
@@ -78,7 +79,7 @@ func (g Graph) Unmatched(patterns []string, future []string) []string {
 	return lost
 }
 
-// Arrived returns the future rooms that exist.
+// Arrived returns the packages of the list of future ones that exist.
 func (g Graph) Arrived(future []string) []string {
 	var here []string
 	for _, room := range future {

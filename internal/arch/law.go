@@ -1,28 +1,28 @@
-// Package arch keeps the walls of the house. The law is data, below; the tests of this package
-// check it against the imports of every package and write its table into docs/architecture.md. Test
-// files are outside the law: they may wire what products may not.
+// Package arch checks which package may import which. The import law is data, below. The tests of
+// this package check it against the imports of every package and write its table into
+// docs/architecture.md. Test files are outside the law: they may wire what products may not.
 package arch
 
 import "slices"
 
-// Rule says what rooms may never import, not even through other rooms of this module.
+// Rule says what some packages may never import, not even through other packages of this module.
 //
 // A pattern is a path below the module, or of the standard library with "std:" in front, or of
 // another module with "mod:". In it "*" stands for one element and a last "..." for any number of
 // them, or none.
 type Rule struct {
 	Rooms []string
-	// Except are rooms that Rooms would cover but the rule does not.
+	// Except are packages that Rooms would cover but the rule does not.
 	Except []string
 	Banned []string
-	// Allowed are imports that Banned would cover but the rule does not; what they import themselves
-	// is their own affair.
+	// Allowed are imports that Banned would cover but the rule does not. The rule does not look at
+	// what they import themselves.
 	Allowed []string
 	Because string
 }
 
-// Pure are the rooms that are functions of their arguments: they get the time as an argument, start
-// nothing, wait for nothing and lock nothing.
+// Pure are the packages whose results follow from their arguments alone: they get the time as an
+// argument, start no goroutine, wait for nothing and lock nothing.
 var Pure = []string{
 	"internal/eth/blind", "internal/eth/versioned",
 	"internal/eth", "internal/jsonscan", "internal/orderflow", "relay", "relay/auction",
@@ -31,19 +31,19 @@ var Pure = []string{
 	"scenarios", "scenarios/replay",
 }
 
-// Parallel are rooms of arithmetic that is too dear for one processor: hashing a block and
-// verifying many signatures. Within a call they use several, and payload takes memory again that
-// hashing needs anew otherwise (a fifth of its time). Nothing of that is seen outside: the answer
-// follows from the arguments, no goroutine outlives its call, and all that is law for Pure but for
-// goroutines and locks is law for them.
+// Parallel are pure packages whose arithmetic is too slow on one processor: hashing a block and
+// verifying many signatures. A call uses several processors, and payload keeps the memory that
+// hashing needs (allocating it anew costs a fifth of the time). The caller sees nothing of that:
+// the answer follows from the arguments, and no goroutine outlives its call. What the law says of
+// Pure holds for them, too, except for goroutines and locks.
 var Parallel = []string{"internal/eth/bls", "internal/eth/payload"}
 
-// Mending are pure rooms that still lock, wait or start goroutines. The list may only become
+// Mending are pure packages that still lock, wait or start goroutines. The list may only become
 // shorter.
 var Mending = []string{}
 
-// Future are rooms of the design that are not built yet. When one appears it must leave this list,
-// and every pattern that names it begins to count.
+// Future are packages of the design that are not built yet. When one appears it must leave this
+// list; from then on every pattern that names it must match.
 var Future = []string{}
 
 // Law is the import law.

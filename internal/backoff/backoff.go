@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Doubling are pauses that double: First after one failure, Longest at most. The zero value never
-// waits.
+// Doubling is a pause that doubles with each failure: First after one failure, Longest at most. The
+// zero value never waits.
 type Doubling struct{ First, Longest time.Duration }
 
-// After is the pause after that many failures in a row, at least one.
+// After is the pause after so many failures in a row (at least one).
 func (d Doubling) After(failures int) time.Duration {
 	pause := d.First
 	for range failures - 1 {
@@ -22,7 +22,7 @@ func (d Doubling) After(failures int) time.Duration {
 	return min(pause, d.Longest)
 }
 
-// Wait waits, at most until the context ends; then its error is the context's.
+// Wait waits for the pause. If the context ends first, it returns the context's error.
 func Wait(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

@@ -1,4 +1,4 @@
-// Package browsertest has a page looked at in a real browser. It is for tests only.
+// Package browsertest opens a page in a real browser. It is for tests only.
 package browsertest
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Open starts Chromium with a window of that size, and ends it with the test, which fails of
-// whatever a page complains of. A test without a browser fails, too: what was not looked at is not
-// shown.
+// Open starts Chromium with a window of that size and stops it at the end of the test. Exceptions
+// and logged errors of a page fail the test. The test also fails if there is no browser: a skipped
+// test would show nothing about the page.
 func Open(t *testing.T, widthPixels, heightPixels int) context.Context {
 	t.Helper()
 	path := ""
@@ -27,7 +27,7 @@ func Open(t *testing.T, widthPixels, heightPixels int) context.Context {
 	if path == "" {
 		t.Fatal("Chromium is needed (make install-needs)")
 	}
-	ends := context.WithoutCancel(t.Context()) // the browser ends in order, below
+	ends := context.WithoutCancel(t.Context()) // the first cleanup below closes the browser in order
 	allocator, stop := chromedp.NewExecAllocator(ends, chromedp.ExecPath(path), chromedp.NoFirstRun,
 		chromedp.NoDefaultBrowserCheck, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true),
@@ -46,7 +46,7 @@ func Open(t *testing.T, widthPixels, heightPixels int) context.Context {
 		case *runtime.EventExceptionThrown:
 			complaints.Store(e.ExceptionDetails.Error(), nil)
 		case *log.EventEntryAdded:
-			// A connection that the test breaks is no fault of the page's.
+			// A connection that the test breaks is not the page's fault.
 			if e.Entry.Level == log.LevelError && e.Entry.Source != log.SourceNetwork {
 				complaints.Store(e.Entry.Text, nil)
 			}

@@ -1,7 +1,7 @@
-// Package clock is the one port through which a shell asks for the time. Pure rooms never see it:
-// they are told the time as an argument. There are three clocks: Real, the wall; Stepped, which
-// stands where it is set; and Paced, a laboratory's, which runs faster than the wall but never
-// ahead of the work.
+// Package clock is the only way by which services ask for the time. Pure packages never import it:
+// they get the time as an argument. Real is the wall clock. Stepped stands where it is set. Fast
+// runs a fixed number of times as fast as the wall. Paced is for the devnet and scenarios: it runs
+// faster than the wall but stands while there is work to do.
 //
 //	Paced ─▶ a step of the wall ─▶ settle: nobody has anything to do (Idle) ─▶ move, wake who waits ─▶ …
 package clock
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Clock tells chain time and waits for it. Implementations are safe for concurrent use.
+// Clock reads chain time and waits for it. Implementations are safe for concurrent use.
 type Clock interface {
 	// Now is the current chain time.
 	Now() time.Time

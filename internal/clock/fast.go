@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Fast starts at an origin and runs speed times as fast as the wall. It may be held at its origin
-// until everybody is ready.
+// Fast starts at an origin and runs speed times as fast as the wall. It stands at its origin until
+// Start, so that everything can be made ready first.
 type Fast struct {
 	origin  time.Time
 	speed   float64
@@ -27,7 +27,8 @@ func NewHeld(origin time.Time, speed float64) *Fast {
 // Start lets a held clock run. It has no effect on one that runs.
 func (f *Fast) Start() { f.StartAt(time.Now()) }
 
-// StartAt is Start at a moment of the wall that is past: so clocks of two processes agree.
+// StartAt is Start as if it had been called at that wall time, so that the clocks of two processes
+// agree.
 func (f *Fast) StartAt(start time.Time) {
 	f.once.Do(func() {
 		f.start = start

@@ -10,11 +10,11 @@ import (
 )
 
 // Idle finds out when this process has nothing to do: no goroutine runs or could run, and no call
-// of C or of the system works. Who waits for a timer of the wall has nothing to do. It is for one
-// goroutine at a time.
+// of C or of the system works. A goroutine that waits for a timer of the wall has nothing to do.
+// Idle is for one goroutine at a time.
 type Idle struct {
 	from, to *os.File      // a pipe to this process itself, see poll
-	polled   chan struct{} // what came through the pipe
+	polled   chan struct{} // one value for each byte that came through the pipe
 	samples  []metrics.Sample
 	// blocked is how many calls of the system are known to wait only, such as the one that waits for
 	// signals.
@@ -24,10 +24,11 @@ type Idle struct {
 const (
 	// idleRetry is the pause between two looks at a process that works.
 	idleRetry = 100 * time.Microsecond
-	// idleBlocked is how long a call of the system must have lasted to be one that may only wait. So
-	// one that waits for a disk is work for that long.
+	// idleBlocked is how long a call of the system must have lasted before it can count as one that
+	// only waits. So a call that waits for a disk counts as work for that long.
 	idleBlocked = 20 * time.Millisecond
-	// idlePatience bounds a wait, so that somebody who never rests cannot make a clock stand for ever.
+	// idlePatience bounds a wait, so that a goroutine that never rests cannot stop a clock for
+	// ever.
 	idlePatience = 2 * time.Second
 	// idleLooks is how often in a row a process must look idle.
 	idleLooks = 2
@@ -80,11 +81,13 @@ func (i *Idle) Wait(ctx context.Context) (idle bool, err error) {
 	}
 }
 
-// poll sends a byte through a pipe to a goroutine that sleeps at the other end. The runtime finds
-// it with the poller by which it finds what comes through connections. So afterwards everybody is
-// runnable for whom something had come before. Without poll a process looks idle whose network
-// nobody has looked at. The reader sleeps whenever a look finds the process idle: the poll of the
-// look after that is a real one, and idleLooks is at least 2.
+// poll makes the runtime look at the network. Without it a process can look idle although data has
+// arrived that the runtime has not noticed yet. poll sends a byte through a pipe to a goroutine
+// that sleeps at the other end. The runtime finds the byte with the same poller that finds data of
+// connections, so afterwards every goroutine whose data had arrived before is runnable. If the
+// reader does not sleep, it gets the byte without the poller. But it sleeps whenever a look finds
+// the process idle, so the poll of the next look uses the poller; therefore idleLooks is at least
+// 2.
 func (i *Idle) poll() error {
 	if _, err := i.to.Write([]byte{0}); err != nil {
 		return fmt.Errorf("write to a pipe: %w", err)
@@ -102,13 +105,14 @@ func (i *Idle) read() {
 	}
 }
 
-// calls tells calls of the system that only wait from those that work.
+// calls distinguishes calls of the system that only wait from those that work.
 type calls struct {
 	number uint64
 	since  time.Time // when the number changed, or was judged
 }
 
-// onlyWait says that a number of calls has been the same for idleBlocked, and none of them works.
+// onlyWait says whether the number of calls has been the same for idleBlocked and none of them
+// works.
 func (c *calls) onlyWait(number uint64) bool {
 	now := time.Now()
 	if number == c.number && now.Sub(c.since) < idleBlocked {

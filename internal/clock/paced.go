@@ -8,9 +8,9 @@ import (
 )
 
 // Paced is a clock that runs at most speed times as fast as the wall, and stands while there is
-// work to do. So a busy machine makes a run longer, and changes nothing else of it: no deadline of
-// chain time passes while somebody still works on what must be done before. It stands at its origin
-// until Start, and moves only while Run runs.
+// work to do. So a busy machine makes a run longer and changes nothing else: no deadline of chain
+// time passes while work is left that must be done before it. The clock stands at its origin until
+// Start, and moves only while Run runs.
 type Paced struct {
 	stepped *Stepped
 	origin  time.Time
@@ -25,11 +25,11 @@ const (
 	// longestStep bounds how much of the wall one step makes up for: steps stay small, however long
 	// the machine was busy.
 	longestStep = 2 * paceStep
-	// catchUp is how many times its speed a clock goes that has fallen behind.
+	// catchUp is how many times faster than its speed a clock runs while it is behind.
 	catchUp = 2
 )
 
-// NewPaced returns a clock that stands at its origin. A speed that is not above 0 is 1.
+// NewPaced returns a clock that stands at its origin. A speed of 0 or below means 1.
 func NewPaced(origin time.Time, speed float64) *Paced {
 	if speed <= 0 {
 		speed = 1
@@ -46,9 +46,9 @@ func (p *Paced) Now() time.Time { return p.stepped.Now() }
 // Until implements Clock.
 func (p *Paced) Until(ctx context.Context, t time.Time) error { return p.stepped.Until(ctx, t) }
 
-// Run moves the clock until the context ends, and returns nil then. settle returns once nobody has
-// anything to do at the time that the clock shows; its error ends Run. moved is told each new time
-// right after the clock shows it; nil tells nobody.
+// Run moves the clock until the context ends, and returns nil then. settle must return once nothing
+// is left to do at the time that the clock shows; its error ends Run. If moved is not nil, Run
+// calls it with each new time right after the clock shows it.
 func (p *Paced) Run(ctx context.Context, settle func(context.Context) error, moved func(time.Time)) error {
 	select {
 	case <-ctx.Done():
@@ -74,7 +74,7 @@ func (p *Paced) Run(ctx context.Context, settle func(context.Context) error, mov
 	return nil
 }
 
-// RunAlone is Run where all who work are in this process, and all who wait use this clock.
+// RunAlone is Run for the case that all work is done in this process and all waits use this clock.
 func (p *Paced) RunAlone(ctx context.Context) (err error) {
 	idle, err := NewIdle()
 	if err != nil {
@@ -87,8 +87,8 @@ func (p *Paced) RunAlone(ctx context.Context) (err error) {
 	}, nil)
 }
 
-// next is what the clock shows when so much of the wall has passed since the start, and since the
-// step before. It is never ahead of the speed, counted from the start.
+// next is what the clock shows after so much wall time since the start and since the step before.
+// It is never more than the speed allows, counted from the start.
 func (p *Paced) next(sinceStart, sinceStep time.Duration) time.Time {
 	latest := p.origin.Add(p.chainTime(sinceStart))
 	next := p.Now().Add(p.chainTime(catchUp * min(sinceStep, longestStep)))

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Stepped is a clock that stands where it was set. It is safe for concurrent use.
+// Stepped is a clock that stands at the time to which it was set. It is safe for concurrent use.
 type Stepped struct {
 	mu      sync.Mutex // guards all below
 	now     time.Time
 	waiting map[*waiter]struct{}
 }
 
-// waiter is somebody who waits for a time; come is closed when the clock shows it.
+// waiter is a goroutine that waits for a time; come is closed when the clock has reached it.
 type waiter struct {
 	until time.Time
 	come  chan struct{}
@@ -24,8 +24,8 @@ func NewStepped(now time.Time) *Stepped {
 	return &Stepped{now: now, waiting: map[*waiter]struct{}{}}
 }
 
-// Set moves the clock forward and wakes everybody whose time has come. An earlier time changes
-// nothing: a clock never goes back.
+// Set moves the clock forward and wakes every goroutine whose time has come. An earlier time
+// changes nothing: a clock never goes back.
 func (s *Stepped) Set(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// threadsWork says whether a thread of this process but the caller's uses a processor or waits for
-// one (proc_pid_stat(5), state R). A thread that cannot be looked at counts as one that works,
-// unless it has ended.
+// threadsWork says whether a thread of this process other than the caller's uses a processor or
+// waits for one (proc_pid_stat(5), state R). A thread whose state cannot be read counts as one that
+// works, unless it has ended.
 func threadsWork() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -28,7 +28,8 @@ func threadsWork() bool {
 		if os.IsNotExist(err) {
 			continue
 		}
-		// The name before the state is in parentheses, and may have some of its own.
+		// The thread's name stands in parentheses before the state, and may itself contain
+		// parentheses.
 		_, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
 		if err != nil || !found || state[0] == 'R' {
 			return true

@@ -2,5 +2,6 @@
 
 package clock
 
-// threadsWork is not known here: a call of the system that lasts is taken for one that waits.
+// threadsWork can't be found out on this system: a call of the system that lasts counts as one that
+// waits.
 func threadsWork() bool { return false }

@@ -28,9 +28,9 @@ func (a PayloadAttributes) Same(other PayloadAttributes) bool {
 		a.PrevRandao == other.PrevRandao
 }
 
-// ParsePayloadAttributes reads the data of an event by the fields that are there: the version that
-// some nodes send is that of the head and not of the proposal, and lists that only later forks have
-// may be missing.
+// ParsePayloadAttributes reads the data of an event by the fields that are present, not by its
+// version: some nodes send the version of the head and not of the proposal. Lists that only later
+// forks have may be missing.
 func ParsePayloadAttributes(raw []byte) (a PayloadAttributes, err error) {
 	var event struct {
 		Data struct {
@@ -63,7 +63,7 @@ func ParsePayloadAttributes(raw []byte) (a PayloadAttributes, err error) {
 	}
 	root := d.ParentRoot
 	if d.Attributes.BeaconRoot != "" {
-		root = d.Attributes.BeaconRoot // the same from deneb on, and what goes into the block
+		root = d.Attributes.BeaconRoot // equal to parent_block_root from deneb on; the block's hash contains this one
 	}
 	for _, field := range []struct {
 		name, text string

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// ParseDecimal reads a decimal number of at most some bits as everybody writes it: digits alone,
-// without a leading zero.
+// ParseDecimal reads a decimal number of at most so many bits: digits only, without a leading zero.
 func ParseDecimal(text string, bits int) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, bits)
 	if err != nil || len(text) > 1 && (text[0] == '0' || text[0] == '+') {

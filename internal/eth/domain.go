@@ -14,7 +14,7 @@ var (
 	DomainApplicationBuilder = phase0.DomainType{0x00, 0x00, 0x00, 0x01}
 )
 
-// ComputeDomain mixes a domain type with the fork data (consensus-specs compute_domain).
+// ComputeDomain combines a domain type with the fork data (consensus-specs compute_domain).
 func ComputeDomain(domainType phase0.DomainType, version phase0.Version,
 	genesisValidatorsRoot phase0.Root) phase0.Domain {
 	// hash_tree_root(ForkData) is the hash of two 32-byte chunks: the padded version and the root.

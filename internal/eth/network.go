@@ -8,13 +8,14 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// Network tells a public network from others. Everything else about it is read from a beacon node.
+// Network identifies a public network by its genesis fork version. Everything else about it is read
+// from a beacon node.
 type Network struct {
 	Name               string
 	GenesisForkVersion phase0.Version
 }
 
-// Custom is any network that is not public: it is what the beacon node says.
+// Custom names any network that is not public: CheckNetwork accepts every spec for it.
 const Custom = "custom"
 
 // Networks are the public ones (their own configurations, GENESIS_FORK_VERSION).
@@ -33,8 +34,8 @@ func NetworkNames() []string {
 	return append(names, Custom)
 }
 
-// CheckNetwork wants a spec to be that of the named network. A relay that signs for the wrong one
-// would make headers that nobody can use.
+// CheckNetwork returns an error unless the spec is that of the named network. A relay that signed
+// for the wrong network would make headers that nobody can use.
 func CheckNetwork(name string, spec *Spec) error {
 	if name == Custom {
 		return nil

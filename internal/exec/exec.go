@@ -1,6 +1,7 @@
-// Package exec is the execution layer next to us: it says whether a builder's block is valid and
-// pays what it promises. The vocabulary is here; the manners are sub-packages (chain: in this
-// process, on a go-ethereum chain; node: by nodes that one can ask).
+// Package exec is how services use an execution layer: to validate builders' blocks, to simulate
+// bundles, and to follow the chain. This package has the types and interfaces. Sub-packages
+// implement them (chain: on a go-ethereum chain in this process; node: with execution nodes over
+// JSON-RPC).
 package exec
 
 import (
@@ -30,76 +31,79 @@ type Block struct {
 	// FeeRecipient is to receive at least ValueWei by this block.
 	FeeRecipient bellatrix.ExecutionAddress
 	ValueWei     *uint256.Int
-	// Trace and Signature are the builder's signed message. Who only executes does not need them;
-	// nodes by URL take them as part of their request.
+	// Trace and Signature are the builder's signed message. A validator in this process does not
+	// need them; nodes take them as part of the request.
 	Trace     *builderv1.BidTrace
 	Signature phase0.BLSSignature
-	// Priority and Source say who waits when not all can be executed at once.
+	// Priority and Source decide which blocks wait when not all can be executed at once.
 	Priority Priority
 	Source   Source
 }
 
-// Source is who has a block executed: those of one priority take turns.
+// Source says from whom a block comes: the sources of one priority take turns.
 type Source struct {
-	// Address is where the block came from: who comes by many is another one each time, so it should
-	// be a network that costs something.
+	// Address is the network that the block came from. A sender with many addresses counts as many
+	// sources, so Address should be so wide a network that another one costs money.
 	Address string
-	// Key is the builder's, which anybody can make as many of as it likes.
+	// Key is the builder's public key. Anybody can make as many keys as they like.
 	Key phase0.BLSPubKey
 }
 
-// Priority orders blocks that wait to be executed. The zero value is Normal. None of them is bought
-// by a claim: neither by a bid's value nor by a key.
+// Priority orders blocks that wait to be executed. The zero value is Normal. A builder's claims do
+// not raise it: neither a bid's value nor a new key does.
 type Priority int8
 
 // The priorities, from last to first.
 const (
-	// Last is for strangers of whom a block of this slot was invalid.
+	// Last is for strangers that have sent an invalid block in this slot.
 	Last Priority = iota - 1
-	// Normal is for strangers: builders that nobody has listed and that have no record of valid
-	// blocks.
+	// Normal is for strangers: builders that the operator has not listed and that have no record of
+	// valid blocks.
 	Normal
-	// Known is for listed builders and those with a record.
+	// Known is for listed builders and for builders with a record of valid blocks.
 	Known
-	// High is for bids of theirs that would lead, and for builders that the operator prefers.
+	// High is for bids of known builders that would lead, and for builders that the operator
+	// prefers.
 	High
 )
 
-// Stranger says that nothing speaks for whoever sent the block.
+// Stranger says that the sender is neither listed nor has a record of valid blocks.
 func (p Priority) Stranger() bool { return p <= Normal }
 
-// Class is what a verdict is about: the block, or us.
+// Class says whether a verdict is about the block or about our own systems.
 type Class uint8
 
 // The three classes. Only Invalid speaks against the builder (decision 11).
 const (
 	Valid          Class = iota
 	Invalid              // the block breaks a rule; Verdict.Rule names it
-	Infrastructure       // we could not find out: timeout, node down, parent state not here (yet)
+	Infrastructure       // the block could not be judged: timeout, node down, parent's state missing (yet)
 )
 
-// Rule names the rule that an invalid block breaks. Rules are stable: they appear in refusals,
-// metrics and docs.
+// Rule names the rule that an invalid block breaks, or the reason why a block could not be judged.
+// The names are stable: they appear in refusals, metrics and docs.
 type Rule string
 
-// The rules, in the order in which they are checked. Letters and digits in the comments are rows of
-// the submission checks.
+// The rules, in the order in which they are checked, and then the reasons of class Infrastructure.
+// REL-SUB-… are clauses (docs/clauses.md).
 const (
-	RuleBlockHash    Rule = "block_hash"    // S19: recomputed hash, versioned hashes (S31), requests hash (S33)
-	RuleParent       Rule = "parent"        // S22: the parent is not known here (class Infrastructure)
-	RuleHeader       Rule = "header"        // S23: base fee, excess blob gas, timestamps, header form
-	RuleGasLimit     Rule = "gas_limit"     // S20
-	RuleBody         Rule = "body"          // transaction root, withdrawals root, block size (S34)
+	RuleBlockHash    Rule = "block_hash"    // REL-SUB-18: recomputed hash, versioned hashes, requests hash (REL-SUB-35)
+	RuleParent       Rule = "parent"        // the parent is not known here (class Infrastructure)
+	RuleHeader       Rule = "header"        // base fee, excess blob gas, timestamps, header form
+	RuleGasLimit     Rule = "gas_limit"     // REL-SUB-19
+	RuleBody         Rule = "body"          // transaction root, withdrawals root, block size
 	RuleExecution    Rule = "execution"     // a transaction cannot be applied
-	RuleState        Rule = "state"         // S24: state root, receipts root, bloom, gas used, requests
-	RulePayment      Rule = "payment"       // S25–S27
-	RuleBlobs        Rule = "blobs"         // S29, S32: counts and proofs
+	RuleState        Rule = "state"         // REL-SUB-17: state root, receipts root, bloom, gas used, requests
+	RulePayment      Rule = "payment"       // REL-SUB-16
+	RuleBlobs        Rule = "blobs"         // REL-SUB-28: counts and proofs
 	RuleInterrupted  Rule = "interrupted"   // the context ended first (class Infrastructure)
-	RuleUnsupported  Rule = "unsupported"   // this manner cannot judge the fork (class Infrastructure)
+	RuleUnsupported  Rule = "unsupported"   // this validator has no form for the fork (class Infrastructure)
 	RuleMissingState Rule = "missing_state" // the parent is known but its state is gone (class Infrastructure)
-	RuleCrowded      Rule = "crowded"       // too many blocks wait: of this sender, or of all (class Infrastructure)
-	RuleUnavailable  Rule = "unavailable"   // there is nobody who could execute it: no node answers (class Infrastructure)
-	RuleRejected     Rule = "rejected"      // refused by a node for a reason that none of the rules above says
+	// too many blocks wait: of this sender, or of all senders (class Infrastructure)
+	RuleCrowded     Rule = "crowded"
+	RuleUnavailable Rule = "unavailable" // no node answers (class Infrastructure)
+	// a node refused it for a reason that is none of the rules above (class Invalid)
+	RuleRejected Rule = "rejected"
 )
 
 // Verdict is the result of a validation.
@@ -108,12 +112,12 @@ type Verdict struct {
 	// Rule is empty exactly when the class is Valid.
 	Rule   Rule
 	Detail string
-	// PaidWei is what the fee recipient received, at least; nil unless Valid, or Invalid by
-	// RulePayment from who can say.
+	// PaidWei is what the fee recipient received, at least. It is nil unless the class is Valid, or
+	// Invalid by RulePayment and the validator knows the amount.
 	PaidWei *uint256.Int
 }
 
-// Validator judges blocks. It keeps nothing of the block, inserts nothing into any chain, and is
+// Validator validates blocks. It keeps nothing of the block, inserts nothing into any chain, and is
 // safe for concurrent use.
 type Validator interface {
 	Validate(ctx context.Context, block *Block) Verdict

@@ -1,5 +1,5 @@
-// Package golden compares what a test makes with what is checked in, and writes it there when the
-// test binary gets -update. It is for tests only; importing it defines the flag.
+// Package golden compares what a test makes with a checked-in file, and writes the file if the test
+// binary gets -update. It is for tests only; importing it defines the flag.
 package golden
 
 import (
@@ -27,8 +27,8 @@ func File(t testing.TB, path, got string) {
 	}
 }
 
-// Section compares the generated part of a file that is otherwise written by hand: what stands
-// between the two comments
+// Section compares the generated part of a file that is otherwise written by hand: the text between
+// the two comments
 //
 //	<!-- generated: name -->
 //	<!-- end: name -->

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// Metrics is what a Prometheus server would read, without comments and without the buckets of
-// histograms.
+// Metrics is the text that a Prometheus server would read, without comments and without the buckets
+// of histograms.
 func Metrics(t testing.TB, registry prometheus.Gatherer) string {
 	t.Helper()
 	families, err := registry.Gather()

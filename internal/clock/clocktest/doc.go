@@ -1,3 +1,3 @@
-// Package clocktest has clocks that a test rules. Nobody waits for them longer than their
-// goroutines need. It is for tests only.
+// Package clocktest has clocks that a test controls. Tests with them never wait for wall time. It
+// is for tests only.
 package clocktest

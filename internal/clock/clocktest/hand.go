@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Hand is a clock that is moved by hand. Who waits for a time that has not come waits for it to be
-// moved, or for its context. It is safe for concurrent use.
+// Hand is a clock that the test moves. Until returns when the test has moved the clock far enough,
+// or when its context ends. It is safe for concurrent use.
 type Hand struct {
 	mu      sync.Mutex // guards all below
 	now     time.Time
-	moved   chan struct{} // closed and replaced when the clock moves, or somebody begins to wait
+	moved   chan struct{} // closed and replaced when the clock moves, or when a goroutine begins to wait
 	waiting map[time.Time]int
 }
 
@@ -20,7 +20,7 @@ func NewHand(now time.Time) *Hand {
 	return &Hand{now: now, moved: make(chan struct{}), waiting: map[time.Time]int{}}
 }
 
-// Set moves the clock.
+// Set moves the clock, also backwards.
 func (c *Hand) Set(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *Hand) Until(ctx context.Context, t time.Time) error {
 	return ctx.Err()
 }
 
-// Waiters waits until so many wait for a moment.
+// Waiters waits until at least n goroutines wait for t.
 func (c *Hand) Waiters(t time.Time, n int) {
 	for {
 		c.mu.Lock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Steps is a clock that one goroutine never waits for: each wait makes it the time that was wanted.
-// After so many waits it calls End, if there is one, and refuses.
+// Steps is a clock for one goroutine, which never has to wait: each wait sets the clock to the
+// wanted time. After Left waits it calls End, if there is one, and Until returns context.Canceled.
 type Steps struct {
 	Time time.Time
 	Left int

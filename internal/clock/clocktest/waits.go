@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Waits is a clock that stands, writes down how long one goroutine wanted to wait, and has it go on
+// Waits is a clock that stands. It records how long one goroutine wanted to wait, and lets it go on
 // at once.
 type Waits struct {
 	Time time.Time

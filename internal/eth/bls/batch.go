@@ -17,21 +17,22 @@ type Triple struct {
 	Signature phase0.BLSSignature
 }
 
-// A chunk is what one core verifies at a time. Beyond maxChunk the shared part of the work no
-// longer gets noticeably cheaper, and a bad entry costs its chunk only.
+// A chunk is what one core verifies at a time. Beyond maxChunk the shared part of the work hardly
+// gets cheaper. Smaller chunks also limit the cost of a bad entry, which is paid in its own chunk
+// only.
 const (
 	maxChunk    = 128
 	scalarBytes = 8
 )
 
-// VerifyBatch verifies many signatures, on as many cores as cores says. The answers are those of
-// Verify, by the place of the triple; nil if all are good.
+// VerifyBatch verifies many signatures, on as many cores as cores says. The result has the answer
+// of Verify for each triple, at the triple's index; it is nil if all signatures are good.
 //
-// The good ones of a chunk are found together: with random scalars r the product of e(r·key,
-// hash(root)) must equal e(Σ r·signature), of which the final exponentiation and the sum are
-// shared. Without the scalars two wrong signatures could cancel each other out; with them the odds
-// of that are 2⁻⁶⁴. A chunk that fails is bisected, and looked at one by one when that gets dearer
-// than it is worth.
+// The signatures of a chunk are verified together: with random scalars r the product of e(r·key,
+// hash(root)) must equal e(generator, Σ r·signature). They share the final exponentiation and the
+// sum. Without the scalars two wrong signatures could cancel each other out; with them the
+// probability of that is 2⁻⁶⁴. A chunk that fails is bisected. When bisecting has cost more than
+// bisectBudget, the rest is verified one by one.
 func VerifyBatch(triples []Triple, cores int) []error {
 	if len(triples) == 0 {
 		return nil
@@ -85,12 +86,12 @@ func verifyChunk(triples []Triple, verdicts []error) {
 }
 
 // bisectBudget is what the search for bad entries may cost, in Miller loops per entry, before it
-// goes on one by one. It caps what a batch of nothing but bad entries can cost, and still finds a
-// handful of them in a chunk at about the batch's price.
+// goes on one by one. It caps the cost of a batch of bad entries only. A handful of bad entries in
+// a chunk is still found at about the price of the batch.
 const bisectBudget = 1
 
-// groupSize is how many Miller loops blst runs together. Their products are kept, so that bisecting
-// runs none again above a group.
+// groupSize is how many Miller loops blst runs together. The product of each group is kept, so
+// bisecting repeats Miller loops only within a group.
 const groupSize = 8
 
 var (
@@ -100,11 +101,11 @@ var (
 	}()
 )
 
-// chunk holds the entries of which key and signature are points of their groups. It belongs to one
+// chunk holds the entries whose key and signature are points of their groups. It belongs to one
 // goroutine.
 type chunk struct {
 	verdicts   []error
-	places     []int // in verdicts
+	places     []int // indexes in verdicts
 	keys       []*blst.P1Affine
 	hashes     []*blst.P2Affine
 	signatures []*blst.P2Affine
@@ -129,8 +130,8 @@ func (c *chunk) add(place int, t *Triple) error {
 	return nil
 }
 
-// blind draws a scalar for each entry and multiplies the keys. One draw serves all halves that
-// bisect looks at: which halves there can be was settled before the draw.
+// blind draws a random scalar for each entry and multiplies the keys by them. The scalars may serve
+// all halves that bisect looks at, because the possible halves do not depend on them.
 func (c *chunk) blind() {
 	c.scalars = make([]byte, scalarBytes*len(c.keys))
 	c.blinded = make([]*blst.P1Affine, len(c.keys))
@@ -183,8 +184,8 @@ func (c *chunk) grouped(from, to int) bool {
 	return from%groupSize == 0 && (to%groupSize == 0 || to == len(c.places))
 }
 
-// cost of a value in Miller loops: the final exponentiation and the sum's own one come to about
-// three, eight terms of the sum to one.
+// cost estimates a value in Miller loops: the final exponentiation and the Miller loop of the sum
+// are about three, and eight terms of the sum are about one.
 func (c *chunk) cost(from, to int) int {
 	cost := 3 + (to-from)/8
 	if !c.grouped(from, to) {
@@ -193,7 +194,7 @@ func (c *chunk) cost(from, to int) int {
 	return cost
 }
 
-// middle halves a range, between groups if it has several.
+// middle is the index at which a range is halved: between two groups if the range has several.
 func middle(from, to int) int {
 	half := (to - from) / 2
 	if to-from > groupSize {
@@ -202,8 +203,8 @@ func middle(from, to int) int {
 	return from + half
 }
 
-// bisect finds the bad entries of a range that has some; whole is the range's value. The value of a
-// half tells that of the other: the whole is their product.
+// bisect finds the bad entries of a range that has some; whole is the range's value. The value of
+// one half tells whether the other is good, because whole is the product of both.
 func (c *chunk) bisect(from, to int, whole *blst.Fp12) {
 	if to-from == 1 {
 		c.verdicts[c.places[from]] = ErrMismatch

@@ -16,7 +16,7 @@ import (
 // ciphersuite is consensus-specs' "BLS signatures": BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_.
 var ciphersuite = []byte("BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_")
 
-// The ways a signature can be wrong.
+// The errors of Verify.
 var (
 	ErrPublicKey = errors.New("not a public key: not a compressed G1 point of the subgroup")
 	ErrSignature = errors.New("not a signature: not a compressed G2 point of the subgroup")
@@ -61,11 +61,12 @@ func (s *SecretKey) Sign(root phase0.Root) phase0.BLSSignature {
 	return signature
 }
 
-// PublicKey is a parsed key: decompressed and checked, so that verifying with it again is cheaper.
+// PublicKey is a parsed key. It was decompressed and checked once, so every further verification
+// with it is cheaper.
 type PublicKey struct{ point *blst.P1Affine }
 
-// ParsePublicKey decompresses a key and checks that it is in the subgroup and not at infinity. It
-// answers ErrPublicKey otherwise.
+// ParsePublicKey decompresses a key and checks that it is in the subgroup and not at infinity.
+// Otherwise its error wraps ErrPublicKey.
 func ParsePublicKey(key phase0.BLSPubKey) (PublicKey, error) {
 	point := new(blst.P1Affine).Uncompress(key[:])
 	if point == nil || !point.KeyValidate() {
@@ -74,7 +75,7 @@ func ParsePublicKey(key phase0.BLSPubKey) (PublicKey, error) {
 	return PublicKey{point}, nil
 }
 
-// Verify checks a signature over a signing root. It answers nil, ErrSignature or ErrMismatch.
+// Verify checks a signature over a signing root. It returns nil, ErrSignature or ErrMismatch.
 func (p PublicKey) Verify(root phase0.Root, signature phase0.BLSSignature) error {
 	point, err := parseSignature(signature)
 	if err != nil {
@@ -97,7 +98,8 @@ func parseSignature(signature phase0.BLSSignature) (*blst.P2Affine, error) {
 	return point, nil
 }
 
-// Verify parses the key and checks the signature: nil, ErrPublicKey, ErrSignature or ErrMismatch.
+// Verify parses the key and checks the signature. It returns nil, ErrSignature, ErrMismatch, or an
+// error that wraps ErrPublicKey.
 func Verify(key phase0.BLSPubKey, root phase0.Root, signature phase0.BLSSignature) error {
 	parsed, err := ParsePublicKey(key)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// verifiedBlobs verifies blobs and remembers those that were right, by a hash over commitment,
-// proofs and blob. Builders send the same blobs in bid after bid, and a proof costs a hundred times
-// what the hash does.
+// verifiedBlobs verifies blobs and remembers valid ones by a hash over commitment, proofs and blob.
+// Builders send the same blobs in bid after bid, and verifying a proof costs a hundred times as
+// much as the hash.
 type verifiedBlobs struct {
 	mu   sync.Mutex // guards good
 	good *lru.BasicLRU[[32]byte, struct{}]
@@ -27,8 +27,8 @@ func newVerifiedBlobs(capacity int) *verifiedBlobs {
 	return &verifiedBlobs{good: &good}
 }
 
-// verify wants lists that fit together (S29) and proofs that are right (S32). A fork without blobs
-// has nothing to verify.
+// verify checks that the lists fit together (REL-SUB-28) and that the proofs are right. A fork
+// without blobs has nothing to verify.
 func (v *verifiedBlobs) verify(fork eth.Fork, b *payload.Blobs) error {
 	if !fork.HasBlobs() {
 		return nil
@@ -63,15 +63,15 @@ func verifyBlob(fork eth.Fork, blob *deneb.Blob, commitment deneb.KZGCommitment,
 	for i := range proofs {
 		cells[i] = kzg4844.Proof(proofs[i])
 	}
-	// The library takes a slice of blobs by value; a slice over the one we have spares a copy of 128
-	// KiB.
+	// The library takes a slice of blobs. unsafe.Slice makes one of this blob without copying its
+	// 128 KiB.
 	return kzg4844.VerifyCellProofs(unsafe.Slice(raw, 1), []kzg4844.Commitment{kzg4844.Commitment(commitment)}, cells)
 }
 
 func blobKey(fork eth.Fork, blob *deneb.Blob, commitment deneb.KZGCommitment, proofs []deneb.KZGProof) (key [32]byte) {
 	h := sha256.New()
 	if fork.HasCellProofs() {
-		h.Write([]byte{1}) // cell proofs and blob proofs are different claims
+		h.Write([]byte{1}) // a blob with cell proofs must not have the key of one with a blob proof
 	} else {
 		h.Write([]byte{0})
 	}

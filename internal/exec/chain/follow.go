@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// errFeedClosed says that the chain was stopped by its owner.
+// errFeedClosed says that the chain's owner has stopped it.
 var errFeedClosed = errors.New("the chain has stopped")
 
 // Head implements exec.Chain.
@@ -35,8 +35,8 @@ func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, err
 	return nil, fmt.Errorf("block %s: %w", hash, exec.ErrUnknownBlock)
 }
 
-// Follow implements exec.Chain. A slow handler does not hold up the chain: it gets the blocks that
-// it missed later.
+// Follow implements exec.Chain. A slow handler does not hold up the chain: it gets later the blocks
+// that it missed.
 func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
 	events := make(chan core.ChainHeadEvent, 16)
 	feed := s.chain.SubscribeChainHeadEvent(events)
@@ -76,8 +76,8 @@ func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*typ
 	}
 }
 
-// drain turns events into news, so that the chain, which waits for its listeners, waits for nobody.
-// It ends with the subscription.
+// drain turns events into tokens in news. The chain waits for its listeners, so drain takes each
+// event at once. It ends with the subscription.
 func drain(events <-chan core.ChainHeadEvent, ended <-chan error, news chan<- struct{}) error {
 	for {
 		select {
@@ -95,8 +95,8 @@ func drain(events <-chan core.ChainHeadEvent, ended <-chan error, news chan<- st
 	}
 }
 
-// between is what leads from one block to another: the blocks of the other's branch above their
-// common ancestor, parents first.
+// between lists the blocks that lead from one block to another: those of the other's branch above
+// the common ancestor, parents first.
 func (s *States) between(from, to *types.Header) ([]*types.Block, error) {
 	var out []*types.Block
 	for from.Hash() != to.Hash() {

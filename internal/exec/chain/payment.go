@@ -14,15 +14,15 @@ import (
 // wei is an amount of money.
 type wei = uint256.Int
 
-// gweiInWei turns withdrawals, which count gwei, into wei.
+// gweiInWei converts the amounts of withdrawals, which are in gwei, to wei.
 var gweiInWei = uint256.NewInt(1_000_000_000)
 
 func recipientOf(b *exec.Block) common.Address { return common.Address(b.FeeRecipient) }
 
-// payment says what the fee recipient was paid. It is enough if its balance rose by the promised
-// value, withdrawals not counted (S25, S27); else, for recipients that spent something in the block
-// themselves, if the last transaction is a plain payment of exactly the value (S26). With an error
-// it is the gain.
+// payment returns what the fee recipient was paid (REL-SUB-16). The payment is enough if the
+// recipient's balance rose by the promised value, withdrawals not counted. A recipient may also
+// have spent something in the block; so it is enough, too, if the last transaction is a plain
+// payment of exactly the value. With an error, the result is how much the balance rose.
 func payment(b *exec.Block, block *types.Block, receipts types.Receipts, before, after *wei) (*wei, error) {
 	expected := before.Clone()
 	for _, w := range block.Withdrawals() {
@@ -43,7 +43,7 @@ func payment(b *exec.Block, block *types.Block, receipts types.Receipts, before,
 	return b.ValueWei.Clone(), nil
 }
 
-// lastPayment wants the last transaction to have paid the promised value: successful, to the fee
+// lastPayment checks that the last transaction paid the promised value: successfully, to the fee
 // recipient, without data and without a tip.
 func lastPayment(b *exec.Block, block *types.Block, receipts types.Receipts) error {
 	if len(receipts) == 0 {

@@ -23,7 +23,7 @@ var (
 	_ exec.Chain      = (*States)(nil)
 )
 
-// NewStates returns the states of a chain. The chain stays its owner's.
+// NewStates returns the states of a chain. The caller keeps the chain and stops it.
 func NewStates(bc *core.BlockChain) *States { return &States{chain: bc} }
 
 // At implements simulate.States.
@@ -42,7 +42,8 @@ func (s *States) At(ctx context.Context, env exec.Environment) (*simulate.State,
 	return &simulate.State{Parent: parent, DB: db, Config: s.chain.Config(), Hash: s.hashes(parent)}, nil
 }
 
-// hashes knows a block and its ancestors. It belongs to one simulation; most never ask.
+// hashes answers BLOCKHASH for a block and its ancestors. It belongs to one simulation. Most
+// simulations never ask, so the lookup is made at the first question.
 func (s *States) hashes(parent *types.Header) func(uint64) common.Hash {
 	var known vm.GetHashFunc
 	return func(number uint64) common.Hash {
@@ -66,8 +67,8 @@ func (s *States) parent(env exec.Environment) (*types.Header, error) {
 	if env.Latest {
 		return head, nil
 	}
-	// Headers above the newest block belong to blocks that have been imported, but that the chain has
-	// not come to.
+	// Headers above the newest block are of blocks that were imported but are not yet the chain's
+	// head.
 	if header := s.chain.GetHeaderByNumber(env.ParentNumber); header != nil && env.ParentNumber <= head.Number.Uint64() {
 		return header, nil
 	}

@@ -17,7 +17,8 @@ type knownTransactions struct {
 	known *lru.BasicLRU[common.Hash, *types.Transaction]
 }
 
-// At most 128 MiB: greater transactions are rare and gain less.
+// The memory takes at most 128 MiB. Larger transactions than knownBytes are not remembered: they
+// are rare, and for them recovering the sender is a smaller part of the cost.
 const (
 	knownCount = 16_384
 	knownBytes = 8 << 10
@@ -28,9 +29,9 @@ func newKnownTransactions() *knownTransactions {
 	return &knownTransactions{known: &known}
 }
 
-// recover returns the same block with all senders worked out: remembered ones at once, the others
-// on all cores. Senders are kept inside the transactions and are checked against the signer there,
-// so a remembered one is never used under other rules.
+// recover returns the same block with all senders recovered: remembered ones at once, the others on
+// all cores. A transaction keeps its sender together with the signer, so a remembered sender is
+// never used under other rules.
 func (k *knownTransactions) recover(signer types.Signer, block *types.Block) *types.Block {
 	txs := append(types.Transactions{}, block.Transactions()...)
 	var fresh types.Transactions
@@ -43,7 +44,7 @@ func (k *knownTransactions) recover(signer types.Signer, block *types.Block) *ty
 		}
 	}
 	k.mu.Unlock()
-	if len(fresh) == len(txs) { // as for a block from another pool: nothing to exchange
+	if len(fresh) == len(txs) { // nothing is remembered, so the block can be used as it is
 		core.SenderCacher().Recover(signer, txs)
 	} else {
 		core.SenderCacher().Recover(signer, fresh)

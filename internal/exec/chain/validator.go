@@ -1,6 +1,6 @@
-// Package chain judges blocks on a go-ethereum chain in this process: each is executed on its
-// parent's state and compared with what it claims and what it was promised to pay. Nothing is
-// inserted, and nothing bad is remembered.
+// Package chain validates blocks on a go-ethereum chain in this process. It executes each block on
+// its parent's state, and compares the result with what the block claims and what it was promised
+// to pay. It inserts nothing into the chain, and remembers nothing of invalid blocks.
 //
 //	hash ─ parent ─ header ─ gas limit ─ body ─┬─ state ─ execution ─ results ─ payment ─┬─ verdict
 //	                                           └─ blob proofs (beside it, cached) ───────┘
@@ -26,7 +26,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Options bound what validation may take.
+// Options bound what validation may use.
 type Options struct {
 	// Concurrency is how many blocks are executed at once; the others wait. 0 is one for each
 	// processor.
@@ -45,7 +45,7 @@ type Validator struct {
 
 var _ exec.Validator = (*Validator)(nil)
 
-// New returns a validator on a chain. The chain stays its owner's.
+// New returns a validator on a chain. The caller keeps the chain and stops it.
 func New(bc *core.BlockChain, options Options) *Validator {
 	concurrency, cached := options.Concurrency, options.CachedBlobs
 	if concurrency <= 0 {
@@ -73,7 +73,7 @@ func (v *Validator) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
 	return exec.Verdict{Class: exec.Valid, PaidWei: paid}
 }
 
-// validate applies the rules in their order. Proofs are verified while the block is executed.
+// validate applies the rules in their order. Blob proofs are verified while the block is executed.
 func (v *Validator) validate(ctx context.Context, b *exec.Block) (*wei, *exec.Verdict) {
 	block, err := payload.Block(b.Fork, b.Payload, commitmentsOf(b), b.ParentBeaconRoot, b.Requests)
 	if err != nil {
@@ -100,7 +100,7 @@ func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types
 	switch fork := v.forkAt(block); {
 	case !fork.Known():
 		return unknown(exec.RuleUnsupported, fmt.Errorf("time %d is in a fork after fulu", block.Time()))
-	case fork != b.Fork: // the engine would let some pass: a requests hash before prague, a blob's single proof in osaka
+	case fork != b.Fork: // the engine accepts some of these: a requests hash before prague, a blob's single proof in osaka
 		return invalid(exec.RuleHeader, fmt.Errorf("a %s block at time %d, which is in %s", b.Fork, block.Time(), fork))
 	}
 	if err := v.chain.Engine().VerifyHeader(v.chain, block.Header()); err != nil {
@@ -115,7 +115,7 @@ func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types
 			block.GasLimit(), want, parent.GasLimit, target))
 	}
 	switch err := v.chain.Validator().ValidateBody(block); {
-	case err == nil, errors.Is(err, core.ErrKnownBlock): // one that was imported meanwhile is judged like any other
+	case err == nil, errors.Is(err, core.ErrKnownBlock): // a block that was imported meanwhile is validated like any other
 		return nil
 	case errors.Is(err, consensus.ErrUnknownAncestor), errors.Is(err, consensus.ErrPrunedAncestor):
 		return unknown(exec.RuleMissingState, fmt.Errorf("the state of block %#x is not here: %w", block.ParentHash(), err))
@@ -124,7 +124,8 @@ func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types
 	}
 }
 
-// executionForks say whether a chain's own schedule has reached the execution fork of a fork.
+// executionForks say, for each fork, whether its execution fork is active by a chain's own
+// schedule.
 var executionForks = eth.Column[func(config *params.ChainConfig, number *big.Int, time uint64) bool]{
 	eth.Bellatrix: func(*params.ChainConfig, *big.Int, uint64) bool { return true },
 	eth.Capella:   (*params.ChainConfig).IsShanghai,
@@ -133,8 +134,8 @@ var executionForks = eth.Column[func(config *params.ChainConfig, number *big.Int
 	eth.Fulu:      (*params.ChainConfig).IsOsaka,
 }
 
-// forkAt is the fork of a block's time by the chain's own schedule; 0 if it is one that has no
-// place in exec.Block.
+// forkAt is the fork of a block's time by the chain's own schedule; 0 if exec.Block has no form for
+// that fork.
 func (v *Validator) forkAt(block *types.Block) (active eth.Fork) {
 	config, number, time := v.chain.Config(), block.Number(), block.Time()
 	if config.IsAmsterdam(number, time) {
@@ -148,11 +149,11 @@ func (v *Validator) forkAt(block *types.Block) (active eth.Fork) {
 	return active
 }
 
-// unregisteredGasLimit is meant by a registered limit of 0 (S21).
+// unregisteredGasLimit stands for a registered limit of 0.
 const unregisteredGasLimit = 30_000_000
 
 // execute runs the block on its parent's state, compares the results with what the header claims,
-// and looks at the payment.
+// and checks the payment.
 func (v *Validator) execute(ctx context.Context, b *exec.Block, block *types.Block,
 	parent *types.Header) (*wei, *exec.Verdict) {
 	block = v.transactions.recover(types.MakeSigner(v.chain.Config(), block.Number(), block.Time()), block)
@@ -169,7 +170,7 @@ func (v *Validator) execute(ctx context.Context, b *exec.Block, block *types.Blo
 	switch {
 	case ctx.Err() != nil:
 		return nil, ptr(interrupted(ctx))
-	case st.Error() != nil: // pruned under our hands: what was computed means nothing
+	case st.Error() != nil: // the state was pruned during the execution, so the result means nothing
 		return nil, unknown(exec.RuleMissingState, st.Error())
 	case err != nil:
 		return nil, invalid(exec.RuleExecution, err)

@@ -1,6 +1,6 @@
-// Package lane says who is next where many wait for a few places: everybody has a lane of his own,
-// and the lane goes first that has had the least time, however many wait in it. It is pure: who
-// runs what, and how long that took, is the caller's to say.
+// Package lane decides which of many waiting jobs gets the next of a few places. Each sender has a
+// lane, and the lane that has used the least time so far is next, however many jobs wait in it. The
+// package is pure: the caller runs the jobs and says how long each took.
 //
 //	known      a: 1 4 7 8 9 ─┐
 //	known      b: 2          ├─▶ 1 2 3 4 5 7 8 9, of those who had the same, who is known first
@@ -12,31 +12,32 @@ import (
 	"time"
 )
 
-// Quantum is the least time that is counted for anything that ran. Whatever takes longer is slow.
+// Quantum is the least time that is counted for a job that ran. A job that takes longer is slow.
 const Quantum = 50 * time.Millisecond
 
-// idleKept is how many lanes in which nothing happens are remembered, for what their owners took
-// before.
+// idleKept is how many idle lanes are remembered, so that the time that they have used still
+// counts.
 const idleKept = 4096
 
-// Lanes hold what waits, by whom it is for. They are not safe for concurrent use.
+// Lanes hold waiting jobs, by their senders. They are not safe for concurrent use.
 //
-// A place may be taken for seconds. So nobody whose work is slow, or not known to be fast yet, has
-// all of them: one lane of that kind has half of the places at most, and strangers of that kind
-// leave one place to the others. With one place there is nothing to leave.
+// A job may take its place for seconds. So a sender whose jobs are slow, or not yet known to be
+// fast, must not get all places: one such lane has half of the places at most, and all such
+// strangers together leave one place to the others. With a single place neither limit holds.
 type Lanes[K comparable, T any] struct {
 	places  int
 	running int
-	// doubtful is how many places strangers have whose work is not known to be fast.
+	// doubtful is how many places are taken by strangers whose jobs are not known to be fast.
 	doubtful int
-	// clock is the time that a lane would have had in which something waited all along. Whoever comes
-	// begins there, so that nobody saves time up; and since it goes on whenever anybody has had some,
-	// those who come later cannot keep out for ever who waits.
+	// clock is the time that a lane would have used if a job had always waited in it. A lane in
+	// which jobs begin to wait starts at the clock, so a sender can't save time up by being idle.
+	// The clock moves on with every job that ends, so newcomers can't get ahead of waiting lanes
+	// for ever.
 	clock   time.Duration
 	arrived uint64
-	waiting [2]int // strangers', and that of those who are known
+	waiting [2]int // number of waiting jobs: strangers', known senders'
 	lanes   map[K]*queue[K, T]
-	busy    []*queue[K, T] // those in which something waits
+	busy    []*queue[K, T] // the lanes in which a job waits
 }
 
 // queue is a lane.
@@ -44,28 +45,29 @@ type queue[K comparable, T any] struct {
 	key     K
 	waiting []T
 	known   bool
-	// had is the time that it had, arrived its place among those that had the same.
+	// had is the time that the lane has used. arrived orders lanes that have used the same time.
 	had     time.Duration
 	arrived uint64
 	running int
-	// proven: what ended last was fast. doubts are its places that count as doubtful.
+	// proven: the job that ended last was fast. doubts is how many of the lane's places count as
+	// doubtful.
 	proven bool
 	doubts int
 }
 
-// Ticket is a place that was taken. It is given back with Done.
+// Ticket is a taken place. The caller gives it back with Done.
 type Ticket[K comparable] struct {
 	Key      K
 	doubtful bool
 }
 
-// New has so many places, one at least.
+// New returns lanes with so many places, at least one.
 func New[K comparable, T any](places int) *Lanes[K, T] {
 	return &Lanes[K, T]{places: max(places, 1), lanes: map[K]*queue[K, T]{}}
 }
 
-// Add lets something wait at the end of a lane. Of those who had the same time, who is known comes
-// before strangers.
+// Add puts a job at the end of a lane. Of lanes that have used the same time, those of known
+// senders come before those of strangers.
 func (l *Lanes[K, T]) Add(key K, known bool, item T) {
 	q := l.lanes[key]
 	if q == nil {
@@ -90,7 +92,8 @@ func class(known bool) int {
 	return 0
 }
 
-// Waiting is how many wait in a lane, and in all lanes of its kind.
+// Waiting is how many jobs wait in a lane, and in all lanes of known senders or of strangers,
+// whichever the lane is.
 func (l *Lanes[K, T]) Waiting(key K, known bool) (own, all int) {
 	if q := l.lanes[key]; q != nil {
 		own = len(q.waiting)
@@ -98,7 +101,7 @@ func (l *Lanes[K, T]) Waiting(key K, known bool) (own, all int) {
 	return own, l.waiting[class(known)]
 }
 
-// Next takes a place for what is next. There may be none free for anybody who waits.
+// Next takes a place for the next job; ok is false if no waiting job may have a place now.
 func (l *Lanes[K, T]) Next() (item T, ticket Ticket[K], ok bool) {
 	var next *queue[K, T]
 	for _, q := range l.busy {
@@ -144,7 +147,7 @@ func before[K comparable, T any](a, b *queue[K, T]) bool {
 	return a.arrived < b.arrived
 }
 
-// Done gives a place back after a time; without one, nothing ran.
+// Done gives a place back after the job took so much time; 0 says that it did not run.
 func (l *Lanes[K, T]) Done(ticket Ticket[K], took time.Duration) {
 	q := l.lanes[ticket.Key]
 	q.running--
@@ -166,7 +169,7 @@ func (l *Lanes[K, T]) Done(ticket Ticket[K], took time.Duration) {
 	l.clock += took / time.Duration(active)
 }
 
-// Remove takes the first one out of a lane that is so; false when there is none.
+// Remove takes the first job for which is returns true out of a lane; false if there is none.
 func (l *Lanes[K, T]) Remove(key K, is func(T) bool) bool {
 	q := l.lanes[key]
 	if q == nil {
@@ -179,7 +182,7 @@ func (l *Lanes[K, T]) Remove(key K, is func(T) bool) bool {
 	return i >= 0
 }
 
-// Clear forgets all who wait, but not what they took before.
+// Clear removes all waiting jobs, but remembers how much time each lane has used.
 func (l *Lanes[K, T]) Clear() {
 	for _, q := range l.busy {
 		q.waiting = nil
@@ -187,7 +190,7 @@ func (l *Lanes[K, T]) Clear() {
 	l.busy, l.waiting = nil, [2]int{}
 }
 
-// drop takes out what waits at a place.
+// drop removes the waiting job at index i.
 func (l *Lanes[K, T]) drop(q *queue[K, T], i int) {
 	l.waiting[class(q.known)]--
 	if i == 0 {
@@ -203,8 +206,8 @@ func (l *Lanes[K, T]) drop(q *queue[K, T], i int) {
 	}
 }
 
-// forget makes room when very many lanes are remembered: those go that are idle and have had no
-// more than others, or, if there are none, all that are idle.
+// forget makes room when too many lanes are remembered. It deletes idle lanes that have used no
+// more time than the clock; if that is not enough, it deletes all idle lanes.
 func (l *Lanes[K, T]) forget() {
 	if len(l.lanes) < idleKept+len(l.busy) {
 		return

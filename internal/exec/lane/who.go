@@ -2,7 +2,7 @@ package lane
 
 import "github.com/ethereum/go-ethereum/common"
 
-// Who wants something done. Known is who has a good reputation; Source is the network that a
+// Who describes a sender. Known: its signer has a good reputation. Source is the network that a
 // stranger comes from, empty if that is not known.
 type Who struct {
 	Signer common.Address
@@ -16,8 +16,8 @@ type Key struct {
 	Source string
 }
 
-// Key is the lane that it is counted for: who is known has one of his own, and strangers share that
-// of their network, whatever keys they sign with.
+// Key is the sender's lane. A known signer has its own. Strangers share the lane of their network,
+// whatever keys they sign with.
 func (w Who) Key() Key {
 	if w.Known || w.Source == "" {
 		return Key{Signer: w.Signer}

@@ -20,7 +20,7 @@ type standing uint8
 const (
 	unknownStanding standing = iota // the caller left before there was an answer
 	judging                         // it judged the block
-	// it lacks the parent or its state: the block's fault, or the node's if it goes on like that
+	// it lacks the parent or its state: the block's fault, or the node's if that goes on
 	behind
 	// no answer within the time of one try: the node's fault, or the block's if others were answered
 	// meanwhile
@@ -28,7 +28,7 @@ const (
 	broken // it cannot judge at all
 )
 
-// outcome is what came of asking one node.
+// outcome is the result of asking one node.
 type outcome struct {
 	verdict  exec.Verdict
 	standing standing
@@ -59,7 +59,7 @@ func read(body []byte, block *exec.Block) outcome {
 	if err != nil {
 		return unusable(err)
 	}
-	// it found the promise kept; what else it counts as value is its own affair
+	// the node accepted the promised payment, so a lower block_value only counts in another way
 	if paid == nil || paid.Lt(block.ValueWei) {
 		paid = block.ValueWei.Clone()
 	}
@@ -67,10 +67,10 @@ func read(body []byte, block *exec.Block) outcome {
 }
 
 // paidWei is the block_value of a result: a decimal or 0x text, or a number; nil if the result is
-// empty or says nothing of it.
+// empty or has no such field.
 func paidWei(result json.RawMessage) (*uint256.Int, error) {
 	if !bytes.HasPrefix(result, []byte("{")) {
-		return nil, nil // null, true, "": nodes differ in how they say nothing
+		return nil, nil // null, true, "": nodes differ in their empty results
 	}
 	var fields struct {
 		Value json.RawMessage `json:"block_value"`
@@ -93,13 +93,13 @@ func paidWei(result json.RawMessage) (*uint256.Int, error) {
 	return &value, nil
 }
 
-// brokenCodes are error codes that speak of the request or the node and never of the block
+// brokenCodes are error codes that are about the request or the node and never about the block
 // (JSON-RPC 2.0 and what servers added): not JSON, no request, no such method, timeout, limits, too
 // large, busy.
 var brokenCodes = []int{-32700, -32600, -32601, -32002, -32005, -32007, -32008, -32009}
 
-// invalidParams is what nodes give for a block that they judged, and for parameters that they could
-// not read.
+// invalidParams is the code that nodes give both for a block that they judged invalid and for
+// parameters that they could not read.
 const invalidParams = -32602
 
 // reason recognises an error by words in it, in lower case.
@@ -114,9 +114,10 @@ func (r reason) fits(message string) bool {
 	return slices.ContainsFunc(r.words, func(words string) bool { return strings.Contains(message, words) })
 }
 
-// reasons are looked through in their order, the node's own trouble first: who blames a builder for
-// it takes money from the innocent. The codes do not tell (reth gives a wrong state root the code
-// of an internal error), so the words must; they are those of reth and geth.
+// reasons are searched in their order. The node's own trouble comes first, because blaming a
+// builder for it could cost an innocent builder money. The codes do not tell the difference (reth
+// gives a wrong state root the code of an internal error), so the words must. They are the words of
+// reth and geth.
 var reasons = []reason{
 	{[]string{
 		"unknown ancestor", "parent block not found", "unknown parent", "parent not found", "block is too old",
@@ -156,8 +157,8 @@ var reasons = []reason{
 		exec.RuleExecution, judging},
 }
 
-// named are the rules that a message may name itself, in the form "rule: detail", as
-// devnet/validation does.
+// named are the rules that a message may name in the form "rule: detail", as those of
+// devnet/validation do.
 var named = map[exec.Rule]outcome{
 	exec.RuleParent:       {exec.Verdict{Class: exec.Infrastructure}, behind},
 	exec.RuleMissingState: {exec.Verdict{Class: exec.Infrastructure}, behind},
@@ -174,8 +175,8 @@ var named = map[exec.Rule]outcome{
 	exec.RuleRejected:     {exec.Verdict{Class: exec.Invalid}, judging},
 }
 
-// judge says what an error object means: the block is invalid, unless code or words speak of the
-// node or of the request.
+// judge says what an error object means: the block is invalid, unless code or words are about the
+// node or the request.
 func judge(code int, message string) outcome {
 	if rule, detail, found := strings.Cut(message, ": "); found {
 		if o, known := named[exec.Rule(rule)]; known {
@@ -201,21 +202,21 @@ func judge(code int, message string) outcome {
 	return said(exec.Invalid, exec.RuleRejected, judging)
 }
 
-// unread says that the parameters did not get as far as a judgement: the node is of another version
-// than we.
+// unread says that the node could not read the parameters, because it knows another version of the
+// method.
 func unread(message string) bool {
 	return message == "invalid params" || strings.HasPrefix(message, "invalid argument") ||
 		strings.HasPrefix(message, "missing value for") ||
 		strings.HasPrefix(message, "too many arguments")
 }
 
-// unusable is the outcome of an answer, or of none, that no verdict can be read from. The details
-// stay inside: they may name hosts.
+// unusable is the outcome if there is no answer, or one without a verdict. Its details must not be
+// published, because they may name hosts (see public).
 func unusable(err error) outcome {
 	return outcome{exec.Verdict{Class: exec.Infrastructure, Rule: exec.RuleUnavailable, Detail: err.Error()}, broken}
 }
 
-// maxDetail is how many bytes of a node's words are passed on.
+// maxDetail is how many bytes of a node's message are passed on.
 const maxDetail = 300
 
 func bounded(text string) string {

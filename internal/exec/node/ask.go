@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
-// maxAnswer bounds an answer, in bytes. Honest ones have some hundreds.
+// maxAnswer bounds an answer, in bytes. Usual answers have some hundreds.
 const maxAnswer = 64 << 10
 
 // ask tries a block on one node, for the time of one try.
@@ -45,12 +45,14 @@ func (p *Pool) post(ctx context.Context, n *node, priority exec.Priority, body *
 		return nil, fmt.Errorf("make request: %w", upstream.WithoutURL(err))
 	}
 	r.ContentLength = body.size()
-	r.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil } // for a repeat, see Idempotency-Key
+	// for a repeat of the request, see Idempotency-Key below
+	r.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
 	r.Header.Set("Content-Type", "application/json")
-	// not sent; it lets the client repeat the request if the node closed an idle connection just then
+	// A nil value is not sent. It lets the client repeat the request if the node closed an idle
+	// connection just then.
 	r.Header["Idempotency-Key"] = nil
 	if priority == exec.High {
-		r.Header.Set("X-High-Priority", "true") // for a balancer in front of nodes
+		r.Header.Set("X-High-Priority", "true") // for a load balancer in front of nodes
 	}
 	got, err := p.client.Do(r)
 	if err != nil {

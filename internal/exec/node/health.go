@@ -9,30 +9,32 @@ import (
 	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
-// node is one node and what we know of it. Pool.mu guards what changes.
+// node is one node and what the pool knows of it. Pool.mu guards what changes.
 type node struct {
 	upstream.Endpoint
-	// Health: a node that is not healthy is left aside until its pause is over, and then tried with
-	// one block at a time until it answers.
+	// Health: an unhealthy node gets no blocks until its pause is over. Then it gets one block at a
+	// time until it answers.
 	upstream.Health
 
 	inFlight  int
-	strangers int // of those in flight
-	// answers counts judgements, so that a try which got none can see that others did.
+	strangers int // of the blocks in flight
+	// answers counts judgements, so that a try without an answer can see whether other tries had
+	// one.
 	answers uint64
-	// lacking counts the parents that it lacked since its last judgement; lacks is the last of them.
+	// lacking counts the parents that the node lacked since its last judgement; lacks is the last
+	// of them.
 	lacking int
 	lacks   phase0.Hash32
 	trial   bool
 }
 
-// lackingLimit is how many parents, one a slot, a node may lack without a judgement in between: it
-// has stopped following the chain. Blocks do not count, because a block with a wrong number looks
-// like one without a parent, and anybody can make many.
+// lackingLimit is how many parents, one a slot, a node must lack without a judgement in between to
+// count as failed: it has stopped following the chain. Parents are counted and not blocks, because
+// a block with a wrong number looks like one without a parent, and anybody can make many of those.
 const lackingLimit = 2
 
-// room says whether a ready node can take one more block now. Strangers never have all places of a
-// node that has several: a known builder's block finds one at once.
+// room says whether a ready node can take one more block now. Strangers never get all places of a
+// node that has several, so that a known builder's block need not wait for them.
 func (n *node) room(perNode int, priority exec.Priority) bool {
 	if n.Healthy() {
 		return n.inFlight < perNode && (!priority.Stranger() || n.strangers < max(perNode-1, 1))
@@ -40,8 +42,8 @@ func (n *node) room(perNode int, priority exec.Priority) bool {
 	return !n.trial
 }
 
-// learn takes note of what a try of a block on some parent said about the node. started is the
-// node's state when the try began.
+// learn records what a try of a block on some parent said about the node. started is the node's
+// state when the try began.
 func (n *node) learn(s standing, parent phase0.Hash32, started state, at time.Time) {
 	switch s {
 	case judging:
@@ -67,14 +69,14 @@ func (n *node) learn(s standing, parent phase0.Hash32, started state, at time.Ti
 	}
 }
 
-// fail leaves the node aside. Tries that were under way together fail together, and count once.
+// fail pauses the node. Tries that were under way together count as one failure.
 func (n *node) fail(started state, at time.Time) {
 	if n.Failures() == started.failures {
 		n.Fail(at)
 	}
 }
 
-// state is what of a node counts when its answer comes.
+// state is what learn must know of the node at the start of a try.
 type state struct {
 	answers  uint64
 	failures int

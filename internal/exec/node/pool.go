@@ -1,4 +1,4 @@
-// Package node has blocks judged by execution nodes that one can ask: JSON-RPC,
+// Package node asks execution nodes to validate blocks: by JSON-RPC,
 // flashbots_validateBuilderSubmissionV1 (bellatrix) to V5 (fulu), as reth, the builder's geth and
 // devnet/validation serve it.
 //
@@ -8,13 +8,14 @@
 //	              ▲                                    ○ pause is over: one block tries it
 //	              └── failed, back in its old place ── ◌ left aside, 250 ms … 30 s
 //
-// An answer is about the block or about the node, and only the first is ever held against a
-// builder. A node that fails is left aside for a pause that doubles, and its blocks go to other
-// nodes. Nothing runs in the background: the next block after a pause is what tries the node.
+// An answer is about the block or about the node, and only the first kind can count against a
+// builder. A node that fails gets no blocks for a pause that doubles with each failure; its blocks
+// go to other nodes. Nothing runs in the background: the next block after the pause tries the node
+// again.
 //
 // Blocks are not routed by builder or parent. All blocks of a slot have the same parent, so every
-// node that gets any keeps its state at hand; and when there is little to do, the first node of the
-// list gets it all.
+// node that gets blocks has that state in its caches. When there is little to do, the first node of
+// the list gets all blocks.
 package node
 
 import (
@@ -29,18 +30,18 @@ import (
 	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
-// Config says which nodes to ask and what may be asked of them.
+// Config says which nodes to ask, and how much at once.
 type Config struct {
 	// URLs of the nodes, http or https, at least one; the first is preferred when all are idle.
 	URLs []string
 	// PerNode is how many blocks one node judges at once; the others wait. 0 is 4.
 	PerNode int
-	// Timeout bounds one try on one node. 0 is 2 s. It should be well below what callers allow a
-	// verdict to take, or nothing is left for another node when the first hangs.
+	// Timeout bounds one try on one node. 0 is 2 s. It should be well below the time that callers
+	// allow for a verdict, or no time is left for another node when the first hangs.
 	Timeout time.Duration
 	// HTTP is nil for a client of our own, which keeps PerNode connections to each node.
 	HTTP *http.Client
-	// Log is told when nodes go and come back; nil is nobody.
+	// Log gets a line when a node fails or comes back; nil logs nothing.
 	Log *slog.Logger
 }
 
@@ -51,16 +52,16 @@ type Pool struct {
 	client  *http.Client
 	log     *slog.Logger
 
-	mu      sync.Mutex // guards all below, and what changes in nodes and tickets
+	mu      sync.Mutex // guards all below, and the fields of nodes and tickets that change
 	nodes   []*node
-	waiting []*ticket // by arrival
+	waiting []*ticket // in the order in which they began to wait
 	arrived uint64
 	turns   turns
 }
 
 var _ exec.Validator = (*Pool)(nil)
 
-// New returns a pool. It asks nobody yet: a node counts as usable until it fails.
+// New returns a pool. It sends no requests: a node counts as healthy until it fails.
 func New(cfg Config) (*Pool, error) {
 	p := &Pool{perNode: cfg.PerNode, timeout: cfg.Timeout, client: cfg.HTTP, log: cfg.Log}
 	if p.perNode <= 0 {
@@ -85,8 +86,8 @@ func New(cfg Config) (*Pool, error) {
 	return p, nil
 }
 
-// newClient keeps connections: a node is asked hundreds of times each slot. It follows no
-// redirects, which no node answers with.
+// newClient keeps connections open, because a node gets hundreds of requests each slot. It follows
+// no redirects, because nodes do not send any.
 func newClient(perNode int) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -98,8 +99,8 @@ func newClient(perNode int) *http.Client {
 	}
 }
 
-// Live says whether some node's last word was a good one. Without one, what is accepted now may
-// never be judged, and optimism should rest.
+// Live says whether at least one node is healthy. If none is, blocks that are accepted now may
+// never be validated, so nothing should be accepted optimistically.
 func (p *Pool) Live() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,15 +112,15 @@ func (p *Pool) Live() bool {
 	return false
 }
 
-// maxTries is on how many nodes one block is tried. A block that brings nodes down must not reach
-// all of them.
+// maxTries is on how many nodes one block is tried at most. A block that crashes nodes must not
+// reach all of them.
 const maxTries = 3
 
-// Validate implements exec.Validator. Beside what the block's own rules give, Infrastructure comes
-// with RuleUnavailable if no node could be asked or none gave an answer, with RuleParent or
-// RuleMissingState if all that did lack them, with RuleInterrupted if ctx ended first, and with
-// RuleCrowded if too many blocks wait, and with RuleUnsupported if nodes cannot be asked about this
-// block.
+// Validate implements exec.Validator. Verdicts of class Infrastructure have one of these rules:
+//
+// RuleUnavailable if no node could be asked or none gave an answer; RuleParent or RuleMissingState
+// if the nodes that answered lack the parent or its state; RuleInterrupted if ctx ended first;
+// RuleCrowded if too many blocks wait; RuleUnsupported if nodes cannot be asked about this block.
 func (p *Pool) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
 	if err := askable(b); err != nil {
 		return unknown(exec.RuleUnsupported, err.Error())
@@ -138,7 +139,7 @@ func (p *Pool) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
 		if n == nil {
 			break
 		}
-		if body == nil { // not before: who waits should not hold megabytes
+		if body == nil { // made only now, so that a waiting block holds no second copy of itself
 			if body, err = request(b); err != nil {
 				p.release(n, t, unknownStanding)
 				return unknown(exec.RuleUnsupported, err.Error())
@@ -151,7 +152,7 @@ func (p *Pool) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
 			return o.verdict
 		case o.standing == unknownStanding:
 			return unknown(exec.RuleInterrupted, context.Cause(ctx).Error())
-		case verdict.Rule == exec.RuleUnavailable: // a node that says what it lacks says more than one that says nothing
+		case verdict.Rule == exec.RuleUnavailable: // keep the first outcome that says more than that no answer came
 			verdict = public(o.verdict)
 		}
 	}
@@ -172,7 +173,8 @@ func unknown(rule exec.Rule, detail string) exec.Verdict {
 	return exec.Verdict{Class: exec.Infrastructure, Rule: rule, Detail: detail}
 }
 
-// public is a verdict without a node's troubles, which may name hosts; they are in the log.
+// public is a verdict without details of the node's trouble, which may name hosts. The log has
+// them.
 func public(v exec.Verdict) exec.Verdict {
 	switch v.Rule {
 	case exec.RuleUnavailable:

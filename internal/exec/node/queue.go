@@ -11,23 +11,23 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// ticket is one block's place in the queue. Pool.mu guards it, but for shed, which is written
+// ticket is one block's place in the queue. Pool.mu guards it, except for shed, which is written
 // before granted is filled.
 type ticket struct {
 	priority exec.Priority
 	source   exec.Source
 	valueWei *uint256.Int
 	parent   phase0.Hash32
-	number   uint64 // by arrival; a block that comes back after a failed try has its old one
+	number   uint64 // by arrival; a block keeps its number after a failed try
 	tried    []*node
-	granted  chan *node // holds one: the node that may be asked, or nil if there is none for this block
+	granted  chan *node // gets one value: the node that may be asked, or nil if there is none for this block
 	started  state      // the granted node's state at that time
-	shed     bool       // too many wait
+	shed     bool       // sent away, because too many blocks wait
 }
 
 // acquire waits for a node that this block has not been tried on. It returns nil if no node is left
-// to wait for or if too many blocks wait, and an error, the context's cause, if the context ends
-// first. The caller must release the node.
+// to wait for or if too many blocks wait. If the context ends first, the error is the context's
+// cause. The caller must release the node.
 func (p *Pool) acquire(ctx context.Context, t *ticket) (*node, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -46,7 +46,7 @@ func (p *Pool) acquire(ctx context.Context, t *ticket) (*node, error) {
 	}
 }
 
-// leave takes a ticket out of the queue; if a node was granted meanwhile, that one is given back.
+// leave takes a ticket out of the queue. If a node was granted meanwhile, leave gives it back.
 func (p *Pool) leave(t *ticket) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,8 +95,8 @@ func (p *Pool) remove(t *ticket) bool {
 	return true
 }
 
-// dispatch grants nodes to waiting blocks, in the order of their turns, and sends those away for
-// which there is none to wait for. Whatever changes a node or the queue calls it.
+// dispatch grants nodes to waiting blocks, in the order of their turns, and sends away blocks that
+// no node could still take. It must be called after each change of a node or of the queue.
 func (p *Pool) dispatch(now time.Time) {
 	for again := true; again; {
 		again = false
@@ -110,7 +110,7 @@ func (p *Pool) dispatch(now time.Time) {
 				p.grant(t, n)
 			}
 			t.granted <- n
-			again = n != nil // the turns are others now
+			again = n != nil // the grant has changed the order of turns
 			if again {
 				break
 			}
@@ -118,7 +118,7 @@ func (p *Pool) dispatch(now time.Time) {
 	}
 }
 
-// grant takes a place of a node for a block.
+// grant gives a block a place on a node.
 func (p *Pool) grant(t *ticket, n *node) {
 	p.turns.took(t, p.waiting)
 	t.started = state{n.answers, n.Failures(), !n.Healthy()}
@@ -130,8 +130,8 @@ func (p *Pool) grant(t *ticket, n *node) {
 	}
 }
 
-// choose is the best node with room for a block, or nil; hope says whether waiting makes sense:
-// some node that could take it is busy.
+// choose returns the best node with room for a block, or nil. hope says whether waiting makes
+// sense: a node that the block was not tried on is ready, if only busy.
 func (p *Pool) choose(t *ticket, now time.Time) (best *node, hope bool) {
 	for _, n := range p.nodes {
 		if slices.Contains(t.tried, n) || !n.Ready(now) {
@@ -145,9 +145,9 @@ func (p *Pool) choose(t *ticket, now time.Time) (best *node, hope bool) {
 	return best, hope
 }
 
-// better prefers the node with less in flight. A node that is to be tried again comes before the
-// others for a stranger's block, or it would never come back while the others have room, and after
-// them for a known builder's, which should not pay for the trial.
+// better prefers the node with fewer blocks in flight. A node that is to be tried again after a
+// pause comes first for a stranger's block; otherwise it would never come back while the others
+// have room. It comes last for a known builder's block, which should not be delayed by the trial.
 func better(a, b *node, priority exec.Priority) bool {
 	if a.Healthy() != b.Healthy() {
 		return a.Healthy() == (priority >= exec.Known)

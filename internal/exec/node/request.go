@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// askable is nil if a block has all that a request needs. A node judges by the signed message
-// alone, so the message must promise what the block is said to promise.
+// askable returns nil if a block has all that a request needs. A node judges by the signed message
+// alone, so the message must promise the same fee recipient and value as the block's fields.
 func askable(b *exec.Block) error {
 	switch {
 	case b.Fork.Validation().Method == "":
@@ -31,9 +31,9 @@ func askable(b *exec.Block) error {
 	return nil
 }
 
-// request is the JSON-RPC request for a block. It is written by hand: nearly all of it is
-// hexadecimal digits, and reflection over megabytes of them costs many times what writing them does
-// (BenchmarkRequest).
+// request is the JSON-RPC request for a block. It is written without encoding/json: nearly all of
+// it is hexadecimal digits, and reflection over megabytes of them costs many times as much as
+// writing them (BenchmarkRequest).
 func request(b *exec.Block) (*body, error) {
 	w := writer{out: make([]byte, 0, shortBytes(b))}
 	w.text(`{"jsonrpc":"2.0","id":1,"method":"`).text(b.Fork.Validation().Method).text(`","params":[`)
@@ -44,8 +44,8 @@ func request(b *exec.Block) (*body, error) {
 	return &body{w.out, w.gaps}, nil
 }
 
-// shortBytes is about what a request has beside its long values: nearly all of it are commitments
-// and proofs, and what is written around transactions.
+// shortBytes estimates the length of a request without its long values: mostly commitments and
+// proofs, and what is written around transactions.
 func shortBytes(b *exec.Block) int {
 	const digits = 2*len(deneb.KZGProof{}) + len(`"0x",`)
 	size := 8<<10 + len(`"0x",`)*len(b.Payload.Transactions) + 256*len(b.Payload.Withdrawals)
@@ -55,7 +55,7 @@ func shortBytes(b *exec.Block) int {
 	return size
 }
 
-// writer appends JSON. Long values are left out, and written when the request is sent.
+// writer appends JSON. It leaves gaps for long values, which are written when the request is sent.
 type writer struct {
 	out  []byte
 	gaps []gap
@@ -77,7 +77,7 @@ func (w *writer) name(key string) *writer {
 
 func (w *writer) hex(key string, value []byte) { w.name(key).digits(value) }
 
-// longValue is from how many bytes on a value is not written before it is sent.
+// longValue is the length in bytes from which on a value becomes a gap.
 const longValue = 256
 
 func (w *writer) digits(value []byte) {
@@ -99,7 +99,7 @@ func (w *writer) number(key string, value uint64) {
 
 func (w *writer) decimal(key, value string) { w.name(key).text(`"`).text(value).text(`"`) }
 
-// writeList writes a field that is a list; no elements are [] and never null.
+// writeList writes a field that is a list; an empty list is [] and never null.
 func writeList[T any](w *writer, key string, list []T, each func(*T)) {
 	w.name(key).text(`[`)
 	for i := range list {

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// How many blocks may wait for a node. A stranger's further ones are sent away at once, whatever
-// they claim to pay; when too many strangers wait, the address with the most of them loses its
-// newest. Of known builders those of least value go: only their claims are worth something.
+// How many blocks may wait for a node. Further blocks of a stranger are sent away at once, whatever
+// they claim to pay. When too many blocks of strangers wait, the address with the most of them
+// loses its newest. Of known builders' blocks the one of least value is sent away, because known
+// builders' claims can be believed.
 const (
 	waitingOfKey       = 8
 	waitingOfAddress   = 32
@@ -16,9 +17,9 @@ const (
 	waitingOfKnown     = 512
 )
 
-// shedOne sends a block away if one too many waits since this one came. The caller holds mu.
+// shedOne sends a block away if the newest one made them too many. The caller holds mu.
 func (p *Pool) shedOne(newest *ticket) {
-	if len(newest.tried) > 0 { // it was let in before
+	if len(newest.tried) > 0 { // it was accepted before its first try
 		return
 	}
 	if victim := p.oneTooMany(newest); victim != nil && p.remove(victim) {
@@ -27,7 +28,7 @@ func (p *Pool) shedOne(newest *ticket) {
 	}
 }
 
-// oneTooMany is the block to send away, nil if none has to.
+// oneTooMany is the block to send away, or nil.
 func (p *Pool) oneTooMany(newest *ticket) *ticket {
 	if !slices.Contains(p.waiting, newest) {
 		return nil
@@ -61,7 +62,7 @@ func (p *Pool) oneTooMany(newest *ticket) *ticket {
 	return nil
 }
 
-// newestOfMost is the newest block of the address that has the most.
+// newestOfMost is the newest block of the address from which most blocks wait.
 func newestOfMost(list []*ticket) *ticket {
 	count := map[string]int{}
 	for _, t := range list {

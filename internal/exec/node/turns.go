@@ -8,28 +8,29 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// strangersShare: while strangers wait, each fourth place goes to one of them, however many known
-// builders wait.
+// strangersShare: while blocks of Normal priority wait, each fourth place goes to one of them,
+// however many known builders' blocks wait.
 const strangersShare = 4
 
-// turns says whose block is next. Priorities come in their order, and within one everybody has its
-// turn: strangers by address and then by key, known builders by key. So whoever sends more waits
-// longer, and keys without end gain nothing. Pool.mu guards it.
+// turns decides whose block is next. Higher priorities come first. Within a priority the sources
+// take turns: strangers by address and then by key, known builders by key. So a source that sends
+// more waits longer, and many keys at one address gain nothing. Pool.mu guards it.
 type turns struct {
 	parties rota // by priority and party
 	keys    rota // by priority and key
-	// passedOver counts the places that went to known builders while strangers waited.
+	// passedOver counts the places that went to other priorities in a row while a block of Normal
+	// priority waited.
 	passedOver int
 }
 
-// member names somebody within a priority.
+// member names a source within a priority.
 type member struct {
 	priority exec.Priority
 	name     string
 }
 
-// party is who takes turns with others: an address for strangers, whose keys cost nothing, and a
-// builder's key otherwise.
+// party is what takes turns with others: the address for strangers, whose keys cost nothing, and
+// the key for known builders.
 func (t *ticket) party() member {
 	if t.priority.Stranger() {
 		return member{t.priority, t.source.Address}
@@ -39,9 +40,9 @@ func (t *ticket) party() member {
 
 func (t *ticket) key() member { return member{t.priority, string(t.source.Key[:])} }
 
-// order are the waiting blocks, the next one first.
+// order sorts the waiting blocks, the next one first.
 func (o *turns) order(waiting []*ticket) []*ticket {
-	// of each party, the number of what came first: what parties with the same turn are told apart by
+	// the number of each party's first block, which orders parties with the same turn
 	first := map[member]uint64{}
 	for _, t := range waiting {
 		if number, any := first[t.party()]; !any || t.number < number {
@@ -65,7 +66,7 @@ func (o *turns) order(waiting []*ticket) []*ticket {
 	})
 }
 
-// took notes that a block has had its turn.
+// took records that a block has had its turn.
 func (o *turns) took(t *ticket, waiting []*ticket) {
 	o.parties.took(t.party())
 	o.keys.took(t.key())
@@ -77,14 +78,15 @@ func (o *turns) took(t *ticket, waiting []*ticket) {
 	}
 }
 
-// rota counts turns. Whoever was not there for a while has the turn that is now: nothing is saved
-// up. The zero value has had none.
+// rota counts turns. A member that was away gets the current turn when it comes back, so it can't
+// save turns up. The zero value is ready for use.
 type rota struct {
 	next map[member]uint64
 	now  map[exec.Priority]uint64
 }
 
-// remembered is how many members a rota knows before it forgets those whose turn is now anyway.
+// remembered is how many members a rota keeps before it deletes those that would get the current
+// turn without an entry, too.
 const remembered = 4096
 
 func (r *rota) turn(m member) uint64 { return max(r.next[m], r.now[m.priority]) }

@@ -12,10 +12,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// payoutGas is what a payout of a refund is counted with, for each recipient.
+// payoutGas is how much gas a refund's payout is assumed to use for each recipient.
 const payoutGas = 30_000
 
-// maxDepth is how many bundles may lie in one another.
+// maxDepth is how deep bundles may be nested.
 const maxDepth = 5
 
 // Simulate implements exec.Simulator (mev_simBundle, docs/spec.md, Simulation). Payouts of refunds
@@ -42,7 +42,7 @@ func (s *Simulator) Simulate(ctx context.Context, bundle *exec.Bundle,
 	return result, nil
 }
 
-// conclude writes down how a bundle ended. Money that was lost is none that was earned.
+// conclude fills in the result of a bundle. Negative amounts become zero.
 func conclude(result *exec.BundleResult, earned *earnings, logs []exec.ElementLogs, err error) {
 	result.ProfitWei, result.RefundableWei = orNone(earned.profitWei), orNone(earned.refundableWei)
 	if err != nil {
@@ -52,7 +52,7 @@ func conclude(result *exec.BundleResult, earned *earnings, logs []exec.ElementLo
 		return
 	}
 	result.Success, result.Logs = true, logs
-	result.MevGasPriceWei.Div(result.ProfitWei, uint256.NewInt(result.GasUsed)) // by zero it is zero
+	result.MevGasPriceWei.Div(result.ProfitWei, uint256.NewInt(result.GasUsed)) // uint256 divides by zero to zero
 }
 
 func orNone(amount *big.Int) *wei {
@@ -62,7 +62,8 @@ func orNone(amount *big.Int) *wei {
 	return uint256.MustFromBig(amount)
 }
 
-// failure is why a bundle cannot be included.
+// failure is the reason why a bundle cannot be included. lasting: it holds in every later block,
+// too.
 type failure struct {
 	reason  string
 	lasting bool
@@ -71,7 +72,7 @@ type failure struct {
 // Error is the reason.
 func (f *failure) Error() string { return f.reason }
 
-// Failures that are no transaction's own.
+// Failures other than a transaction that cannot be included.
 var (
 	errTxFailed       = &failure{reason: "tx failed"}
 	errNegativeProfit = &failure{reason: "negative profit"}
@@ -79,17 +80,17 @@ var (
 	errTooDeep        = &failure{reason: "max depth reached", lasting: true}
 )
 
-// earnings are what one level of a bundle brought. They are signed: a transaction may take from the
-// coinbase.
+// earnings are what one level of a bundle earned. They are signed, because a transaction may take
+// from the coinbase.
 type earnings struct{ profitWei, refundableWei *big.Int }
 
-// bundleRun collects what all levels of a bundle do.
+// bundleRun collects the results of all levels of a bundle.
 type bundleRun struct {
 	*block
 	result *exec.BundleResult
 }
 
-// bundle runs the elements of a bundle at a depth, and then counts its payouts.
+// bundle runs the elements of a bundle at a depth, and then subtracts its payouts.
 func (r *bundleRun) bundle(bundle *exec.Bundle, earned *earnings, depth int) ([]exec.ElementLogs, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -126,8 +127,8 @@ func counts(bundle *exec.Bundle, refunded []bool, i int) bool {
 	return !refunded[i]
 }
 
-// element runs a transaction or an inner bundle. What an inner one keeps after its payouts is its
-// own affair: the outer one sees the coinbase.
+// element runs a transaction or an inner bundle. The outer bundle counts what the coinbase gained,
+// so the inner one's own earnings are not passed on.
 func (r *bundleRun) element(element exec.Element, depth int) (logs exec.ElementLogs, err error) {
 	switch {
 	case element.Tx != nil:
@@ -140,9 +141,9 @@ func (r *bundleRun) element(element exec.Element, depth int) (logs exec.ElementL
 	return logs, err
 }
 
-// payOut subtracts a bundle's refunds from its profit. Each has to be worth its own gas; one that
-// is counted from what single transactions paid (PaidBy) is paid later if it is not, outside of the
-// block.
+// payOut subtracts a bundle's refunds from its profit. Each refund must be worth the gas of its
+// payout. A refund that is counted from single transactions (PaidBy) is an exception: if it is not
+// worth its gas, it is paid later, outside of the block.
 func (r *bundleRun) payOut(bundle *exec.Bundle, earned *earnings) error {
 	for _, refund := range bundle.Refunds {
 		recipients := 1

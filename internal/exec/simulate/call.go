@@ -9,8 +9,8 @@ import (
 )
 
 // Call implements exec.Simulator (eth_callBundle, docs/spec.md, Calls). Every transaction may fail,
-// and together they may use more gas than a block holds. The sums are of what the transactions paid
-// each: one that takes from the coinbase counts as nothing, not as less.
+// and together they may use more gas than a block holds. The sums add up what each transaction
+// paid: a transaction that takes from the coinbase counts as 0, not as a negative amount.
 func (s *Simulator) Call(ctx context.Context, txs []exec.Tx, env exec.Environment) (*exec.CallResult, error) {
 	result := &exec.CallResult{
 		Results: make([]exec.TxResult, 0, len(txs)), GasFeesWei: new(wei), ToCoinbaseWei: new(wei), CoinbaseDiffWei: new(wei),

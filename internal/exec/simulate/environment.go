@@ -15,16 +15,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// slotSeconds is how long after its parent a block comes.
+// slotSeconds is the assumed time between a block and its parent.
 const slotSeconds = 12
 
-// maxExcessBlobGas is the most that an excess counts for, whoever says it. The fee grows
-// exponentially with it and is beyond all ether long before; its computation would not end in a
-// lifetime.
+// maxExcessBlobGas caps the excess from which the blob fee is computed, because requests and nodes
+// may name any number. The fee grows exponentially with the excess: it is beyond all ether long
+// before the cap, and far above it the computation would not end.
 const maxExcessBlobGas = 1 << 32
 
-// pretend is the header of the block that an environment describes on a parent. It is no more than
-// what is executed with needs.
+// pretend is the header of the block that an environment describes on a parent. It has only the
+// fields that the execution needs.
 func pretend(config *params.ChainConfig, parent *types.Header, env exec.Environment) *types.Header {
 	header := &types.Header{
 		Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + slotSeconds, Coinbase: parent.Coinbase,
@@ -61,19 +61,19 @@ func pretend(config *params.ChainConfig, parent *types.Header, env exec.Environm
 	return header
 }
 
-// nextBaseFee is what follows from the parent (EIP-1559).
+// nextBaseFee is the base fee that follows from the parent (EIP-1559).
 func nextBaseFee(config *params.ChainConfig, parent *types.Header) *big.Int {
 	switch {
 	case parent.BaseFee == nil:
 		return big.NewInt(params.InitialBaseFee)
-	case parent.GasLimit < config.ElasticityMultiplier(): // no chain has such a block, but a node may say so
+	case parent.GasLimit < config.ElasticityMultiplier(): // no chain has such a block, but a node may claim it
 		return new(big.Int).Set(parent.BaseFee)
 	default:
 		return eip1559.CalcBaseFee(config, parent)
 	}
 }
 
-// setDifficulty sets what the opcode 0x44 answers: PREVRANDAO after the merge, DIFFICULTY before
+// setDifficulty sets the answer of the opcode 0x44: PREVRANDAO after the merge, DIFFICULTY before
 // it.
 func setDifficulty(header *types.Header, difficulty *wei) {
 	if header.Difficulty.Sign() == 0 {
@@ -83,37 +83,39 @@ func setDifficulty(header *types.Header, difficulty *wei) {
 	header.Difficulty = difficulty.ToBig()
 }
 
-// excessBlobGas is what was asked for, else what follows from the parent (EIP-4844, EIP-7918).
+// excessBlobGas is the wanted excess, or what follows from the parent (EIP-4844, EIP-7918).
 func excessBlobGas(config *params.ChainConfig, parent *types.Header, time uint64, asked *uint64) uint64 {
 	switch {
 	case asked != nil:
 		return *asked
-	case parent.ExcessBlobGas != nil && *parent.ExcessBlobGas > maxExcessBlobGas: // what follows needs the parent's fee
+	case parent.ExcessBlobGas != nil && *parent.ExcessBlobGas > maxExcessBlobGas:
+		// CalcExcessBlobGas computes the parent's fee, which would not end
 		return *parent.ExcessBlobGas
 	case eip4844.MaxBlobsPerBlock(config, time) == 0, parent.ExcessBlobGas != nil &&
 		(parent.BlobGasUsed == nil || parent.BaseFee == nil):
-		return 0 // a schedule without blobs, or a header that no chain has
+		return 0 // a schedule without blobs, or a header without fields that every chain has
 	default:
 		return eip4844.CalcExcessBlobGas(config, parent, time)
 	}
 }
 
-// block is a block in which transactions are executed: a pretended one, or one of the chain again.
+// block is a block in which transactions are executed: a pretended one, or one of the chain that is
+// replayed.
 type block struct {
 	*State
 	header  *types.Header
 	evm     *vm.EVM
 	gas     *core.GasPool
-	blobGas uint64 // what may still be used
+	blobGas uint64 // what is left of it
 	// maxTxGas bounds a transaction.
 	maxTxGas uint64
 	// applied counts transactions that are in the block.
 	applied int
 }
 
-// begin opens a block on a state and runs what comes before the first transaction. The beacon root
-// is known of a block of the chain only; for a pretended one its contract (EIP-4788) has the roots
-// of the blocks before, as it would for everybody who does not build the block.
+// begin opens a block on a state and runs the system calls before the first transaction. The parent
+// beacon root is known for a block of the chain only. In a pretended block the contract of EIP-4788
+// therefore has the roots of earlier blocks only.
 func (s *Simulator) begin(ctx context.Context, st *State, header *types.Header) *block {
 	parentHash := func() common.Hash { return s.parent.of(st.Parent) }
 	b := &block{
@@ -123,7 +125,7 @@ func (s *Simulator) begin(ctx context.Context, st *State, header *types.Header) 
 	}
 	b.evm.SetJumpDestCache(s.jumps)
 	switch follows := header.Number.Uint64() == st.Parent.Number.Uint64()+1; {
-	case !follows: // nobody knows the hash that EIP-2935 wants to keep
+	case !follows: // the block before this number does not exist, so there is no hash for EIP-2935 to keep
 	case header.ParentBeaconRoot != nil || st.Config.IsAmsterdam(header.Number, header.Time):
 		core.PreExecution(ctx, header.ParentBeaconRoot, st.Parent, st.Config, b.evm, header.Number, header.Time)
 	case st.Config.IsPrague(header.Number, header.Time) || st.Config.IsUBT(header.Number, header.Time):
@@ -133,7 +135,7 @@ func (s *Simulator) begin(ctx context.Context, st *State, header *types.Header) 
 	return b
 }
 
-// blockContext is what contracts see of a block.
+// blockContext holds what contracts can read of a block.
 func blockContext(st *State, header *types.Header, parentHash func() common.Hash) vm.BlockContext {
 	c := vm.BlockContext{
 		CanTransfer: core.CanTransfer, Transfer: core.Transfer, GetHash: hashes(st, parentHash), Coinbase: header.Coinbase,
@@ -161,8 +163,8 @@ func blobBaseFee(config *params.ChainConfig, header *types.Header) *big.Int {
 		&types.Header{Time: header.Time, ExcessBlobGas: new(min(*header.ExcessBlobGas, maxExcessBlobGas))})
 }
 
-// hashes answers BLOCKHASH: of blocks between the parent and a pretended number nobody knows a
-// hash.
+// hashes answers BLOCKHASH. Numbers between the parent and a pretended block have no blocks, so
+// their hash is zero.
 func hashes(st *State, parentHash func() common.Hash) func(uint64) common.Hash {
 	parent := st.Parent.Number.Uint64()
 	return func(number uint64) common.Hash {

@@ -7,18 +7,18 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// parentHash remembers the hash of the header that was asked for last: most simulations are on the
-// newest block, whose header is one and the same in memory, and to hash it takes as long as a
-// fortieth of three swaps. It is safe for concurrent use.
+// parentHash remembers the hash of the header that was asked for last. Most simulations are on the
+// newest block, whose header is the same object in memory, and hashing it takes a fortieth of the
+// time of a simulation of three swaps. It is safe for concurrent use.
 type parentHash struct{ last atomic.Pointer[hashed] }
 
-// hashed keeps the header, so that no other one can have its place in memory.
+// hashed keeps the header alive, so that no other header can get the same address.
 type hashed struct {
 	header *types.Header
 	hash   common.Hash
 }
 
-// of is a header's hash. Nobody changes the header.
+// of is a header's hash. The header must never change.
 func (p *parentHash) of(header *types.Header) common.Hash {
 	last := p.last.Load()
 	if last == nil || last.header != header {

@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// errNoBaseFee refuses blocks from before London.
+// errNoBaseFee is the error for blocks from before London.
 var errNoBaseFee = errors.New("it has no base fee")
 
-// Replay implements exec.Replayer. What comes behind the transactions, withdrawals above all, is
-// not executed. It takes as long as it takes, or until the context ends. A block that does not do
-// again what its header says is an error: the state or the fork schedule is another chain's.
+// Replay implements exec.Replayer. It does not execute what comes after the transactions, such as
+// withdrawals. Only the context bounds its time. If the gas used is not what the header says,
+// Replay returns an error: the state or the fork schedule is another chain's.
 func (s *Simulator) Replay(ctx context.Context, replayed *types.Block) (*exec.Landing, error) {
 	landing := &exec.Landing{Block: replayed, Txs: make([]exec.TxResult, 0, len(replayed.Transactions()))}
 	header := func(*State) *types.Header { return replayed.Header() }
@@ -24,7 +24,7 @@ func (s *Simulator) Replay(ctx context.Context, replayed *types.Block) (*exec.La
 		return nil, fmt.Errorf("replay block %d: %w", replayed.NumberU64(), errNoBaseFee)
 	}
 	err := s.within(ctx, 0, exec.Environment{ParentHash: replayed.ParentHash()}, header, func(b *block) error {
-		b.maxTxGas = math.MaxUint64 // it was included
+		b.maxTxGas = math.MaxUint64 // it was included, so it may use what it did
 		signer := types.MakeSigner(b.Config, b.header.Number, b.header.Time)
 		for _, tx := range replayed.Transactions() {
 			from, err := types.Sender(signer, tx)

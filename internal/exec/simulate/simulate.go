@@ -1,13 +1,13 @@
 // Package simulate runs bundles on the state of a block, which it never changes, and counts what
-// they pay. It also runs whole blocks of the chain again, to tell what each of their transactions
+// they pay. It also replays whole blocks of the chain, to find what each of their transactions
 // paid.
 //
 //	            ┌─ States ─┐                                    ┌─ Call ─────▶ every transaction's payment
 //	Environment ┤  parent  ├─▶ the pretended block ─▶ one by one ┼─ Simulate ─▶ profit less payouts of refunds
 //	            └──────────┘   (system calls ran)               └─ Replay ───▶ what a block really paid
 //
-// Where the state is, in this process or behind a node's JSON-RPC, is the affair of whoever
-// implements States. Turns says who may simulate when.
+// Implementations of States decide where the state is: in this process, or behind a node's
+// JSON-RPC. Turns decides which simulations run when many wait.
 package simulate
 
 import (
@@ -33,33 +33,32 @@ type wei = uint256.Int
 
 // State is the state after a block, for one simulation.
 type State struct {
-	// Parent is the block. Nobody changes it.
+	// Parent is that block. It must not be changed.
 	Parent *types.Header
-	// DB is a state of its own for this simulation; it is changed and thrown away, never committed.
-	// Reads that fail leave its Error.
+	// DB belongs to this simulation, which changes it and never commits it. DB.Error has the first
+	// read that failed.
 	DB *state.StateDB
 	// Config has the fork schedule.
 	Config *params.ChainConfig
-	// Hash answers BLOCKHASH: it knows the parent and its ancestors, and is zero for what it does not
-	// know.
+	// Hash answers BLOCKHASH for the parent and its ancestors; it is zero for unknown blocks.
 	Hash func(number uint64) common.Hash
 }
 
-// States opens states. It is asked once for each simulation, from many goroutines.
+// States opens states. Each simulation calls At once; calls come from many goroutines.
 type States interface {
-	// At opens the state after the parent that the environment names. Reads may use the context for as
-	// long as the simulation lasts. Errors wrap exec.ErrUnknownBlock when there is no such block or
-	// its state is gone, exec.ErrNode when nobody can tell.
+	// At opens the state after the parent that the environment names. Reads may use the context for
+	// as long as the simulation lasts. Errors wrap exec.ErrUnknownBlock if there is no such block
+	// or its state is gone, and exec.ErrNode if no node can tell.
 	At(ctx context.Context, env exec.Environment) (*State, error)
 }
 
-// Options bound simulations.
+// Options bound single simulations.
 type Options struct {
-	// Timeout is what a simulation may take if its environment does not say; 0 is 5 s.
+	// Timeout bounds a simulation whose environment has no timeout; 0 is 5 s.
 	Timeout time.Duration
-	// MaxTxGas is the most that one transaction may ask for; 0 is 60,000,000. Long loops can be
-	// interrupted, but not a precompile or a tree of calls, so this, too, bounds what a simulation may
-	// take, whatever rules and prices its environment pretends.
+	// MaxTxGas is the highest gas limit of one transaction; 0 is 60,000,000. A timeout interrupts
+	// loops but neither a precompile nor a tree of calls. So this limit, too, bounds the time of a
+	// simulation, whatever prices its environment sets.
 	MaxTxGas uint64
 }
 
@@ -68,10 +67,10 @@ type Simulator struct {
 	states   States
 	timeout  time.Duration
 	maxTxGas uint64
-	// jumps remembers where contracts may jump to. It is right for ever, since it goes by the hash of
-	// the code.
+	// jumps caches the valid jump destinations of contracts by the hash of their code, so entries
+	// never become wrong.
 	jumps vm.JumpDestCache
-	// parent is what most simulations begin with.
+	// parent caches the hash of the parent of most simulations.
 	parent parentHash
 }
 
@@ -80,8 +79,8 @@ var (
 	_ exec.Replayer  = (*Simulator)(nil)
 )
 
-// New returns a simulator on states. It starts nothing; who bounds how many simulations run at once
-// is its caller (Turns).
+// New returns a simulator on states. It starts no goroutine. The caller bounds how many simulations
+// run at once (Turns).
 func New(states States, options Options) *Simulator {
 	s := &Simulator{states: states, timeout: options.Timeout, maxTxGas: options.MaxTxGas, jumps: core.NewJumpDestCache()}
 	if s.timeout <= 0 {
@@ -93,8 +92,8 @@ func New(states States, options Options) *Simulator {
 	return s
 }
 
-// readError is why the state could not be read, if it could not: then what was computed on it means
-// nothing.
+// readError is the error of a read of the state that failed, or nil. After such an error the
+// results of the simulation mean nothing.
 func readError(db *state.StateDB) error {
 	err := db.Error()
 	if err == nil {
@@ -103,7 +102,7 @@ func readError(db *state.StateDB) error {
 	if errors.Is(err, exec.ErrUnknownBlock) || errors.Is(err, exec.ErrNode) {
 		return fmt.Errorf("read state: %w", err)
 	}
-	if missing := (*trie.MissingNodeError)(nil); errors.As(err, &missing) { // pruned under our hands
+	if missing := (*trie.MissingNodeError)(nil); errors.As(err, &missing) { // the state was pruned meanwhile
 		return fmt.Errorf("read state: %w: %w", exec.ErrUnknownBlock, err)
 	}
 	return fmt.Errorf("read state: %w: %w", exec.ErrNode, err)

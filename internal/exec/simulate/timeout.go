@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// errStopped ends a run that means nothing any more; within says why.
+// errStopped ends a run whose result no longer counts; within returns the reason.
 var errStopped = errors.New("stopped")
 
-// within opens a block and runs something in it, for as long as the context and the timeout allow
-// (no timeout: 0). The time holds for loops inside a transaction and for reads of a remote state
-// too. What run returns counts only if it had time and a state that could be read.
+// within opens a block and calls run with it, for as long as the context and the timeout allow (0
+// is no timeout). The timeout also ends loops inside a transaction and reads of a remote state. The
+// error of run is returned only if neither the time was over nor a read of the state failed.
 func (s *Simulator) within(
 	ctx context.Context, timeout time.Duration, env exec.Environment, header func(*State) *types.Header,
 	run func(*block) error,
@@ -47,7 +47,7 @@ func (s *Simulator) within(
 	return err
 }
 
-// over says whose time is over: the caller's, the simulation's, or nil for nobody's.
+// over is the error if a time is over: the caller's context's, or the simulation's timeout.
 func over(ctx, timed context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -59,11 +59,10 @@ func over(ctx, timed context.Context) error {
 	}
 }
 
-// stopped says that nothing more needs to be executed: the time is over or the state cannot be
-// read.
+// stopped says whether to end the run: the time is over, or the state cannot be read.
 func (b *block) stopped() bool { return b.evm.Cancelled() || b.DB.Error() != nil }
 
-// timeoutOf is the time that an environment asks for.
+// timeoutOf is the environment's timeout, or the simulator's.
 func (s *Simulator) timeoutOf(env exec.Environment) time.Duration {
 	if env.Timeout > 0 {
 		return env.Timeout

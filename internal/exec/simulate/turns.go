@@ -10,22 +10,22 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/lane"
 )
 
-// ErrBusy refuses a simulation because as many wait as may: its lane's, or those of all strangers,
-// or of all who are known.
+// ErrBusy refuses a simulation because too many wait: in its lane, of all strangers, or of all
+// known senders.
 var ErrBusy = errors.New("too many simulations wait")
 
-// TurnOptions bound simulations.
+// TurnOptions bound how many simulations run and wait.
 type TurnOptions struct {
-	// Running is how many run at once; 0 is one for each processor.
+	// Running is how many simulations run at once; 0 is one for each processor.
 	Running int
-	// WaitingEach and Waiting are how many may wait, in one lane and in all; 0 are 64 and 1024.
-	// Strangers may be half of them.
+	// WaitingEach is how many may wait in one lane; 0 is 64. Waiting is how many simulations of
+	// known senders may wait together; 0 is 1024. In addition half as many of strangers may wait.
 	WaitingEach, Waiting int
 }
 
-// Turns says who may simulate when, by lanes (package lane): each takes turns with the others,
-// however many simulations wait in it, and pays for the time that they take. It is safe for
-// concurrent use.
+// Turns decides which simulation runs next, by lanes (package lane). The lanes take turns, however
+// many simulations wait in each, and a lane is charged for the time of its simulations. Turns is
+// safe for concurrent use.
 type Turns struct {
 	waitingEach, waitingMax int
 
@@ -33,13 +33,13 @@ type Turns struct {
 	lanes *lane.Lanes[lane.Key, *turn]
 }
 
-// turn is one simulation that waits.
+// turn is one simulation that waits or runs.
 type turn struct {
 	ticket  lane.Ticket[lane.Key]
 	granted chan struct{} // closed when it may run
 }
 
-// NewTurns returns turns of which none is taken.
+// NewTurns returns Turns without simulations.
 func NewTurns(options TurnOptions) *Turns {
 	if options.Running <= 0 {
 		options.Running = runtime.GOMAXPROCS(0)
@@ -55,8 +55,8 @@ func NewTurns(options TurnOptions) *Turns {
 	return t
 }
 
-// Do runs something in its turn, on the caller's goroutine, and returns its own error: ErrBusy if
-// too many wait, the context's if it ended first.
+// Do waits for the sender's turn and calls run on the caller's goroutine. The error is ErrBusy if
+// too many wait, and the context's if it ended before run was called.
 func (t *Turns) Do(ctx context.Context, who lane.Who, run func(context.Context)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (t *Turns) Do(ctx context.Context, who lane.Who, run func(context.Context))
 	return nil
 }
 
-// join gets in line, or past it if nobody waits.
+// join adds a simulation to its lane; it is granted at once if a place is free.
 func (t *Turns) join(who lane.Who) (*turn, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *Turns) join(who lane.Who) (*turn, error) {
 	return mine, nil
 }
 
-// finish makes room for the next.
+// finish gives the place back and grants it to the next simulation.
 func (t *Turns) finish(mine *turn, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +105,8 @@ func (t *Turns) finish(mine *turn, took time.Duration) {
 	t.grant()
 }
 
-// leave gives a place in line back, or the turn itself if it was granted meanwhile.
+// leave takes a simulation out of its lane. If its place was granted meanwhile, leave gives the
+// place back.
 func (t *Turns) leave(who lane.Who, mine *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +116,7 @@ func (t *Turns) leave(who lane.Who, mine *turn) {
 	t.grant()
 }
 
-// grant lets the next ones run while there is room.
+// grant lets the next simulations run while places are free.
 func (t *Turns) grant() {
 	for {
 		next, ticket, ok := t.lanes.Next()

@@ -13,15 +13,15 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Reasons not to include a transaction that the execution itself has no name for.
+// Reasons not to include a transaction for which go-ethereum has no error.
 var (
 	errBlobGasLimit = errors.New("blob gas limit reached")
 	errValueTooHigh = errors.New("value higher than 2^256-1")
 )
 
-// apply executes a transaction. It is left out, and leaves no trace, if it cannot be included or if
-// it fails without being allowed to and may be dropped; an error says why one that may not be
-// dropped cannot be included, or that the run is stopped.
+// apply executes a transaction. A transaction that may be dropped leaves no trace if it cannot be
+// included, or if it fails without being allowed to; its result says Dropped. The error says why a
+// transaction that may not be dropped cannot be included, or that the run is stopped.
 func (b *block) apply(tx *exec.Tx) (*exec.TxResult, error) {
 	hash, coinbase := tx.Hash(), b.header.Coinbase
 	before := *b.DB.GetBalance(coinbase)
@@ -54,7 +54,7 @@ func (b *block) apply(tx *exec.Tx) (*exec.TxResult, error) {
 	return result, nil
 }
 
-// execute runs a transaction as a block would, and says what it pays the coinbase per gas.
+// execute runs a transaction as in a block, and returns what it pays the coinbase per gas.
 func (b *block) execute(tx *exec.Tx) (*core.ExecutionResult, *wei, error) {
 	switch {
 	case tx.Gas() > b.maxTxGas:
@@ -68,7 +68,7 @@ func (b *block) execute(tx *exec.Tx) (*core.ExecutionResult, *wei, error) {
 	}
 	if tx.Unsigned {
 		msg.SkipNonceCheck().SkipEOACheck()
-		b.evm.Config.NoBaseFee = true // for a message without fees only
+		b.evm.Config.NoBaseFee = true // has an effect for a message without fees only
 		defer func() { b.evm.Config.NoBaseFee = false }()
 	}
 	did, err := core.ApplyMessage(b.evm, msg, b.gas)
@@ -82,8 +82,8 @@ func (b *block) execute(tx *exec.Tx) (*core.ExecutionResult, *wei, error) {
 	return did, tip, nil
 }
 
-// message is what the execution takes. The sender is known: to recover it again would cost more
-// than many transactions do.
+// message converts a transaction for the execution. It takes the sender from tx, because recovering
+// it again would cost more than executing many transactions.
 func message(tx *exec.Tx, baseFeeWei *big.Int) (*core.Message, error) {
 	feeCap, overflow := uint256.FromBig(tx.GasFeeCap())
 	if overflow {
@@ -112,9 +112,9 @@ func message(tx *exec.Tx, baseFeeWei *big.Int) (*core.Message, error) {
 	}, nil
 }
 
-// paid counts what the coinbase got. Amounts are never negative: a transaction that leaves the
-// coinbase poorer, because the coinbase sent it or was made to pay, has paid nothing; and what is
-// taken from its fees counts as less fees.
+// paid fills in what the coinbase got. Amounts are never negative. A transaction that leaves the
+// coinbase poorer, because the coinbase sent it or was made to pay, has paid 0. If the coinbase
+// gained less than the fees, the fees count as what it gained.
 func paid(result *exec.TxResult, tip, before, after *wei) {
 	diff := new(wei)
 	if after.Gt(before) {
@@ -137,7 +137,7 @@ func dropped(tx *exec.Tx) *exec.TxResult {
 	}
 }
 
-// forGood are the reasons that lie in a transaction itself.
+// forGood are the errors whose reason is the transaction itself.
 var forGood = []error{
 	core.ErrNonceMax, core.ErrTipAboveFeeCap, core.ErrTipVeryHigh, core.ErrFeeCapVeryHigh, core.ErrGasUintOverflow,
 	core.ErrIntrinsicGas,
@@ -146,9 +146,9 @@ var forGood = []error{
 	core.ErrSetCodeTxCreate, vm.ErrMaxInitCodeSizeExceeded, errValueTooHigh,
 }
 
-// lasting says that no later block will include the transaction either. A nonce that was used
-// before the bundle stays used; one that the bundle itself used is another matter, since the
-// transaction before may be dropped next time.
+// lasting says that no later block can include the transaction either. A nonce that was used before
+// the bundle stays used. A nonce that the bundle itself used may be free next time, if the
+// transaction before is dropped then.
 func (b *block) lasting(tx *exec.Tx, cause error) bool {
 	if errors.Is(cause, core.ErrNonceTooLow) {
 		account, err := b.DB.Reader().Account(tx.From)

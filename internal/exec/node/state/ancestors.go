@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// reach is how far BLOCKHASH sees.
+// reach is how many blocks back BLOCKHASH sees.
 const reach = 256
 
 // ancestors answers BLOCKHASH for one simulation.
@@ -26,14 +26,14 @@ type ancestors struct {
 	config *params.ChainConfig
 }
 
-// hash is that of an ancestor, or of the parent itself; zero for what BLOCKHASH cannot see. An
-// error has no way out of here: it makes the state's reads fail, so that nothing computed on the
-// wrong hash counts.
+// hash is that of an ancestor, or of the parent itself; zero for blocks that BLOCKHASH cannot see.
+// The EVM takes no error here. So an error makes all later reads of the state fail, and a result
+// that was computed with the wrong hash does not count.
 func (a *ancestors) hash(number uint64) common.Hash {
 	hash, err := a.find(number)
 	if err != nil {
 		a.reader.fail(fmt.Errorf("hash of block %d: %w", number, err))
-		// leaves the error in the state even if this was the last read
+		// This read fails, so the state has the error even if the EVM reads nothing more.
 		a.db.Exist(common.BytesToAddress([]byte("a read that must fail")))
 		return common.Hash{}
 	}
@@ -59,15 +59,16 @@ func (a *ancestors) find(number uint64) (common.Hash, error) {
 	return a.reader.states.ancestor(a.reader.ctx, parent, number)
 }
 
-// kept is what the state itself holds of the last 8,191 blocks' hashes since prague (EIP-2935).
+// kept reads a hash from the state itself, which holds those of the last 8,191 blocks since prague
+// (EIP-2935).
 func (a *ancestors) kept(number uint64) (common.Hash, error) {
 	var slot common.Hash
 	binary.BigEndian.PutUint64(slot[24:], number%params.HistoryServeWindow)
 	return a.reader.Storage(params.HistoryStorageAddress, slot)
 }
 
-// ancestor finds a block's ancestor by the headers between them: all in one batch by number, which
-// are then held together by their parent hashes.
+// ancestor finds a block's ancestor by the headers between them. It fetches them in one batch by
+// number, and checks that each has the parent hash of the next.
 func (s *States) ancestor(ctx context.Context, block *types.Header, number uint64) (common.Hash, error) {
 	want := block.ParentHash
 	at := block.Number.Uint64() - 1
@@ -85,7 +86,7 @@ func (s *States) ancestor(ctx context.Context, block *types.Header, number uint6
 		return common.Hash{}, err
 	}
 	for _, header := range between {
-		if header.Hash() != want { // the chain at these numbers is another one by now: step by step along the hashes
+		if header.Hash() != want { // the chain was reorganised: fetch this header by its hash
 			if header, err = s.headerByHash(ctx, want); err != nil {
 				return common.Hash{}, err
 			}

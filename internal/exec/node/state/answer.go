@@ -12,7 +12,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// accountAnswer is what we read of an answer to eth_getProof. What a node leaves out is nil.
+// accountAnswer has the needed fields of an answer to eth_getProof. Fields that a node leaves out
+// are nil.
 type accountAnswer struct {
 	Balance     *hexutil.Big    `json:"balance"`
 	Nonce       *hexutil.Uint64 `json:"nonce"`
@@ -20,8 +21,8 @@ type accountAnswer struct {
 	StorageHash *common.Hash    `json:"storageHash"`
 }
 
-// account checks the answer. Nodes tell of an account that does not exist with zeros, or with the
-// hashes of nothing.
+// account checks the answer. For an account that does not exist, some nodes answer zeros and some
+// the hashes of empty values.
 func (a accountAnswer) account(address common.Address) (account, error) {
 	if a.Balance == nil || a.Nonce == nil || a.CodeHash == nil || a.StorageHash == nil {
 		return account{}, nonsense("the proof of account %s is not complete", address)
@@ -29,15 +30,16 @@ func (a accountAnswer) account(address common.Address) (account, error) {
 	return newAccount(address, a.Balance, uint64(*a.Nonce), *a.CodeHash, *a.StorageHash)
 }
 
-// plainAnswer is the same in three answers.
+// plainAnswer has the answers to eth_getBalance, eth_getTransactionCount and eth_getCode, which
+// together stand for eth_getProof.
 type plainAnswer struct {
 	balance *hexutil.Big
 	nonce   *hexutil.Uint64
 	code    *hexutil.Bytes
 }
 
-// account checks the answers. They say nothing of the storage; so an account without code is taken
-// to have none, and of one with code each slot is asked for.
+// account checks the answers. They do not tell whether the account has storage. So an account
+// without code counts as having none, and for one with code each slot is asked for.
 func (a plainAnswer) account(address common.Address) (account, error) {
 	if a.balance == nil || a.nonce == nil || a.code == nil {
 		return account{}, nonsense("something is missing of account %s", address)

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Block implements exec.Chain: it fetches a block with its transactions and withdrawals, and makes
-// sure that they are what the hash says. The error wraps exec.ErrUnknownBlock or exec.ErrNode.
+// Block implements exec.Chain: it fetches a block with its transactions and withdrawals, and checks
+// them against the hash. The error wraps exec.ErrUnknownBlock or exec.ErrNode.
 func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, error) {
 	return s.fetchBlock(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
 		block, err := client.BlockByHash(ctx, hash)
@@ -55,7 +55,7 @@ func (s *States) fetchBlock(ctx context.Context, fetch func(context.Context, *et
 	return block, nil
 }
 
-// headerByHash is remembered for ever: a header does not change.
+// headerByHash fetches a header, or takes it from the cache: the header of a hash never changes.
 func (s *States) headerByHash(ctx context.Context, hash common.Hash) (*types.Header, error) {
 	if header, ok := s.headers.Get(hash); ok {
 		return header, nil
@@ -72,8 +72,8 @@ func (s *States) headerByHash(ctx context.Context, hash common.Hash) (*types.Hea
 	})
 }
 
-// headerByNumber asks each time, since the chain can be reorganised. A nil number is the newest
-// block's.
+// headerByNumber asks each time, since the chain can be reorganised. A nil number stands for the
+// newest block.
 func (s *States) headerByNumber(ctx context.Context, number *uint64) (*types.Header, error) {
 	key, asked := "latest", (*big.Int)(nil)
 	if number != nil {
@@ -92,7 +92,7 @@ func (s *States) headerByNumber(ctx context.Context, number *uint64) (*types.Hea
 	})
 }
 
-// header asks once for all who want the same header at the same time.
+// header asks once for all callers that want the same header at the same time.
 func (s *States) header(
 	ctx context.Context, key string, fetch func(context.Context, *ethclient.Client) (*types.Header, error),
 ) (*types.Header, error) {

@@ -15,18 +15,18 @@ import (
 	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
-// What an entry of the caches takes, in bytes, with its keys and links: measured on 64-bit machines
+// What an entry of the caches takes in bytes, with its keys and links, measured on a 64-bit machine
 // and rounded up.
 const (
 	accountBytes = 512
 	slotBytes    = 320
 )
 
-// account is an account as a node told it.
+// account is an account as a node reports it.
 type account struct {
-	// state is nil if there is none.
+	// state is nil if the account does not exist.
 	state *types.StateAccount
-	// bare: it has no storage, and no slot needs to be asked for.
+	// bare: the account has no storage, so its slots need not be asked for.
 	bare bool
 }
 
@@ -36,29 +36,29 @@ type slotKey struct {
 	slot    common.Hash
 }
 
-// memory is what is known of the state after one block. It stays true for ever: what follows
-// another block is another memory.
+// memory is what is known of the state after one block. It never becomes wrong, because each block
+// has its own memory.
 type memory struct {
 	accounts *lru.Cache[common.Address, account]
 	slots    *lru.Cache[slotKey, common.Hash]
-	// asking are questions under way.
+	// asking has the requests under way, so that each is sent once.
 	asking singleflight.Group
 }
 
-// memories are those of the blocks that were asked for last.
+// memories holds those of the blocks that were used last.
 type memories struct {
 	mu       sync.Mutex // guards all below
 	blocks   lru.BasicLRU[common.Hash, *memory]
 	perBlock int // bytes
 }
 
-// newMemories keeps a number of blocks, whose state takes at most so many bytes together.
+// newMemories keeps so many blocks, whose states take about so many bytes together.
 func newMemories(blocks, bytes int) *memories {
 	return &memories{blocks: lru.NewBasicLRU[common.Hash, *memory](blocks), perBlock: bytes / blocks}
 }
 
-// of returns the memory of a block, empty if it is new or was forgotten. An account takes as much
-// of its bytes as its slots do.
+// of returns the memory of a block; it is empty if the block is new or was forgotten. Half of a
+// block's bytes are for accounts, half for slots.
 func (m *memories) of(block common.Hash) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,9 +73,9 @@ func (m *memories) of(block common.Hash) *memory {
 	return fresh
 }
 
-// shared asks once for all who ask the same at the same time. The question does not end with who
-// asked it first, since others wait for its answer; but nobody waits past the end of his own
-// context, and the question itself has an end.
+// shared sends one request for all callers that ask the same at the same time. The request goes on
+// when the first caller's context ends, because others wait for its answer. Each caller waits until
+// its own context ends at the latest, and patience bounds the request itself.
 func shared[T any](
 	ctx context.Context, group *singleflight.Group, patience time.Duration, key string,
 	ask func(context.Context) (T, error),

@@ -15,23 +15,23 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// remembered is how many blocks of the chain Follow knows by hash. For a reorganisation that goes
-// deeper it asks for older ones.
+// remembered is how many blocks of the chain Follow knows by hash. For a deeper reorganisation it
+// asks nodes for older ones.
 const remembered = 256
 
 // Head implements exec.Chain.
 func (s *States) Head(ctx context.Context) (*types.Header, error) { return s.headerByNumber(ctx, nil) }
 
-// Follow implements exec.Chain. A node with subscriptions (ws, wss) tells of new blocks; without
-// one, or while it is gone, it asks for the newest block every Options.PollEvery. Trouble with
-// nodes does not end it: it tries again, and what it missed it gets parent by parent. A newest
-// block that was handed over before is that of a node which lags behind, and is nothing new. The
-// error is ErrUnknownBlock if no node knows the block after which to begin.
+// Follow implements exec.Chain. A node with subscriptions (ws, wss) announces new blocks. Without
+// such a node, or while it is gone, Follow asks for the newest block every Options.PollEvery.
+// Trouble with nodes does not end Follow: it tries again, and fetches missed blocks parent by
+// parent. If a node's newest block was handed over before, the node lags behind, and there is
+// nothing new. The error is ErrUnknownBlock if no node knows the block after which to begin.
 func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
 	bell := s.listen(ctx)
 	defer bell.stop()
 	var line line
-	var refusal error // the owner's; all other errors pass
+	var refusal error // the handler's error, which ends Follow; other errors are tried again
 	for {
 		err := s.advance(ctx, after, &line, func(block *types.Block) error {
 			refusal = handle(block)
@@ -51,8 +51,8 @@ func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*typ
 	}
 }
 
-// advance hands over what is new since the last time, the first time since the block after which to
-// begin.
+// advance hands over the blocks that are new since the last time. The first time these are the
+// blocks after the one after which to begin.
 func (s *States) advance(ctx context.Context, after common.Hash, line *line, handle func(*types.Block) error) error {
 	if err := s.begin(ctx, after, line); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *States) advance(ctx context.Context, after common.Hash, line *line, han
 	return nil
 }
 
-// begin makes the line, unless it is there: from a block on, or from the newest.
+// begin makes the line if there is none yet: from a given block on, or from the newest.
 func (s *States) begin(ctx context.Context, after common.Hash, line *line) error {
 	if len(line.hashes) > 0 {
 		return nil
@@ -90,9 +90,9 @@ func (s *States) begin(ctx context.Context, after common.Hash, line *line) error
 	return err
 }
 
-// above is what leads from the line to a block: the headers of its branch, the block's first. The
-// line is made longer downwards if the branches part below its beginning, as far as the nodes still
-// know the old branch.
+// above lists the headers that lead from the line to a block, the block's own first. If the
+// branches part below the beginning of the line, above extends the line downwards, as far as the
+// nodes still know the old branch.
 func (s *States) above(ctx context.Context, line *line, header *types.Header) (fresh []*types.Header, err error) {
 	for line.find(header) < 0 {
 		fresh = append(fresh, header)
@@ -122,7 +122,8 @@ func (s *States) above(ctx context.Context, line *line, header *types.Header) (f
 	return fresh, nil
 }
 
-// line is the chain as it was handed over: hashes of consecutive numbers.
+// line is the chain as it was handed over: the hashes of blocks with consecutive numbers, from
+// first on.
 type line struct {
 	first  uint64
 	hashes []common.Hash
@@ -136,7 +137,7 @@ func newLine(head *types.Header) line {
 	return line{hashes: []common.Hash{head.Hash()}}
 }
 
-// find is where a block is in the line; -1 if it is not.
+// find is the index of a block in the line, or -1.
 func (l *line) find(header *types.Header) int {
 	number := header.Number.Uint64()
 	if number < l.first || number-l.first >= uint64(len(l.hashes)) || l.hashes[number-l.first] != header.Hash() {
@@ -145,7 +146,8 @@ func (l *line) find(header *types.Header) int {
 	return int(number - l.first)
 }
 
-// add puts a block in its place; what was there and after it is of another branch.
+// add puts a block in its place. It removes what was there and after it, which is of another
+// branch.
 func (l *line) add(header *types.Header) {
 	number := header.Number.Uint64()
 	if number < l.first || number-l.first > uint64(len(l.hashes)) {
@@ -175,7 +177,7 @@ func (s *States) listen(ctx context.Context) *bell {
 	return b
 }
 
-// subscribe tries to have new blocks told, by the first node that can do that and is not paused.
+// subscribe subscribes to new blocks on the first node that has subscriptions and answers.
 func (b *bell) subscribe(ctx context.Context) {
 	nodes := b.states.nodes
 	listen := func(ctx context.Context, _ *node, client *rpc.Client) error {
@@ -210,7 +212,7 @@ func (b *bell) wait(ctx context.Context) bool {
 			return false
 		case <-b.heads:
 			return true
-		case err := <-broken: // asking goes on where listening ended
+		case err := <-broken: // until the next subscription, Follow asks for new blocks
 			b.states.options.Log.Warn("execution node tells no more of new blocks", "error", err)
 			b.sub = nil
 			return true

@@ -14,8 +14,9 @@ import (
 // Config is the chain's fork schedule.
 func (s *States) Config(ctx context.Context) (*params.ChainConfig, error) { return s.chainConfig(ctx) }
 
-// chainConfig is the fork schedule: given, or found out the first time. What is found out lasts
-// until the process ends, so a fork that a node learns of later is learned by starting again.
+// chainConfig is the fork schedule: the given one, or the one that is found out at the first call.
+// It is kept until the process ends; a fork that nodes learn of later is known after a restart
+// only.
 func (s *States) chainConfig(ctx context.Context) (*params.ChainConfig, error) {
 	if known := s.knownConfig(); known != nil {
 		return known, nil
@@ -72,20 +73,20 @@ func askConfig(ctx context.Context, client *rpc.Client) (*params.ChainConfig, er
 	}
 }
 
-// merged is a chain that began with all forks up to osaka.
+// merged is the schedule of a chain that began with all forks up to osaka.
 func merged(id *big.Int) *params.ChainConfig {
 	config := *params.MergedTestChainConfig
 	config.ChainID = id
 	return &config
 }
 
-// schedule is an answer to eth_config (EIP-7910): the rules that hold, those that come next, and
-// the last that are known.
+// schedule is an answer to eth_config (EIP-7910): the rules that hold now, the next ones, and the
+// last ones that are known.
 type schedule struct {
 	Current, Next, Last *rules
 }
 
-// rules are what holds from a time on, in seconds.
+// rules are the rules that hold from ActivationTime on (seconds since 1970).
 type rules struct {
 	ActivationTime  uint64             `json:"activationTime"`
 	BlobSchedule    *params.BlobConfig `json:"blobSchedule"`
@@ -93,7 +94,7 @@ type rules struct {
 	SystemContracts map[string]any     `json:"systemContracts"`
 }
 
-// The forks that can be told from one another by what they bring.
+// The forks that can be recognised by what they add.
 const (
 	shanghai = iota
 	cancun
@@ -102,7 +103,7 @@ const (
 	amsterdam
 )
 
-// fork is the newest one whose precompile or system contract is there.
+// fork is the newest fork whose precompile or system contract the rules have.
 func (r *rules) fork() int {
 	has := func(in map[string]any, name string) bool { _, ok := in[name]; return ok }
 	switch {
@@ -119,9 +120,9 @@ func (r *rules) fork() int {
 	}
 }
 
-// config makes a fork schedule. Forks before the current rules count as active from the beginning:
-// no simulation goes back that far. What later rules change of the blobs without a fork before
-// osaka is a blob-parameter-only fork.
+// config makes a fork schedule. Forks before the current rules count as active from the beginning,
+// because no simulation goes back that far. If later rules change the blob limits without being
+// cancun or prague, the change counts as a blob-parameter-only fork.
 func (s schedule) config(id *big.Int) (*params.ChainConfig, error) {
 	config, now := merged(id), s.Current.fork()
 	config.CancunTime, config.PragueTime, config.OsakaTime = nil, nil, nil
@@ -142,7 +143,7 @@ func (s schedule) config(id *big.Int) (*params.ChainConfig, error) {
 	since, holding := s.Current.ActivationTime, s.Current.BlobSchedule
 	for _, later := range []*rules{s.Next, s.Last} {
 		if later == nil || later.ActivationTime <= since {
-			continue // the last ones known may be the next
+			continue // Last may be the same as Next
 		}
 		since = later.ActivationTime
 		fork := max(later.fork(), now)
@@ -165,7 +166,7 @@ func (s schedule) config(id *big.Int) (*params.ChainConfig, error) {
 	return config, nil
 }
 
-// checkForks says whether a header has the fields that the EVM will look for.
+// checkForks checks that a header has the fields that the EVM reads.
 func checkForks(config *params.ChainConfig, header *types.Header) error {
 	lacks := func(what string) error {
 		return nonsense("block %d (%s) has no %s, which the chain's forks want", header.Number, header.Hash(), what)

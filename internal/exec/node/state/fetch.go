@@ -16,7 +16,7 @@ import (
 // maxBatch is how many calls one request makes at most; nodes allow from a hundred to a thousand.
 const maxBatch = 96
 
-// wanted is what to fetch of the state after a block. An account can take three calls.
+// wanted is what to fetch of the state after a block. An account takes up to three calls.
 type wanted struct {
 	accounts []common.Address
 	slots    []slotKey
@@ -25,7 +25,7 @@ type wanted struct {
 
 func (w wanted) empty() bool { return len(w.accounts)+len(w.slots)+len(w.codes) == 0 }
 
-// split takes from what is wanted as much as one request can ask for.
+// split removes from w as much as one request can ask for, and returns it.
 func (w *wanted) split() (part wanted) {
 	room := maxBatch - 1 // one call may be for the block's hash
 	take := min(len(w.accounts), room/3)
@@ -37,17 +37,17 @@ func (w *wanted) split() (part wanted) {
 	return part
 }
 
-// found mirrors wanted.
+// found has the answers to wanted, in the same order.
 type found struct {
 	accounts []account
 	slots    []common.Hash
 	codes    [][]byte
-	// extra are codes that came along with accounts.
+	// extra are codes that came with accounts, by their hashes.
 	extra map[common.Hash][]byte
 }
 
-// fetch asks for a part of the state in one request: a batch if it takes more than one call. A node
-// that refuses some form of question is asked in another one, and that is remembered.
+// fetch asks for a part of the state in one request: a batch if it takes more than one call. If a
+// node refuses a form of question, fetch asks in another form and remembers that for the node.
 func (s *States) fetch(ctx context.Context, block *types.Header, w wanted) (found, error) {
 	var got found
 	err := s.nodes.ask(ctx, "get state", func(ctx context.Context, n *node, client *rpc.Client) error {
@@ -72,7 +72,7 @@ func (s *States) fetch(ctx context.Context, block *types.Header, w wanted) (foun
 	return got, err
 }
 
-// Forms of question that a node does not know.
+// Errors for forms of question that a node refuses.
 var (
 	errNoProofs = errors.New("eth_getProof is refused")
 	errNoHashes = errors.New("state by block hash is refused")
@@ -91,7 +91,7 @@ func newQuestion(block *types.Header, proofs, hashes bool) *question {
 	return &question{block: block, proofs: proofs, hashes: hashes}
 }
 
-// put sends a question for all that is wanted, and reads the answer.
+// put sends the question for w, and reads the answer.
 func (q *question) put(ctx context.Context, client *rpc.Client, w wanted) (found, error) {
 	got := found{
 		accounts: make([]account, len(w.accounts)), slots: make([]common.Hash, len(w.slots)), codes: make([][]byte,
@@ -121,7 +121,7 @@ func (q *question) put(ctx context.Context, client *rpc.Client, w wanted) (found
 	return got, nil
 }
 
-// send makes the calls, and returns the first error of one.
+// send makes the calls, and returns the first error.
 func (q *question) send(ctx context.Context, client *rpc.Client) error {
 	if len(q.calls) == 1 {
 		call := &q.calls[0]
@@ -137,7 +137,7 @@ func (q *question) send(ctx context.Context, client *rpc.Client) error {
 		case errors.As(err, &said) && absent(said):
 			return err
 		case said != nil && call.Method == "eth_getProof" && q.proofs:
-			// whatever the reason is: some serve proofs for the newest block only
+			// whatever the reason is: some nodes serve proofs for the newest block only
 			return fmt.Errorf("%w: %s", errNoProofs, said.Error())
 		case q.hashes && refused(err, codeParams):
 			return fmt.Errorf("%w: %s", errNoHashes, said.Error())
@@ -148,7 +148,7 @@ func (q *question) send(ctx context.Context, client *rpc.Client) error {
 	return nil
 }
 
-// at names the block: by EIP-1898, or by its number.
+// at is the parameter that names the block: by hash (EIP-1898), or by number.
 func (q *question) at() any {
 	if q.hashes {
 		return struct {
@@ -163,8 +163,8 @@ func (q *question) call(result any, method string, args ...any) {
 	q.calls = append(q.calls, rpc.BatchElem{Method: method, Args: args, Result: result})
 }
 
-// account asks by eth_getProof, or by three calls that together tell the same but for the storage
-// root, which nothing depends on.
+// account asks by eth_getProof, or by three calls that together tell the same except for the
+// storage root. No result depends on that root.
 func (q *question) account(address common.Address, to *account, codes map[common.Hash][]byte) {
 	if q.proofs {
 		var proof accountAnswer
@@ -212,7 +212,7 @@ func (q *question) code(address common.Address, to *[]byte) {
 	})
 }
 
-// stillThere asks whether the number still belongs to the block.
+// stillThere asks whether the chain still has this block at its number.
 func (q *question) stillThere() {
 	var header *struct {
 		Hash common.Hash `json:"hash"`

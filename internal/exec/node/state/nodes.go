@@ -16,10 +16,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
-// maxAnswer bounds one HTTP answer, in bytes. The largest honest ones are blocks of 10 MB in hex.
+// maxAnswer bounds one HTTP answer, in bytes. The largest usual ones are blocks of 10 MB in hex.
 const maxAnswer = 64 << 20
 
-// node is one execution node and what we know of it beside its health.
+// node is one execution node and what is known of it beside its health.
 type node struct {
 	upstream.Endpoint
 
@@ -29,11 +29,11 @@ type node struct {
 	byNumber bool // it does not know EIP-1898's block objects
 }
 
-// nodes are asked in order, the first that answers wins. Who failed is asked last until a pause is
+// nodes are asked in order until one answers. A node that failed is asked last until its pause is
 // over.
 type nodes struct {
 	list   []*node
-	pool   *upstream.Pool // by place in the list
+	pool   *upstream.Pool // by index in list
 	client *http.Client
 	log    *slog.Logger
 }
@@ -54,7 +54,7 @@ func newNodes(o Options) (*nodes, error) {
 	return all, nil
 }
 
-// subscribes says whether the node tells of new blocks by itself (ws, wss).
+// subscribes says whether the node has subscriptions (ws, wss).
 func (n *node) subscribes() bool { return n.Scheme == "ws" || n.Scheme == "wss" }
 
 // close ends the connections.
@@ -69,12 +69,12 @@ func (s *nodes) close() {
 	s.client.CloseIdleConnections()
 }
 
-// rpcCall asks a node something by its client.
+// rpcCall makes requests to a node with its client.
 type rpcCall func(context.Context, *node, *rpc.Client) error
 
-// ask does something with the first node that can. The error is ErrUnknownBlock if that is what a
-// node says of a block and no other knows it, ErrNode if nobody gives a sensible answer, and the
-// context's own if it ended.
+// ask calls do with one node after another until one answers. The error is ErrUnknownBlock if a
+// node says so and no other node knows the block, ErrNode if no node gives a sensible answer, and
+// the context's own if the context ended.
 func (s *nodes) ask(ctx context.Context, what string, do rpcCall) error {
 	var unknown, trouble error
 	err := s.pool.Ask(ctx, s.try(do), func(i int, err error) {
@@ -99,7 +99,7 @@ func (s *nodes) ask(ctx context.Context, what string, do rpcCall) error {
 	}
 }
 
-// try puts a question to one node, and sorts its answer.
+// try returns a function that calls do with the node of an index, and classifies its error.
 func (s *nodes) try(do rpcCall) func(context.Context, int) error {
 	return func(ctx context.Context, i int) error {
 		n := s.list[i]
@@ -111,8 +111,8 @@ func (s *nodes) try(do rpcCall) func(context.Context, int) error {
 	}
 }
 
-// connect returns the node's client. HTTP connects when it is used, a socket now; a socket that
-// breaks is renewed by the client itself.
+// connect returns the node's client. A websocket connects now, HTTP with the first request. The
+// client itself renews a websocket that breaks.
 func (n *node) connect(ctx context.Context, client *http.Client) (*rpc.Client, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -126,21 +126,22 @@ func (n *node) connect(ctx context.Context, client *http.Client) (*rpc.Client, e
 	return n.client, nil
 }
 
-// knows reads what the node has been found to lack.
+// knows says whether to ask the node by eth_getProof and by block hash.
 func (n *node) knows() (proofs, hashes bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return !n.noProofs, !n.byNumber
 }
 
-// lacks remembers what the node lacks.
+// lacks remembers which of these the node has refused.
 func (n *node) lacks(proofs, hashes bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.noProofs, n.byNumber = n.noProofs || proofs, n.byNumber || hashes
 }
 
-// bounded is a client that keeps connections and reads no endless answers. A redirect is no answer.
+// bounded is a client that keeps connections open and reads at most maxAnswer bytes. It does not
+// follow redirects.
 func bounded(given *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -170,7 +171,7 @@ func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// CloseIdleConnections passes on what http.Client asks of its transport.
+// CloseIdleConnections passes the call of http.Client on to its transport.
 func (b boundedTransport) CloseIdleConnections() {
 	if closer, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()

@@ -9,9 +9,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// reader reads the state after one block for one simulation: from memory, or by asking for what is
-// not there. It implements go-ethereum's state.Reader, whose methods have no context; so it keeps
-// the simulation's.
+// reader reads the state after one block for one simulation: from memory, or from a node. It
+// implements go-ethereum's state.Reader, whose methods have no context; so it keeps the
+// simulation's.
 type reader struct {
 	ctx    context.Context // a reader lives as long as the simulation
 	states *States
@@ -20,8 +20,7 @@ type reader struct {
 
 	mu sync.Mutex // guards all below
 	// codes are those of the accounts that were read. A code is fetched together with its account,
-	// because Code has no error to return; and it stays here, because the cache may forget it
-	// meanwhile.
+	// because Code can't return an error. It stays here, because the cache may drop it meanwhile.
 	codes map[common.Hash][]byte
 	// failed is an error that could not be returned when it came up; every later read returns it.
 	failed error
@@ -58,7 +57,7 @@ func (r *reader) Storage(address common.Address, slot common.Hash) (common.Hash,
 	return r.states.storage(r.ctx, r.block, r.memory, slotKey{address, slot})
 }
 
-// Code implements state.Reader: of accounts that were read.
+// Code implements state.Reader. It has the codes of accounts that were read before.
 func (r *reader) Code(_ common.Address, hash common.Hash) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

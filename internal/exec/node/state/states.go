@@ -1,15 +1,16 @@
-// Package state simulates on the state of any standard execution node: the EVM runs here, and what
-// it reads is asked for by JSON-RPC when it is read, by block hash, and remembered.
+// Package state simulates on the state of any standard execution node. The EVM runs in this
+// process. What it reads of the state is fetched by JSON-RPC at the first read, by block hash, and
+// cached.
 //
 //	                        memory of the newest blocks             nodes, in order
 //	simulation ── reader ──▶ accounts, slots (by block) ──misses──▶ eth_getProof, eth_getStorageAt ──▶ ● answers
 //	     ▲           └─────▶ code (for ever, by hash)   ──misses──▶ eth_getCode                       ◌ paused, 250 ms … 30 s
 //	     └── Warm: one batch for senders, receivers and access lists
 //
-// Only methods of the standard API are used. Answers are checked where they can be: headers and
-// codes have the hash that was asked for, blocks hold what their header names. A node without
-// eth_getProof is asked for balance, nonce and code; one without EIP-1898 by block number, with the
-// hash at that number in the same batch.
+// Only methods of the standard API are used. Answers are checked where that is possible: headers
+// and codes must have the hash that was asked for, and blocks must hold what their header names. A
+// node without eth_getProof is asked for balance, nonce and code. A node without EIP-1898 is asked
+// by block number, with the hash at that number in the same batch.
 package state
 
 import (
@@ -33,19 +34,19 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// Options say which nodes to ask, and how much to remember.
+// Options say which nodes to ask, and how much to cache.
 type Options struct {
 	// URLs of the nodes: http, https, ws or wss, at least one. The first that answers is asked. They
 	// should be of one chain.
 	URLs []string
-	// Config is the chain's fork schedule. If nil it is known for mainnet, sepolia and hoodi by their
-	// chain id, else told by the node (eth_config, EIP-7910); and a network whose nodes cannot tell
-	// counts as one that has begun with all forks up to osaka.
+	// Config is the chain's fork schedule. If it is nil, mainnet, sepolia and hoodi are recognised
+	// by their chain id, and other networks' nodes are asked (eth_config, EIP-7910). A network
+	// whose nodes do not know eth_config counts as one that began with all forks up to osaka.
 	Config *params.ChainConfig
-	// Blocks is of how many blocks the state is remembered, the last used; 0 is 8.
+	// Blocks is the number of blocks, the last used ones, whose state is cached; 0 is 8.
 	Blocks int
-	// StateBytes bounds, roughly, what the states of all blocks take, and CodeBytes what codes take; 0
-	// is 64 MiB and 128 MiB.
+	// StateBytes bounds roughly what the cached states of all blocks take, and CodeBytes what codes
+	// take; 0 is 64 MiB and 128 MiB.
 	StateBytes, CodeBytes int
 	// Try bounds one request to one node; then the next node is asked. 0 is 2 s.
 	Try time.Duration
@@ -53,7 +54,7 @@ type Options struct {
 	PollEvery time.Duration
 	// HTTP is nil for a client of our own.
 	HTTP *http.Client
-	// Log is told about nodes that do not answer; nil is nobody.
+	// Log gets a line about nodes that do not answer; nil logs nothing.
 	Log *slog.Logger
 }
 
@@ -79,18 +80,18 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// States opens states of a chain that nodes know, and follows that chain. It is safe for concurrent
-// use.
+// States opens states of the nodes' chain, and follows that chain. It is safe for concurrent use.
 type States struct {
 	options Options
 	nodes   *nodes
-	// empty stands for the database of tries, which nobody may open: states are read through a reader
-	// and never committed.
+	// empty is a placeholder for the database of tries. It is never opened, because states are read
+	// through a reader and never committed.
 	empty    corestate.Database
 	memories *memories
 	headers  *lru.Cache[common.Hash, *types.Header]
 	codes    *lru.SizeConstrainedCache[common.Hash, []byte]
-	// asking are questions under way for headers, and for the chain's config.
+	// asking has the requests under way for headers, codes and the chain's config, so that each is
+	// sent once.
 	asking singleflight.Group
 
 	mu     sync.Mutex // guards config
@@ -103,7 +104,7 @@ var (
 	_ io.Closer       = (*States)(nil)
 )
 
-// New returns the states of a chain. It asks nobody yet.
+// New returns the states of a chain. It sends no requests.
 func New(options Options) (*States, error) {
 	options = options.withDefaults()
 	all, err := newNodes(options)
@@ -123,9 +124,8 @@ func (s *States) Close() error {
 	return nil
 }
 
-// At implements simulate.States. It asks for the header, if that is not known, and for the chain's
-// config the first time; the state itself is asked for as it is read. When ctx ends, so do the
-// reads.
+// At implements simulate.States. It fetches the header unless it is cached, and the chain's config
+// the first time. The state itself is fetched as it is read. When ctx ends, so do the reads.
 func (s *States) At(ctx context.Context, env exec.Environment) (*simulate.State, error) {
 	config, err := s.chainConfig(ctx)
 	if err != nil {
@@ -147,11 +147,11 @@ func (s *States) At(ctx context.Context, env exec.Environment) (*simulate.State,
 	return &simulate.State{Parent: types.CopyHeader(parent), DB: db, Config: config, Hash: ancestors.hash}, nil
 }
 
-// patience is what a question that is asked for several may take: a try on each node, and some
+// patience bounds a request that several callers wait for: it allows one try on each node, and one
 // more.
 func (s *States) patience() time.Duration { return time.Duration(len(s.nodes.list)+1) * s.options.Try }
 
-// account reads an account from memory, or asks for it.
+// account reads an account from memory, or fetches it.
 func (s *States) account(ctx context.Context, block *types.Header, m *memory, address common.Address) (account, error) {
 	if known, ok := m.accounts.Get(address); ok {
 		return known, nil
@@ -170,7 +170,8 @@ func (s *States) account(ctx context.Context, block *types.Header, m *memory, ad
 	})
 }
 
-// storage reads a slot from memory, or asks for it; unless its account is known to have none.
+// storage reads a slot from memory, or fetches it. A slot of an account that is known to have no
+// storage is zero.
 func (s *States) storage(ctx context.Context, block *types.Header, m *memory, key slotKey) (common.Hash, error) {
 	if value, ok := m.slots.Get(key); ok {
 		return value, nil
@@ -192,7 +193,7 @@ func (s *States) storage(ctx context.Context, block *types.Header, m *memory, ke
 		})
 }
 
-// code reads a code from memory, or asks for it.
+// code reads a code from memory, or fetches it.
 func (s *States) code(ctx context.Context, block *types.Header, address common.Address,
 	hash common.Hash) ([]byte, error) {
 	if code, ok := s.codes.Get(hash); ok {

@@ -21,8 +21,8 @@ const (
 	codePruned      = 4444
 )
 
-// absences are the words by which nodes say that they have no such block or no longer its state; no
-// two use the same. All in lower case.
+// absences are the words by which nodes say that they do not have a block or no longer its state,
+// in lower case. Each client has its own words.
 var absences = []string{
 	"header not found", "header for hash not found", "block not found", "unknown block", "could not find block",
 	"missing trie node", "pruned",
@@ -32,8 +32,9 @@ var absences = []string{
 	"old data not available",
 }
 
-// understand sorts what a node answered: nil, an error that is ErrUnknownBlock, one that is not
-// understood, or one that is already sorted.
+// understand classifies what a node answered. The error wraps ErrUnknownBlock if the node lacks the
+// block or its state, and ErrNode for any other JSON-RPC error. An error without an answer is
+// returned without the node's URL. Errors that are classified already stay as they are.
 func understand(err error) error {
 	var said rpc.Error
 	switch {
@@ -62,7 +63,7 @@ func absent(said rpc.Error) bool {
 	return false
 }
 
-// refused says that a node does not serve a method, or not with such parameters.
+// refused says that the node's answer is an error with one of these codes.
 func refused(err error, codes ...int) bool {
 	var said rpc.Error
 	if !errors.As(err, &said) {
@@ -77,7 +78,7 @@ func refused(err error, codes ...int) bool {
 }
 
 // bare wraps an error without the URL, whose path and query may hold secrets, and without the body
-// of an answer that is not JSON-RPC.
+// of an answer that is not JSON-RPC, which may be long.
 func bare(action string, err error) error {
 	if status := (rpc.HTTPError{}); errors.As(err, &status) {
 		return fmt.Errorf("%s: status %d", action, status.StatusCode)
@@ -85,7 +86,7 @@ func bare(action string, err error) error {
 	return fmt.Errorf("%s: %w", action, upstream.WithoutURL(err))
 }
 
-// nonsense is an answer that is well-formed and cannot be true.
+// nonsense is the error for an answer that is well-formed but cannot be true.
 func nonsense(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", exec.ErrNode, fmt.Errorf(format, args...))
 }

@@ -24,9 +24,10 @@ func Touched(txs []exec.Tx, coinbase common.Address) types.AccessList {
 	return list
 }
 
-// Warm fetches accounts with their codes, and slots, of the state after a block, as far as they are
-// not known: in one request, and another one for codes that are new. Simulations after it read them
-// from memory. It may be left out.
+// Warm fetches the accounts and slots of a list, and the accounts' codes, from the state after a
+// block, unless they are cached. It takes one request for accounts and slots, and another one for
+// codes that did not come with the accounts, or more if a list exceeds maxBatch. Later simulations
+// read all of it from memory. Without Warm they fetch each value when they read it.
 func (s *States) Warm(ctx context.Context, block *types.Header, list types.AccessList) error {
 	m := s.memories.of(block.Hash())
 	w := missing(m, list)
@@ -47,7 +48,7 @@ func (s *States) Warm(ctx context.Context, block *types.Header, list types.Acces
 	return s.warmCodes(ctx, block, m, list)
 }
 
-// missing is what a memory does not hold of a list, each once.
+// missing is the part of a list that a memory does not hold, each entry once.
 func missing(m *memory, list types.AccessList) (w wanted) {
 	accounts, slots := map[common.Address]bool{}, map[slotKey]bool{}
 	for _, item := range list {
@@ -66,7 +67,7 @@ func missing(m *memory, list types.AccessList) (w wanted) {
 	return w
 }
 
-// warmCodes fetches the codes of accounts that are known, each once.
+// warmCodes fetches the codes of the list's accounts that are in memory, each code once.
 func (s *States) warmCodes(ctx context.Context, block *types.Header, m *memory, list types.AccessList) error {
 	var w wanted
 	hashes := map[common.Hash]bool{types.EmptyCodeHash: true}
@@ -87,13 +88,13 @@ func (s *States) warmCodes(ctx context.Context, block *types.Header, m *memory, 
 			return err
 		}
 		for _, code := range got.codes {
-			s.codes.Add(crypto.Keccak256Hash(code), code) // by its own hash: a wrong code is nobody's
+			s.codes.Add(crypto.Keccak256Hash(code), code) // by its own hash, so a wrong code is never used
 		}
 	}
 	return nil
 }
 
-// Warmed is a simulator that has what its transactions touch fetched before it runs them.
+// Warmed is a simulator that fetches what its transactions touch before it runs them.
 type Warmed struct {
 	exec.Simulator
 	States *States
@@ -109,8 +110,8 @@ func (w Warmed) Simulate(ctx context.Context, bundle *exec.Bundle, env exec.Envi
 	return w.Simulator.Simulate(ctx, bundle, w.warm(ctx, flat(bundle, nil), env))
 }
 
-// warm fetches, and pins the environment to the block that it fetched from. What fails here fails
-// again in the simulation, which says so.
+// warm fetches, and pins the environment to the block that it fetched from. It ignores errors: what
+// fails here fails again in the simulation, which reports it.
 func (w Warmed) warm(ctx context.Context, txs []exec.Tx, env exec.Environment) exec.Environment {
 	parent, err := w.States.parent(ctx, env)
 	if err != nil {
