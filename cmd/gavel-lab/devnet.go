@@ -16,7 +16,7 @@ import (
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 )
 
-// runDevnet runs a network until it is through or the context ends.
+// runDevnet runs a network until its last slot is over or the context ends.
 type runDevnet func(ctx context.Context, cfg devnet.Config, out display.Output) (display.Summary, error)
 
 func root(start runDevnet) *cli.Command {
@@ -98,8 +98,8 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 	}
 }
 
-// devnetConfig reads the flags. A zero that was given is judged like any other value, so Check and
-// not Validate.
+// devnetConfig reads the flags. It calls Check and not Validate, because a zero that the user wrote
+// is an error like any other wrong value and not a wish for the default.
 func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 	cfg := devnet.Config{
 		Slots: cmd.Int("slots"), SlotDuration: cmd.Duration("slot"), Speed: cmd.Float("speed"),
@@ -127,8 +127,9 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 	return cfg, cfg.Check()
 }
 
-// devnetOutput chooses how the run looks and where the log goes: all of it to stderr when it is
-// wanted, else its warnings among the notes, so that nothing writes across the picture.
+// devnetOutput chooses how the run is shown and where the log goes. With --verbose all of it goes
+// to stderr. Otherwise its warnings appear among the display's notes, because a log would write
+// across the picture.
 func devnetOutput(cfg devnet.Config) (display.Output, error) {
 	out := display.New(os.Stdout, display.OptionsFor(os.Stdout, cfg.Plain || cfg.Verbose, os.Getenv))
 	log, err := run.NewLogger(display.NoteWriter(out), run.LogOptions{Level: "warn"})

@@ -1,5 +1,5 @@
-// Command gavel-lab is the laboratory: it runs whole networks around gavel and judges what comes of
-// them.
+// Command gavel-lab runs whole networks around gavel (devnet, scenarios) and judges services
+// (conformance).
 package main
 
 import (

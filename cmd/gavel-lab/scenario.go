@@ -90,10 +90,10 @@ func scenarioRunCommand(start scenarioapp.Start) *cli.Command {
 	}
 }
 
-// serviceName is the command by which this program becomes a service of a scenario.
+// serviceName is the command that runs this program as a service of a scenario.
 const serviceName = "service"
 
-// ourselves is how this program starts one.
+// ourselves returns the command line by which this program starts a service of a scenario.
 func ourselves() ([]string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -102,7 +102,8 @@ func ourselves() ([]string, error) {
 	return []string{path, "scenario", serviceName}, nil
 }
 
-// beService is what the laboratory asks for: a service, or what one stands on.
+// beService runs this process as what the scenario asked for: a service, or the machine with a disk
+// of its own that runs one. With --probe-disk it only tries whether such a machine works here.
 func beService(ctx context.Context, cmd *cli.Command) error {
 	switch dir := cmd.String("disk"); {
 	case cmd.Bool("probe-disk"):
@@ -132,7 +133,7 @@ func listScenarios(out io.Writer) error {
 	return nil
 }
 
-// replayRun prints every change of a leading bid in a recorded run.
+// replayRun prints every change of a top bid in a recorded run.
 func replayRun(out io.Writer, folder string) error {
 	file, err := os.Open(filepath.Join(folder, "facts.ndjson"))
 	if err != nil {
@@ -156,8 +157,8 @@ func replayRun(out io.Writer, folder string) error {
 	return nil
 }
 
-// eachPlan opens what the arguments name: a file if it looks like one, else a scenario of the
-// library.
+// eachPlan opens what the arguments name: a file if the argument looks like a path, otherwise a
+// scenario of the library.
 func eachPlan(cmd *cli.Command, do func(*plan.Plan) error) error {
 	names := cmd.Args().Slice()
 	switch {
@@ -184,8 +185,8 @@ func eachPlan(cmd *cli.Command, do func(*plan.Plan) error) error {
 	return nil
 }
 
-// faultStories are the stories of the library in which something of a service breaks, and not only
-// a connection or an outsider.
+// faultStories returns the names of the library's scenarios in which a service's process, disk,
+// journal or clock breaks, and not only a connection or another participant.
 func faultStories() ([]string, error) {
 	var names []string
 	for _, name := range scenarios.Names() {
@@ -240,7 +241,7 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start scenarioapp.Start
 	})
 }
 
-// chosenPlans are the plans to run.
+// chosenPlans returns the plans to run, with the seed of the flag if it was given.
 func chosenPlans(cmd *cli.Command) ([]*plan.Plan, error) {
 	var plans []*plan.Plan
 	err := eachPlan(cmd, func(p *plan.Plan) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// flags makes the flags of one command. It is the beginning of the environment variables that stand
-// for them: with GAVEL_RELAY_ the variable of --data-dir is GAVEL_RELAY_DATA_DIR.
+// flags makes the flags of one command. Its value is the prefix of the environment variables that
+// stand for them: with GAVEL_RELAY_ the variable of --data-dir is GAVEL_RELAY_DATA_DIR.
 type flags string
 
 func (f flags) env(flag string) cli.ValueSourceChain {
@@ -19,7 +19,7 @@ func (f flags) text(name, value, usage string) cli.Flag {
 	return &cli.StringFlag{Name: name, Value: value, Sources: f.env(name), Usage: usage}
 }
 
-// described is a text flag whose default is better said in words.
+// described makes a text flag whose default the help describes in words.
 func (f flags) described(name, whenEmpty, usage string) cli.Flag {
 	return &cli.StringFlag{Name: name, DefaultText: whenEmpty, Sources: f.env(name), Usage: usage}
 }

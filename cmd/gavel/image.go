@@ -2,9 +2,10 @@
 
 package main
 
-// An image has no files but this program's, so what every system brings along is inside it: the
-// certificates of public authorities, for beacon nodes and webhooks over https, and the time zones.
-// Files of the image's user win: SSL_CERT_FILE, SSL_CERT_DIR, ZONEINFO.
+// The container image holds only this program. So the program carries what a system usually
+// provides: the certificates of public authorities, for beacon nodes and webhooks over https, and
+// the time zones. Files that the user of the image mounts take precedence: SSL_CERT_FILE,
+// SSL_CERT_DIR, ZONEINFO.
 import (
 	_ "time/tzdata"
 

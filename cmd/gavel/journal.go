@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 )
 
-// journalFlags are those of a service that writes a journal; view is what reads it.
+// journalFlags are the flags of a service that writes a journal. View names the projection that
+// reads the facts: archive, ledger or history.
 func (f flags) journalFlags(view string) []cli.Flag {
 	return []cli.Flag{
 		f.described("journal-replicas", "as the streams are; 3 for new ones if the cluster has three servers",
@@ -27,7 +28,8 @@ func (f flags) journalFlags(view string) []cli.Flag {
 	}
 }
 
-// moved is the flag with which a folder is taken over.
+// moved makes the flag that allows a service to open a journal's folder that was copied, restored,
+// or moved from another disk.
 func (f flags) moved() cli.Flag {
 	return f.described("journal-moved", "none",
 		"take over the journal's folder although it is a copy, was restored, or came from another disk: the word that the "+
@@ -35,7 +37,7 @@ func (f flags) moved() cli.Flag {
 			"folder names. The one that it was made of must never run again")
 }
 
-// readMoved reads it.
+// readMoved reads the flag journal-moved, which only a journal in this process has.
 func readMoved(cmd *cli.Command, cfg *journal.Config) error {
 	if cfg.Moved = cmd.String("journal-moved"); cfg.Moved != "" && cfg.URL != "" {
 		return errors.New("journal-moved is for the folder of a journal in this process: leave it out with journal")
@@ -43,7 +45,7 @@ func readMoved(cmd *cli.Command, cfg *journal.Config) error {
 	return nil
 }
 
-// escrowFlags are those of a service that keeps payloads.
+// escrowFlags are the flags of a service that keeps payloads.
 func (f flags) escrowFlags() []cli.Flag {
 	return []cli.Flag{
 		f.described("escrow-megabytes", "16384, less on a small disk; 2048 in memory",
@@ -53,8 +55,8 @@ func (f flags) escrowFlags() []cli.Flag {
 	}
 }
 
-// readJournal reads what journalFlags and escrowFlags say. In a Config of the journal zero is the
-// default, and negative is no bound.
+// readJournal reads the flags of journalFlags and escrowFlags. In journal.Config zero means the
+// default, and a negative number means no bound.
 func readJournal(cmd *cli.Command, cfg *journal.Config) error {
 	cfg.URL, cfg.ChangeStreams = cmd.String("journal"), cmd.Bool("journal-change-streams")
 	if text := cmd.String("journal-replicas"); text != "" {
@@ -84,7 +86,7 @@ func readJournal(cmd *cli.Command, cfg *journal.Config) error {
 	for _, room := range []struct {
 		flag  string
 		field *int64
-		zero  bool // no bound
+		zero  bool // 0 is allowed and means no bound
 	}{{"facts-megabytes", &cfg.FactsBytes, true}, {"escrow-megabytes", &cfg.EscrowBytes, false}, {"evidence-megabytes",
 		&cfg.EvidenceBytes, false}} {
 		text := cmd.String(room.flag)
@@ -105,8 +107,9 @@ func readJournal(cmd *cli.Command, cfg *journal.Config) error {
 }
 
 const (
-	// leastFactsFor is the shortest life of facts: views must be able to read them.
+	// leastFactsFor is the shortest time that facts are kept: projections must be able to read
+	// them.
 	leastFactsFor = time.Second
-	// leastMegabytes is the least room of a part of the journal: a block or two.
+	// leastMegabytes is the smallest bound of a part of the journal: a block or two.
 	leastMegabytes = 8
 )

@@ -1,4 +1,4 @@
-// Command gavel is the auction house: each service is one of its commands.
+// Command gavel runs the services of the auction house: each service is one of its commands.
 package main
 
 import (

@@ -15,18 +15,18 @@ import (
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
 )
 
-// monitorEnv is the beginning of the environment variables that stand for flags: --listen is
+// monitorEnv is the prefix of the environment variables that stand for flags: --listen is
 // GAVEL_MONITOR_LISTEN.
 const monitorEnv = "GAVEL_MONITOR_"
 
-// monitorConfig is all that the command was told.
+// monitorConfig holds all settings of the command.
 type monitorConfig struct {
 	monitor monitorapp.Config
 	listen  string
 	log     run.LogOptions
 }
 
-// runMonitor watches until the context ends.
+// runMonitor watches relays until the context ends.
 type runMonitor func(ctx context.Context, cfg monitorConfig) error
 
 func monitorCommand(start runMonitor) *cli.Command {

@@ -11,9 +11,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
-// effectiveConfig is a configuration file that says what is in force, wherever it came from.
-// Secrets are left out: of URLs the passwords, of webhooks all but the host; of keys what may be
-// known stands in about, which comes first.
+// effectiveConfig writes the settings in force as a configuration file, whatever their source
+// (flag, file, environment). It leaves secrets out: passwords in URLs, and all but scheme and host
+// of webhooks. About comes first: comments that show the public part of keys and other settings
+// that are not flags.
 func effectiveConfig(cmd *cli.Command, about string) string {
 	var b strings.Builder
 	b.WriteString(about)
@@ -33,20 +34,20 @@ func effectiveConfig(cmd *cli.Command, about string) string {
 	return b.String()
 }
 
-// aboutRelay says what no flag does.
+// aboutRelay describes in comments what no flag of the relay shows.
 func aboutRelay(cfg relayConfig) string {
 	key := cfg.relay.Key.PublicKey()
 	return fmt.Sprintf("# public key: %#x\n# admin API: %s\n# builders: %d\n", key[:], onOff(cfg.relay.AdminToken != ""),
 		len(cfg.relay.Builders))
 }
 
-// aboutRPC is the same for the bundle RPC.
+// aboutRPC describes in comments what no flag of the bundle RPC shows.
 func aboutRPC(cfg rpcConfig) string {
 	return fmt.Sprintf("# address: %s\n# builders: %d\n", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey),
 		len(cfg.rpc.Builders))
 }
 
-// aboutStream is the same for the event stream.
+// aboutStream describes in comments what no flag of the event stream shows.
 func aboutStream(cfg streamConfig) string {
 	return fmt.Sprintf("# swaps that default_logs lets through: %d\n", len(cfg.stream.Hints.Swaps))
 }
@@ -58,7 +59,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// quoted writes a value as YAML would read it back as text, where it is not plain.
+// quoted puts a value in quotes if YAML would not read it back as the same text without them.
 func quoted(value string) string {
 	if value == "" || strings.ContainsAny(value, ": #,[]{}\"'*&!|>%@`") {
 		return fmt.Sprintf("%q", value)

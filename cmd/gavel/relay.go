@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
-// relayEnv is the beginning of the environment variables that stand for flags: --data-dir is
+// relayEnv is the prefix of the environment variables that stand for flags: --data-dir is
 // GAVEL_RELAY_DATA_DIR.
 const relayEnv = "GAVEL_RELAY_"
 
@@ -23,7 +23,7 @@ const (
 	adminTokenEnv = relayEnv + "ADMIN_TOKEN"
 )
 
-// relayCommand runs a relay until its context ends: that is what start does.
+// relayCommand is the command that runs a relay. Start runs it until its context ends.
 func relayCommand(start func(context.Context, relayConfig) error) *cli.Command {
 	return &cli.Command{
 		Name:   "relay",

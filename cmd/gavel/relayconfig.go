@@ -19,8 +19,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/builders"
 )
 
-// relayConfig is all that the command was told. Relay lacks what is opened only when it runs: the
-// validator and the log.
+// relayConfig holds all settings of the command. The field relay has no validator and no log yet:
+// serveRelay opens them.
 type relayConfig struct {
 	relay                 app.Config
 	listen, adminListen   string
@@ -83,7 +83,7 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 	return cfg, cfg.check()
 }
 
-// check says what is missing or makes no sense, in the words of the flags.
+// check returns an error for a setting that is missing or makes no sense. The error names the flag.
 func (c *relayConfig) check() error {
 	switch {
 	case c.listen == "":
@@ -110,7 +110,7 @@ func (c *relayConfig) check() error {
 	return err
 }
 
-// listOf are the items of a list with commas.
+// listOf splits a list at its commas, and leaves out empty items.
 func listOf(text string) []string {
 	var items []string
 	for item := range strings.SplitSeq(text, ",") {
@@ -121,7 +121,8 @@ func listOf(text string) []string {
 	return items
 }
 
-// always turns a cut-off of 0, which means none, into what the relay's configuration means by that.
+// always translates a duration of 0. In flags 0 means no limit; in configurations 0 means the
+// default, and a negative duration means no limit.
 func always(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1
@@ -129,7 +130,7 @@ func always(d time.Duration) time.Duration {
 	return d
 }
 
-// unbounded is always for numbers.
+// unbounded translates a number of 0 as always does a duration.
 func unbounded(n int) int {
 	if n == 0 {
 		return -1
@@ -137,7 +138,7 @@ func unbounded(n int) int {
 	return n
 }
 
-// secretKey is the relay's identity.
+// secretKey reads the key that the relay signs its bids with.
 func secretKey(path string, getenv func(string) string) (*bls.SecretKey, error) {
 	text, err := secret(path, secretKeyEnv, getenv)
 	if err != nil {
@@ -153,7 +154,7 @@ func secretKey(path string, getenv func(string) string) (*bls.SecretKey, error) 
 	return bls.NewSecretKey(raw)
 }
 
-// leastToken is how long a token must be at least: anything shorter can be guessed.
+// leastToken is the smallest length of a token, in characters: a shorter one can be guessed.
 const leastToken = 16
 
 func adminToken(path string, getenv func(string) string) (string, error) {
@@ -167,7 +168,8 @@ func adminToken(path string, getenv func(string) string) (string, error) {
 	return token, nil
 }
 
-// secret is what a file holds, or else an environment variable; empty when there is neither.
+// secret reads a secret from a file, or from an environment variable if no file is given. It is
+// empty if there is neither.
 func secret(path, variable string, getenv func(string) string) (string, error) {
 	if path == "" {
 		return strings.TrimSpace(getenv(variable)), nil

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// serveRelay opens the listeners first, so that a port that is taken is said at once, then the
-// relay, and runs both until the context ends.
+// serveRelay opens the listeners first, so that a port in use is reported at once. Then it opens
+// the relay, and serves it until the context ends.
 func serveRelay(ctx context.Context, cfg relayConfig) error {
 	log, err := run.NewLogger(os.Stderr, cfg.log)
 	if err != nil {
@@ -48,7 +48,7 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 	return errors.Join(doors.serve(ctx, withProposers{relay, doors.proposers}), relay.Close())
 }
 
-// withProposers is a relay that also serves proposers at a listener of their own, unless that is
+// withProposers is a relay that serves proposers at a listener of their own as well, unless that is
 // nil.
 type withProposers struct {
 	*app.App

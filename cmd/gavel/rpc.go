@@ -10,14 +10,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
-// rpcEnv is the beginning of the environment variables that stand for flags: --data-dir is
+// rpcEnv is the prefix of the environment variables that stand for flags: --data-dir is
 // GAVEL_RPC_DATA_DIR.
 const rpcEnv = "GAVEL_RPC_"
 
 // rpcKeyEnv holds the key that signs requests to builders, if there is no file.
 const rpcKeyEnv = rpcEnv + "SECRET_KEY"
 
-// rpcCommand runs a bundle RPC until its context ends: that is what start does.
+// rpcCommand is the command that runs a bundle RPC. Start runs it until its context ends.
 func rpcCommand(start func(context.Context, rpcConfig) error) *cli.Command {
 	return &cli.Command{
 		Name:   "rpc",

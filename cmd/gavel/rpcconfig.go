@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/send"
 )
 
-// rpcConfig is all that the command was told. RPC lacks what is opened only when it runs: the chain
-// and the log.
+// rpcConfig holds all settings of the command. The field rpc has no chain and no log yet: serveRPC
+// opens them.
 type rpcConfig struct {
 	rpc                 app.Config
 	listen, adminListen string
@@ -73,7 +73,7 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 	return cfg, cfg.check()
 }
 
-// bounds are what numbers must lie between; what is not here has none, or is a percentage.
+// bounds are the least and the greatest values of numbers.
 var bounds = []struct {
 	flag        string
 	least, most int
@@ -95,7 +95,7 @@ var shortest = []struct {
 	{"refund-totals-every", 0}, {"linger", 0},
 }
 
-// checkBounds says which number makes no sense.
+// checkBounds returns an error for the first number or duration that is out of bounds.
 func checkBounds(cmd *cli.Command, _ func(string) string) error {
 	for _, bound := range bounds {
 		switch value := cmd.Int(bound.flag); {
@@ -133,7 +133,8 @@ func (c *rpcConfig) readPayers(cmd *cli.Command, _ func(string) string) error {
 	return nil
 }
 
-// readNumbers reads flags whose default is not a number, and pairs of a name and a number.
+// readNumbers reads the flags whose numbers are written as text: those whose default is no number,
+// and those with pairs of a name and a number.
 func (c *rpcConfig) readNumbers(cmd *cli.Command, _ func(string) string) error {
 	if text := cmd.String("earliest-refund-block"); text != "" {
 		block, err := strconv.ParseUint(text, 10, 64)
@@ -168,7 +169,8 @@ func (c *rpcConfig) readProxies(cmd *cli.Command, _ func(string) string) (err er
 	return err
 }
 
-// check says what is missing, in the words of the flags.
+// check returns an error for a setting that is missing or contradicts another. The error names the
+// flag.
 func (c *rpcConfig) check() error {
 	switch {
 	case c.listen == "":

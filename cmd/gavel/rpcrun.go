@@ -17,12 +17,12 @@ import (
 	"github.com/gavel-relay/gavel/rpc/app"
 )
 
-// earliestOnMainnet is the first block with detailed fee refunds there (interface description,
+// earliestOnMainnet is the first block of mainnet with detailed fee refunds (interface description,
 // Limits).
 const earliestOnMainnet = 20802497
 
-// serveRPC opens the listeners first, so that a port that is taken is said at once, then the
-// service, and runs both until the context ends.
+// serveRPC opens the listeners first, so that a port in use is reported at once. Then it opens the
+// service, and serves it until the context ends.
 func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	log, err := run.NewLogger(os.Stderr, cfg.log)
 	if err != nil {
@@ -59,7 +59,8 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	return errors.Join(doors.serve(ctx, service), service.Close())
 }
 
-// firstDetails is what was asked for, or what the network has.
+// firstDetails returns the first block with detailed fee refunds: the one of the flag, or else the
+// one of the network.
 func (c *rpcConfig) firstDetails(chain *params.ChainConfig) uint64 {
 	switch {
 	case c.earliestBlock != nil:
@@ -70,10 +71,10 @@ func (c *rpcConfig) firstDetails(chain *params.ChainConfig) uint64 {
 	return 0
 }
 
-// chainIn reads the fork schedule of a genesis file; nil without one.
+// chainIn reads the fork schedule of a genesis file. It returns nil if there is no file.
 func chainIn(path string) (*params.ChainConfig, error) {
 	if path == "" {
-		return nil, nil // the nodes are asked then
+		return nil, nil // the execution nodes are asked in this case
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// serviceAction is what the command of a service does: it reads the configuration file and the
-// flags, and starts the service, or prints what is in force. About says in comments what no flag
-// does.
+// serviceAction makes the action of a service's command: it reads the configuration file and the
+// flags, and starts the service, or prints the settings in force. About describes in comments what
+// no flag shows.
 func serviceAction[C any](
 	read func(*cli.Command, func(string) string) (C, error), about func(C) string, start func(context.Context, C) error,
 ) cli.ActionFunc {
@@ -37,9 +37,9 @@ func serviceAction[C any](
 	}
 }
 
-// doors are the listeners of a service: the public one, the operator's unless there is none, and
-// one for proposers if a relay has it. They are opened before all else, so that a port that is
-// taken is said at once.
+// doors are the listeners of a service: a public one, one for the operator unless there is none,
+// and one for proposers if a relay has it. They are opened before everything else, so that a port
+// in use is reported at once.
 type doors struct{ public, admin, proposers net.Listener }
 
 func openDoors(public, admin, proposers string) (d doors, err error) {
@@ -58,7 +58,7 @@ func openDoors(public, admin, proposers string) (d doors, err error) {
 	return d, nil
 }
 
-// all are the listeners that are open.
+// all returns the listeners that are open.
 func (d doors) all() (open []net.Listener) {
 	for _, listener := range []net.Listener{d.public, d.admin, d.proposers} {
 		if listener != nil {
@@ -68,22 +68,23 @@ func (d doors) all() (open []net.Listener) {
 	return open
 }
 
-// close is for a service that could not be opened; others close the listeners that they were given.
+// close closes all listeners. It is for a service that could not be opened: a service that runs
+// closes its listeners itself.
 func (d doors) close() {
 	for _, listener := range d.all() {
 		_ = listener.Close() // closed by its server already, or nobody was ever served
 	}
 }
 
-// service is what stands behind the doors. Both methods return nil after an orderly stop.
+// service answers at the listeners. Both methods return nil after an orderly stop.
 type service interface {
-	// Serve answers requests, and ends in good order with the context.
+	// Serve answers requests until the context ends, and then stops in good order.
 	Serve(ctx context.Context, listener net.Listener) error
 	// ServeAdmin answers the operator until the context ends.
 	ServeAdmin(ctx context.Context, listener net.Listener) error
 }
 
-// serve runs a service until the context ends. If one door fails, so does the other.
+// serve runs a service until the context ends. If one listener fails, the other is stopped too.
 func (d doors) serve(ctx context.Context, s service) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.Serve(ctx, d.public) })
@@ -93,8 +94,8 @@ func (d doors) serve(ctx context.Context, s service) error {
 	return group.Wait()
 }
 
-// logStop tells when a service is told to stop and why, and, by what it returns, when it has
-// stopped.
+// logStop logs when a service is asked to stop, and why. The function that it returns logs that the
+// service has stopped.
 func logStop(ctx context.Context, log *slog.Logger, service string) (stopped func()) {
 	forget := context.AfterFunc(ctx, func() { log.Info(service+" stops", "because", context.Cause(ctx)) })
 	return func() {
@@ -103,7 +104,7 @@ func logStop(ctx context.Context, log *slog.Logger, service string) (stopped fun
 	}
 }
 
-// listIn reads the list in a file that a flag names, and nothing if it names none.
+// listIn reads the list in the file that a flag names. It returns nil if the flag names none.
 func listIn[T any](flag, path string, parse func([]byte) ([]T, error)) ([]T, error) {
 	if path == "" {
 		return nil, nil

@@ -19,7 +19,8 @@ import (
 // signKeyEnv holds the key if there is no file.
 const signKeyEnv = "GAVEL_SIGN_KEY"
 
-// signCommand makes the header that signs a request to the bundle RPC, for people with a shell.
+// signCommand is the command that makes the signature header of a request to the bundle RPC, for
+// use in a shell.
 func signCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "sign",
@@ -47,8 +48,8 @@ func signCommand() *cli.Command {
 	}
 }
 
-// requestKey is a key that signs requests: from the file that a flag names, or from an environment
-// variable.
+// requestKey reads the key that signs requests, from the file that a flag names, or from an
+// environment variable.
 func requestKey(flag, path, variable string, getenv func(string) string) (*ecdsa.PrivateKey, error) {
 	text, err := secret(path, variable, getenv)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
-// streamEnv is the beginning of the environment variables that stand for flags: --data-dir is
+// streamEnv is the prefix of the environment variables that stand for flags: --data-dir is
 // GAVEL_STREAM_DATA_DIR.
 const streamEnv = "GAVEL_STREAM_"
 
-// streamCommand runs an event stream until its context ends: that is what start does.
+// streamCommand is the command that runs an event stream. Start runs it until its context ends.
 func streamCommand(start func(context.Context, streamConfig) error) *cli.Command {
 	return &cli.Command{
 		Name:   "stream",

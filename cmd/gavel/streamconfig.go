@@ -16,15 +16,16 @@ import (
 	"github.com/gavel-relay/gavel/stream/history"
 )
 
-// streamConfig is all that the command was told. The log is opened when it runs.
+// streamConfig holds all settings of the command. The field stream has no log yet: serveStream
+// opens it.
 type streamConfig struct {
 	stream              app.Config
 	listen, adminListen string
 	log                 run.LogOptions
 }
 
-// streamConfigOf reads the flags; no secret of the stream's is in the environment alone. Errors are
-// the caller's mistakes.
+// streamConfigOf reads the flags. The stream has no secret of its own, so it does not read the
+// environment. Errors are the caller's mistakes.
 func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, error) {
 	hints := hint.DefaultConfig()
 	hints.MevGasPrice, hints.GasUsed, hints.GasLimit = !cmd.Bool("hide-mev-gas-price"), cmd.Bool("share-gas-used"),
@@ -64,7 +65,7 @@ func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, erro
 	return cfg, cfg.check()
 }
 
-// checkStreamBounds says which number makes no sense.
+// checkStreamBounds returns an error for the first number that is out of bounds.
 func checkStreamBounds(cmd *cli.Command) error {
 	for _, bound := range []struct {
 		flag        string
@@ -118,7 +119,8 @@ func (c *streamConfig) readProxies(cmd *cli.Command) (err error) {
 	return err
 }
 
-// check says what is missing, in the words of the flags.
+// check returns an error for a setting that is missing or contradicts another. The error names the
+// flag.
 func (c *streamConfig) check() error {
 	switch {
 	case c.listen == "":

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/app"
 )
 
-// serveStream opens the listeners first, so that a port that is taken is said at once, then the
-// service, and runs both until the context ends.
+// serveStream opens the listeners first, so that a port in use is reported at once. Then it opens
+// the service, and serves it until the context ends.
 func serveStream(ctx context.Context, cfg streamConfig) error {
 	log, err := run.NewLogger(os.Stderr, cfg.log)
 	if err != nil {

@@ -20,7 +20,7 @@ func versionCommand() *cli.Command {
 	}
 }
 
-// version is one line; what the build does not know is left out.
+// version describes the build in one line. It leaves out what the build does not know.
 func version(info *debug.BuildInfo) string {
 	if info == nil {
 		return "gavel (built without module support)"

@@ -12,10 +12,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// whileOpening answers at the doors while a service opens, which may wait for others: 503 with what
-// it waits for, and 200 for /livez. It returns what opening returns, when the doors are free for
-// the service. Whoever asks must not hang: a beacon node that asks the relay before it answers the
-// relay would wait for itself.
+// whileOpening answers at the listeners while a service opens, which may wait for other services:
+// 200 at /livez, and elsewhere 503 with what the service waits for. It answers because a client
+// must not hang: a beacon node that asks the relay before it answers the relay's own request would
+// wait for itself. It returns the error of open, after the listeners are free for the service.
 func (d doors) whileOpening(waitsFor string, open func() error) error {
 	var servers []*waitingServer
 	for _, listener := range d.all() {
@@ -30,7 +30,7 @@ func (d doors) whileOpening(waitsFor string, open func() error) error {
 	return err
 }
 
-// opening is the refusal of a service that is not open yet.
+// opening is the refusal of a service that is not open yet. Its text is what the service waits for.
 type opening string
 
 // Error implements serve.Refusal.
@@ -39,10 +39,10 @@ func (o opening) Error() string { return "not ready: the service starts and wait
 // HTTPStatus implements serve.Refusal.
 func (opening) HTTPStatus() int { return http.StatusServiceUnavailable }
 
-// RefusalID is that of a service that is not ready, in every catalogue.
+// RefusalID implements serve.Refusal. Every catalogue has this id, for a service that is not ready.
 func (opening) RefusalID() string { return "not-ready" }
 
-// waitingServer serves at a listener that it does not close.
+// waitingServer refuses requests at a listener, and does not close it.
 type waitingServer struct {
 	listener *net.TCPListener
 	server   *http.Server
@@ -61,7 +61,7 @@ func serveWaiting(listener *net.TCPListener, waitsFor string) *waitingServer {
 		Handler: handler, ReadTimeout: time.Second, WriteTimeout: time.Second, MaxHeaderBytes: 60_000,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 	}}
-	s.server.SetKeepAlivesEnabled(false) // the next request is the service's
+	s.server.SetKeepAlivesEnabled(false) // the client's next request must reach the service
 	go func() { s.ended <- s.server.Serve(leftOpen{listener}) }()
 	return s
 }
@@ -71,7 +71,7 @@ func (s *waitingServer) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := s.server.Shutdown(ctx); err != nil {
-		_ = s.server.Close() // somebody did not read a 503
+		_ = s.server.Close() // a client did not read its 503 in time
 	}
 	if err := <-s.ended; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
@@ -82,7 +82,8 @@ func (s *waitingServer) stop() error {
 	return nil
 }
 
-// leftOpen is a listener that is not closed with its server: accepting ends, and can begin again.
+// leftOpen is a listener that stays open when its server closes it: Accept fails until its deadline
+// is removed.
 type leftOpen struct{ *net.TCPListener }
 
 // Close implements net.Listener.

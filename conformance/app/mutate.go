@@ -11,11 +11,12 @@ import (
 	"github.com/gavel-relay/gavel/conformance/mutant"
 )
 
-// dumb are the ids of two targets that are no servers at all: they answer everything alike.
+// dumb are two targets by their ids: each answers every request with the same status, and does
+// nothing else.
 var dumb = map[string]int{"200": http.StatusOK, "404": http.StatusNotFound}
 
-// Mutate puts a mutant, by its id, between the suite and the target; without an id nothing happens.
-// The id 200 or 404 puts a target in place that answers everything with that status.
+// Mutate puts the mutant with this id between the suite and the target. It does nothing without an
+// id. The id 200 or 404 replaces the target by one that answers everything with that status.
 func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error) {
 	if id == "" {
 		return func() {}, nil
@@ -35,8 +36,8 @@ func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error)
 	return putBefore(ctx, o, m.Iface, m.Handler)
 }
 
-// putBefore puts a proxy before each address of an interface, or of all if none is named: one
-// before each, so that a mutant sees all that goes to it.
+// putBefore puts a proxy before each address of an interface, or of all interfaces if none is
+// named. Equal addresses share one proxy, because a mutant must see all requests to its target.
 func putBefore(ctx context.Context, o *Options, iface string, handler func(base string) http.Handler) (
 	stop func(), err error) {
 	var servers []*http.Server
@@ -55,7 +56,7 @@ func putBefore(ctx context.Context, o *Options, iface string, handler func(base 
 			}
 			server := &http.Server{Handler: handler(*address), ReadHeaderTimeout: 10 * time.Second}
 			servers = append(servers, server)
-			go func() { _ = server.Serve(listener) }() // ends with Close
+			go func() { _ = server.Serve(listener) }() // stop ends it by Close
 			proxies[*address] = "http://" + listener.Addr().String()
 		}
 		*address = proxies[*address]
@@ -63,8 +64,8 @@ func putBefore(ctx context.Context, o *Options, iface string, handler func(base 
 	return stop, nil
 }
 
-// copyTarget gives the options a target of their own, and returns the addresses in it of an
-// interface, or of all if none is named.
+// copyTarget gives the options a copy of their target, and returns the addresses in the copy of one
+// interface, or of all if none is named. The caller may change them.
 func copyTarget(o *Options, iface string) (addresses []*string) {
 	t := *o.Target
 	of := map[string][]*string{}
@@ -98,8 +99,8 @@ func copyTarget(o *Options, iface string) (addresses []*string) {
 	return addresses
 }
 
-// swap has the literal instance of an interface answer in place of the other one, and the other way
-// round.
+// swap exchanges the literal instance of an interface with the first one: each answers in the
+// other's place.
 func swap(o *Options, iface string) (stop func()) {
 	t := *o.Target
 	if literal := t.Literal.Addresses()[iface]; literal != nil {
@@ -119,10 +120,10 @@ func swap(o *Options, iface string) (stop func()) {
 	return func() {}
 }
 
-// wrongs are all mutants: those before a target, and those inside our services.
+// wrongs returns all mutants: those before a target, and those inside our services.
 func wrongs() []mutant.Mutant { return slices.Concat(mutant.All(), mutant.InServices()) }
 
-// killersOf are the mutants that must fail a clause.
+// killersOf returns the mutants on which a clause must fail, each with what it does wrong.
 func killersOf(id string) (killers []string) {
 	for _, m := range wrongs() {
 		if slices.Contains(m.MustKill, id) {
@@ -132,7 +133,7 @@ func killersOf(id string) (killers []string) {
 	return killers
 }
 
-// Killers are the ids of the mutants that clauses are proven by.
+// Killers returns, for each clause, the ids of the mutants on which it must fail.
 func Killers() map[string][]string {
 	all := map[string][]string{}
 	for _, m := range wrongs() {

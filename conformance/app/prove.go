@@ -24,42 +24,44 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// Proof is how mutants are run: each in a process of its own, since one process can run the suite
-// once.
+// Proof says how mutants are run. Each runs in a process of its own, because a process can run the
+// suite only once.
 //
 //	before a target  ── Program run --target FILE --mutant ID ──▶ proxy ──▶ Target
 //	inside a service ── Mutants run --devnet --inside ID      ──▶ its own services, one of them wrong, in a world of their own
 type Proof struct {
-	// Program is this program.
+	// Program is the path of this program.
 	Program string
-	// Mutants is this program, built with the mutants inside the services (gavel-lab conformance
-	// overlay); without it they are left out.
+	// Mutants is the path of this program, built with the mutants inside the services (gavel-lab
+	// conformance overlay). If it is empty, those mutants are left out.
 	Mutants string
-	// Target is right, and is made wrong.
+	// Target is a correct target, which the mutants make wrong.
 	Target *target.Target
-	// Slot is how long the slots of the world of Mutants are.
+	// Slot is the duration of a slot in the worlds that Mutants starts.
 	Slot time.Duration
-	// Only are ids of mutants; none is all. Interfaces bounds them as well.
+	// Only are ids of the mutants to run, and Interfaces the interfaces whose mutants to run. Both
+	// must fit; empty means all.
 	Only       []string
 	Interfaces []string
-	// Parallel is how many run at a time.
+	// Parallel is how many mutants run at a time; twice as many of those inside services do.
 	Parallel int
 	Out      io.Writer
 }
 
-// Proven is what came of the mutants.
+// Proven is the result of running mutants.
 type Proven struct {
 	Killed   []string
 	Survived []string // with the reason
-	// InsideTook is what mutants inside the services took of the time.
+	// InsideTook is how long the mutants inside the services ran, all together.
 	InsideTook time.Duration
 }
 
-// sanity are clauses that a mutant's target must still keep, so that it is wrong and not merely
-// gone.
+// sanity has one clause of each interface that Baseline judges in addition, so that a target that
+// does not work at all is noticed.
 var sanity = map[string]string{"relay": "REL-GEN-01", "rpc": "RPC-ENV-18", "stream": "STR-LIV-01"}
 
-// Prove runs all mutants. An error is the suite's own; survivors are in the result.
+// Prove runs the chosen mutants. The error is the caller's mistake or the suite's fault; survivors
+// are in the result.
 func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 	f, err := lay(p.Target)
 	if err != nil {
@@ -75,8 +77,9 @@ func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 		result); err != nil {
 		return nil, err
 	}
-	// Afterwards, since worlds of their own take the processors that the others are timed on; and more
-	// at a time, since each first waits for its world.
+	// The mutants inside services run afterwards, because their worlds would take processor time
+	// from the others, which are judged by time. More of them run at a time, because each one first
+	// waits for its world.
 	began := time.Now()
 	err = p.each(ctx, f, 2*p.Parallel, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool {
 		return !m.Inside()
@@ -85,7 +88,8 @@ func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 	return result, err
 }
 
-// each runs some mutants, a few at a time, and adds what came of them.
+// each runs the mutants of the list, at most parallel at a time, and adds their outcomes to the
+// result.
 func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.Mutant, result *Proven) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
@@ -93,7 +97,7 @@ func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.M
 	for _, m := range list {
 		group.Go(func() error {
 			why, err := p.run(ctx, f, m)
-			if why != "" && err == nil { // a world has its moments: a survivor must survive twice
+			if why != "" && err == nil { // on a busy machine it may survive by accident: try again
 				why, err = p.run(ctx, f, m)
 			}
 			if err != nil {
@@ -115,7 +119,7 @@ func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.M
 	return group.Wait()
 }
 
-// chosen are the mutants to run.
+// chosen returns the mutants to run.
 func (p Proof) chosen() (list []mutant.Mutant) {
 	for _, m := range wrongs() {
 		named := len(p.Only) == 0 || slices.Contains(p.Only, m.ID)
@@ -127,7 +131,8 @@ func (p Proof) chosen() (list []mutant.Mutant) {
 	return list
 }
 
-// run runs the suite on one mutant and says why it survived; empty if it was killed.
+// run runs the suite on one mutant and returns the clauses that it survived, with their verdicts.
+// The text is empty if every clause that must fail did fail.
 func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (string, error) {
 	program, how := p.Program, []string{"--target", f.target(), "--mutant", m.ID}
 	if m.Inside() {
@@ -146,13 +151,13 @@ func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (string, erro
 	return strings.Join(alive, "; "), nil
 }
 
-// failed says whether a spec of the clause failed, whatever the verdict is called.
+// failed says whether a spec of the clause failed, whatever the verdict on the clause is.
 func failed(c report.Clause) bool {
 	return slices.ContainsFunc(c.Specs, func(s report.Spec) bool { return s.Outcome == verdict.Failed })
 }
 
-// child runs the suite in a process of its own, on some clauses or all, and reads its report. How
-// says what it is run on.
+// child runs the suite in a process of its own, on the given clauses or on all, and reads its
+// report. How are the flags that choose the target.
 func child(ctx context.Context, f folder, program string, how, clauses []string) (*report.Report, error) {
 	out, err := os.MkdirTemp(string(f), "report")
 	if err != nil {
@@ -162,7 +167,7 @@ func child(ctx context.Context, f folder, program string, how, clauses []string)
 	for _, clause := range clauses {
 		args = append(args, "--clause", clause)
 	}
-	command := exec.CommandContext(ctx, program, args...) // this program, or what its caller built of it
+	command := exec.CommandContext(ctx, program, args...) // this program, or one that the caller built
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
 	err = command.Run()
@@ -177,9 +182,9 @@ func child(ctx context.Context, f folder, program string, how, clauses []string)
 	return r, nil
 }
 
-// Baseline runs, on the right target, all clauses that mutants must fail, and returns those that do
-// not pass: a mutant could be killed by accident there. What cannot be said at the first time is
-// asked again, as with mutants; what fails has failed.
+// Baseline judges the correct target by all clauses that must fail on mutants, and returns the
+// clauses that do not pass: on those a mutant could be killed by accident. A clause that is
+// inconclusive is judged a second time; a clause that fails is not.
 func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 	if len(p.chosen()) == 0 {
 		return nil, Mistake("no mutant fits the selection")
@@ -210,8 +215,8 @@ func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 	return wrong, err
 }
 
-// judge runs clauses on the right target and returns those that fail, in words, and those that came
-// to no verdict.
+// judge runs clauses on the correct target. It returns those that fail, in words, and those that
+// are inconclusive or did not run.
 func (p Proof) judge(ctx context.Context, f folder,
 	needed []string) (wrong []string, unsaid []report.Clause, err error) {
 	r, err := child(ctx, f, p.Program, []string{"--target", f.target()}, needed)
@@ -230,11 +235,11 @@ func (p Proof) judge(ctx context.Context, f folder,
 	return wrong, unsaid, nil
 }
 
-// said is the verdict on a clause in a line.
+// said describes the verdict on a clause in one line.
 func said(c report.Clause) string { return fmt.Sprintf("%s is %s %s", c.ID, c.Verdict, c.Why) }
 
-// allowed are the clauses that pass on targets that answer everything alike: they only ask for a
-// status that these happen to give.
+// allowed are the clauses that may pass on targets that answer everything with one status, because
+// they only ask for that status.
 var allowed = map[string][]string{
 	"200": {
 		"REL-STA-01", "REL-STA-02", "REL-GEN-04", "REL-GEN-05", "REL-REG-08", "REL-DAT-25", "RPC-ENV-12", "RPC-ENV-15",
@@ -245,7 +250,8 @@ var allowed = map[string][]string{
 		"STR-HIS-23"},
 }
 
-// TooEasy are the clauses that pass on targets that answer everything alike, and are not known to.
+// TooEasy returns the clauses that pass on a target that answers everything with one status,
+// although allowed does not list them.
 func (p Proof) TooEasy(ctx context.Context) (list []string, err error) {
 	for _, id := range slices.Sorted(maps.Keys(allowed)) {
 		passed, err := p.dumb(ctx, id)
@@ -261,11 +267,11 @@ func (p Proof) TooEasy(ctx context.Context) (list []string, err error) {
 	return list, nil
 }
 
-// dumb runs the suite on a target that answers everything with one status, and returns what passes
-// there.
+// dumb runs the suite on a target that answers everything with one status, and returns the ids of
+// the clauses that pass.
 func (p Proof) dumb(ctx context.Context, id string) ([]string, error) {
 	t := *p.Target
-	t.Chain.WorldURL = "" // in grey mode nothing could be prepared, and everything would be inconclusive
+	t.Chain.WorldURL = "" // with a world, preparations would fail and every clause would be inconclusive
 	f, err := lay(&t)
 	if err != nil {
 		return nil, err
@@ -284,10 +290,11 @@ func (p Proof) dumb(ctx context.Context, id string) ([]string, error) {
 	return passed, nil
 }
 
-// folder is where processes find their target and leave their reports.
+// folder is the path of a temporary folder, in which processes find their target and leave their
+// reports.
 type folder string
 
-// lay makes a temporary folder with a target's file; its caller removes it.
+// lay makes a temporary folder with a target's file. The caller must remove it.
 func lay(t *target.Target) (folder, error) {
 	dir, err := os.MkdirTemp("", "gavel-prove")
 	if err != nil {
@@ -307,4 +314,4 @@ func lay(t *target.Target) (folder, error) {
 
 func (f folder) target() string { return filepath.Join(string(f), "target.yaml") }
 
-func (f folder) remove() { _ = os.RemoveAll(string(f)) } // a temporary folder
+func (f folder) remove() { _ = os.RemoveAll(string(f)) } // what cannot be removed is in the system's temporary folder

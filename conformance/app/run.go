@@ -27,29 +27,29 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// Options say what to run.
+// Options says what to run.
 type Options struct {
 	Target *target.Target
-	// Patterns of clause ids, such as REL-HDR-*; none is all.
+	// Patterns of clause ids to judge, such as REL-HDR-*; empty is all.
 	Patterns []string
-	// Levels, Profiles and Interfaces that are judged; empty is all.
+	// Levels, Profiles and Interfaces to judge; empty is all.
 	Levels     []string
 	Profiles   []string
 	Interfaces []string
-	// Most is the mode that is judged at most: with black, clauses that need a world are deselected
-	// and not inconclusive.
+	// Most is the highest mode to judge. With black, clauses that need a world are deselected;
+	// otherwise they would be inconclusive without a world.
 	Most     clauses.Mode
 	Expected []verdict.Expectation
 	Seed     int64
-	// Timeout bounds one spec: a minute.
+	// Timeout bounds one spec; 0 is a minute.
 	Timeout time.Duration
-	// Again tries specs once more that come to no verdict.
+	// Again repeats specs that are inconclusive, once.
 	Again bool
-	// Progress is told each result as it comes.
+	// Progress is called with each result as it comes.
 	Progress func(done, all int, r suite.Result)
-	// Reproduce is the command line for the report.
+	// Reproduce is the command line that repeats the run; the report shows it.
 	Reproduce string
-	// Killers are the mutants that clauses are proven by.
+	// Killers are the ids of the mutants on which a clause must fail, by the clause's id.
 	Killers map[string][]string
 }
 
@@ -59,7 +59,7 @@ type UsageError struct{ text string }
 // Error implements error.
 func (e UsageError) Error() string { return e.text }
 
-// Specs is the whole suite.
+// Specs returns the whole suite: the catalogue of clauses and the specs that test them.
 func Specs() (*clauses.Catalogue, *suite.Set, error) {
 	catalogue, err := clauses.Load()
 	if err != nil {
@@ -72,8 +72,8 @@ func Specs() (*clauses.Catalogue, *suite.Set, error) {
 	return catalogue, set, nil
 }
 
-// Run runs the suite and judges. The error is the caller's mistake or the suite's fault; what is
-// wrong with the target is in the report.
+// Run runs the suite and judges its results. The error is the caller's mistake or the suite's
+// fault; what is wrong with the target is in the report.
 func Run(ctx context.Context, o Options) (*report.Report, error) {
 	began := time.Now()
 	catalogue, set, err := Specs()
@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	return r, nil
 }
 
-// judge makes verdicts of results.
+// judge fills the report with the verdicts that follow from the results.
 func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen map[string]bool, results []suite.Result,
 	at time.Time) {
 	var judged []verdict.Clause
@@ -145,8 +145,8 @@ func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen ma
 	r.Summarize()
 }
 
-// kept are the exchanges that a report shows: all of a spec that did not pass, and the last one of
-// one that did.
+// kept returns the exchanges that a report shows: the last one of a spec that passed, and all of
+// any other.
 func kept(r suite.Result) (list []probe.Exchange) {
 	if r.Outcome == verdict.OK && len(r.Exchanges) > 1 {
 		return r.Exchanges[len(r.Exchanges)-1:]
@@ -154,7 +154,7 @@ func kept(r suite.Result) (list []probe.Exchange) {
 	return r.Exchanges
 }
 
-// choose are the ids that are to be judged.
+// choose returns the ids of the clauses to judge.
 func (o Options) choose(catalogue *clauses.Catalogue) (map[string]bool, error) {
 	chosen := map[string]bool{}
 	patterns := o.Patterns
@@ -185,7 +185,8 @@ func match(pattern, id string) bool {
 	return ok && err == nil
 }
 
-// fits says whether level, profile, interface and mode of a clause are selected.
+// fits says whether a clause's level, profile, interface and mode are selected, and the clause is
+// not retired.
 func (o Options) fits(c clauses.Clause) bool {
 	fits := func(list []string, value string) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, func(word string) bool { return strings.EqualFold(word, value) })
@@ -194,7 +195,8 @@ func (o Options) fits(c clauses.Clause) bool {
 		fits(o.Interfaces, c.Interface())
 }
 
-// LoadExpected reads expected.yaml; without a name there are no expectations.
+// LoadExpected reads the expectations of a file such as expected.yaml. Without a name it returns
+// none.
 func LoadExpected(name string) ([]verdict.Expectation, error) {
 	if name == "" {
 		return nil, nil
@@ -215,7 +217,7 @@ func LoadExpected(name string) ([]verdict.Expectation, error) {
 	return list, nil
 }
 
-// version is what this program was built from.
+// version returns the revision or the module version that this program was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// Mistake is an error of the caller.
+// Mistake makes a UsageError.
 func Mistake(format string, args ...any) error { return UsageError{fmt.Sprintf(format, args...)} }
 
 // Fits says whether a clause is in the selection, whatever the target.
@@ -107,7 +107,8 @@ func Explain(out io.Writer, patterns []string) error {
 	return nil
 }
 
-// Capabilities writes what a target has, as YAML that target.yaml can take over.
+// Capabilities writes the features that a target has, as YAML for target.yaml, and those that it
+// lacks as comments.
 func Capabilities(out io.Writer, f suite.Features) error {
 	names := make([]string, 0, len(f.Lacks))
 	for name := range f.Lacks {
@@ -121,8 +122,8 @@ func Capabilities(out io.Writer, f suite.Features) error {
 	return err
 }
 
-// Progress shows where the run is: one line that is written over on a terminal, failures only
-// elsewhere.
+// Progress returns a function that shows how far the run is. On a terminal it writes one line again
+// and again; elsewhere it writes a line for each failure and for every 50th result.
 func Progress(out io.Writer, terminal bool) func(done, all int, r suite.Result) {
 	return func(done, all int, r suite.Result) {
 		shown := slices.Contains([]verdict.Outcome{verdict.Failed, verdict.Broken}, r.Outcome)

@@ -9,8 +9,8 @@ import (
 
 var idForm = regexp.MustCompile(`^(REL|STR|RPC)-[A-Z]{3}-[0-9]{2}[a-z]?$`)
 
-// check finds everything that is wrong with the catalogue: each clause by itself, ids that stand
-// twice, and statements without a clause.
+// check returns everything that is wrong with the catalogue: faults of single clauses, ids that
+// occur twice, and statements without a clause.
 func (c *Catalogue) check() (wrong []error) {
 	statements := c.Statements()
 	said := map[string]bool{}
@@ -41,7 +41,7 @@ func (c *Catalogue) check() (wrong []error) {
 	return wrong
 }
 
-// check finds what is wrong with the clause by itself.
+// check returns what is wrong with the clause, apart from the other clauses.
 func (c Clause) check() (wrong []string) {
 	if !idForm.MatchString(c.ID) {
 		wrong = append(wrong, "an id is REL, STR or RPC, three capitals and two digits, such as REL-HDR-04")
@@ -69,8 +69,8 @@ func (c Clause) check() (wrong []string) {
 	return wrong
 }
 
-// Statements are all statements of the description as clauses name them: the section, a blank, and
-// the number or row.
+// Statements returns all statements of the description as clauses name them: the section, a space,
+// and the number or the row.
 func (c *Catalogue) Statements() []string {
 	var all []string
 	for _, section := range c.Sections {

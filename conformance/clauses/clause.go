@@ -4,8 +4,9 @@
 //
 //	description ─▶ sections.yaml ◀─(says)─ catalogue/*.yaml ─▶ Catalogue ─▶ specs, report, mutants, docs/clauses.md
 //
-// An id is <interface>-<operation>-<number>, such as REL-HDR-04. It is never renumbered and never
-// used again: a clause that is given up stays, as retired, so that old reports can still be read.
+// An id is <interface>-<operation>-<number>, such as REL-HDR-04. It is never changed and never used
+// again. A clause that is given up stays in the catalogue as retired, so that old reports can still
+// be read.
 package clauses
 
 import (
@@ -38,8 +39,8 @@ const (
 	// Grey needs a world that the target follows: validators to register, blocks to submit, accounts
 	// with money.
 	Grey
-	// White needs a world that the target acts on too: an RPC that sends to its builders. Or a fault
-	// in it, or its clock.
+	// White also needs a world that the target acts on, such as an RPC that sends to the world's
+	// builders, or a world with a fault or a clock that the suite controls.
 	White
 )
 
@@ -66,23 +67,24 @@ type Clause struct {
 	// Says are the statements of the description that it follows from, as "Events 2" or "Event logs";
 	// see sections.yaml.
 	Says []string `json:"says"`
-	// Source is what decides: the description itself, or where it is silent a public specification or
-	// what is deployed.
+	// Source is the authority for the rule: the description itself, or where it is silent a public
+	// specification or what deployed servers do.
 	Source string `json:"source"`
-	// Profile is the group that a server is conformant to as a whole, such as relay-proposer.
+	// Profile is the group of clauses that the clause is in, such as relay-proposer. A server is
+	// conformant to a profile as a whole.
 	Profile string `json:"profile"`
 	// Feature is what a server may lack altogether, such as ssz; empty for what every server of the
 	// profile has.
 	Feature string `json:"feature,omitempty"`
-	// Setting is what the target must have declared of itself, of Settings; empty for what can be
-	// judged without.
+	// Setting is the key of Settings that target.yaml must declare for this clause to be judged;
+	// empty if it needs none.
 	Setting string `json:"setting,omitempty"`
 	// Mode is the least mode in which the clause can be judged.
 	Mode Mode `json:"-"`
 	// Disputed is why sources contradict each other; such a clause is recorded and never scored.
 	Disputed string `json:"disputed,omitempty"`
-	// Unproven is why no wrong target shows that the suite notices a breach; a MUST without a mutant
-	// needs it.
+	// Unproven is why no mutant shows that the suite notices a breach. A MUST without a mutant
+	// needs this reason.
 	Unproven string `json:"unproven,omitempty"`
 	// Retired is why the clause is not judged any more.
 	Retired string `json:"retired,omitempty"`
@@ -94,7 +96,7 @@ func (c Clause) Interface() string { return interfaces[c.ID[:3]] }
 // Operation is the first two parts of the id, such as REL-HDR.
 func (c Clause) Operation() string { return c.ID[:7] }
 
-// interfaces by the first part of an id.
+// interfaces has the name of each interface by the first part of an id.
 var interfaces = map[string]string{"REL": "relay", "STR": "stream", "RPC": "rpc"}
 
 // Interfaces are the names of the interfaces, in the order of the description.
@@ -106,8 +108,8 @@ var Profiles = []string{
 	"rpc-share", "rpc-private", "rpc-refund",
 }
 
-// Settings are what nobody can find out by asking, and a target may declare: its clauses are not
-// run where it does not.
+// Settings are facts about a target that the suite cannot find out by requests, and that
+// target.yaml may declare. The clauses of a setting that is not declared are not run.
 var Settings = map[string]string{
 	"limits.headerCutOffMs": "how far into the slot bids are served",
 	"limits.relay":          "how many requests the relay takes of one address",
@@ -119,7 +121,7 @@ var Settings = map[string]string{
 	"relay.trustedBuilders": "builders whose bids count before their blocks are executed",
 }
 
-// Features are what a server may lack.
+// Features are the optional features, which a server may lack.
 var Features = map[string]string{
 	"ssz":           "bodies and answers as application/octet-stream",
 	"gzip":          "request bodies packed with gzip",

@@ -24,7 +24,7 @@ type Section struct {
 	Statements []string `yaml:"statements"`
 }
 
-// Catalogue is all clauses in the order of their ids, and the sections of the description.
+// Catalogue has all clauses in the order of their ids, and the sections of the description.
 type Catalogue struct {
 	Clauses  []Clause
 	Sections []Section
@@ -32,7 +32,7 @@ type Catalogue struct {
 	byID map[string]int
 }
 
-// group is how clauses are written down: what they have in common stands once.
+// group is how a catalogue's file writes clauses: what they have in common is written once.
 type group struct {
 	Says    list    `yaml:"says"`
 	Source  string  `yaml:"source"`
@@ -74,12 +74,12 @@ func (l *list) UnmarshalYAML(raw []byte) error {
 	return nil
 }
 
-// Load reads the catalogue that is part of this program. An error means that the program was built
-// from a wrong catalogue.
+// Load reads the catalogue that is embedded in this program. An error means that the program was
+// built with a wrong catalogue.
 func Load() (*Catalogue, error) { return Read(files) }
 
-// Read reads sections.yaml and catalogue/*.yaml and checks them. The error names all that is wrong,
-// each with its file or clause.
+// Read reads sections.yaml and catalogue/*.yaml and checks them. If all can be read, the error
+// names every fault with its clause.
 func Read(from fs.FS) (*Catalogue, error) {
 	c := &Catalogue{byID: map[string]int{}}
 	if err := decode(from, "sections.yaml", &c.Sections); err != nil {
@@ -111,7 +111,8 @@ func Read(from fs.FS) (*Catalogue, error) {
 	return c, errors.Join(c.check()...)
 }
 
-// order sorts interfaces as the description has them, then operations and numbers.
+// order is the sort key of a clause: interfaces in the order of the description, then operations
+// and numbers.
 func (c Clause) order() string {
 	return strings.NewReplacer("REL", "1", "STR", "2", "RPC", "3").Replace(c.ID[:min(3, len(c.ID))]) + c.ID
 }
@@ -127,7 +128,7 @@ func decode(from fs.FS, name string, into any) error {
 	return nil
 }
 
-// within fills what the entry leaves to its group.
+// within makes the clause of an entry: members that the entry leaves out are those of its group.
 func (e entry) within(g group) (Clause, error) {
 	c := Clause{
 		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: cmp.Or(e.Source, g.Source), Profile: g.Profile,
@@ -142,7 +143,7 @@ func (e entry) within(g group) (Clause, error) {
 	return c, err
 }
 
-// Clause is the clause with this id.
+// Clause returns the clause with this id.
 func (c *Catalogue) Clause(id string) (Clause, bool) {
 	i, ok := c.byID[id]
 	if !ok {
@@ -151,7 +152,8 @@ func (c *Catalogue) Clause(id string) (Clause, bool) {
 	return c.Clauses[i], true
 }
 
-// Match are the clauses whose id fits the pattern, in which * stands for any text: REL-HDR-*.
+// Match returns the clauses whose id fits the pattern, in which * stands for any text, such as
+// REL-HDR-*.
 func (c *Catalogue) Match(pattern string) []Clause {
 	var found []Clause
 	for _, clause := range c.Clauses {

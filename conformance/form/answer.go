@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// ReadPayload reads what a relay reveals: a payload, and from deneb on its blobs.
+// ReadPayload reads the payload that a relay reveals, with its blobs from deneb on.
 func ReadPayload(fork eth.Fork, media string, raw []byte) (*builderfulu.ExecutionPayloadAndBlobsBundle, error) {
 	both, err := forks[fork].readPayload(media, raw)
 	if err != nil {

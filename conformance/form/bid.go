@@ -13,10 +13,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Bid is a relay's bid in the form of a fork.
+// Bid makes the wire form that a relay's bid has in a fork.
 func Bid(fork eth.Fork, b *builderelectra.SignedBuilderBid) Document { return forks[fork].bid(b) }
 
-// BidRoot is the root that a relay signs.
+// BidRoot returns the hash tree root of a bid, from which the relay's signing root is made.
 func BidRoot(fork eth.Fork, b *builderelectra.BuilderBid) (phase0.Root, error) {
 	return root(forks[fork].bidMessage(b))
 }

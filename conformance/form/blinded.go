@@ -11,13 +11,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Blinded is a proposer's blinded block in the form of a fork. The world's blocks have neither
-// attestations nor attesters' slashings, whose form has changed.
+// Blinded makes the wire form that a proposer's blinded block has in a fork. It drops attestations
+// and attester slashings, whose types differ between forks: blocks of the world have none.
 func Blinded(fork eth.Fork, s *apielectra.SignedBlindedBeaconBlock) Document {
 	return forks[fork].blinded(s)
 }
 
-// BlindedRoot is the root that a proposer signs.
+// BlindedRoot returns the hash tree root of a blinded block, from which the proposer's signing root
+// is made.
 func BlindedRoot(fork eth.Fork, m *apielectra.BlindedBeaconBlock) (phase0.Root, error) {
 	return root(forks[fork].blindedMessage(m))
 }

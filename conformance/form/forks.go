@@ -19,8 +19,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// forks are the library's types of each fork. It is the suite's own table: none of it is shared
-// with the services.
+// forks has, for each fork, functions that convert to and from the library's types of that fork.
+// The table is the suite's own; the services do not use it.
 var forks = eth.Column[form]{
 	eth.Bellatrix: {
 		submission: func(s *builderfulu.SubmitBlockRequest) Document {
@@ -114,7 +114,7 @@ var forks = eth.Column[form]{
 	},
 }
 
-// form makes a fork's types of those of the newest fork, and reads them back.
+// form converts types of the newest fork to those of one fork, and reads them back.
 type form struct {
 	submission     func(*builderfulu.SubmitBlockRequest) Document
 	payload        func(*deneb.ExecutionPayload) rooted
@@ -125,11 +125,11 @@ type form struct {
 	blinded        func(*apielectra.SignedBlindedBeaconBlock) Document
 	blindedMessage func(*apielectra.BlindedBeaconBlock) rooted
 	readPayload    func(media string, raw []byte) (*builderfulu.ExecutionPayloadAndBlobsBundle, error)
-	local          func() Document // what a beacon node makes for its proposer
+	local          func() Document // makes an empty local block, to decode into
 }
 
-// Has says whether the suite can build and read blocks of a fork. The other functions are for forks
-// that it has: a world is of no other.
+// Has says whether the suite can build and read blocks of a fork. The other functions must only be
+// called for such forks; a world has no other fork.
 func Has(fork eth.Fork) bool {
 	_, err := forks.Of(fork, "forms")
 	return err == nil

@@ -1,8 +1,8 @@
-// Package form is what blocks, bids and payloads look like on the wire in each fork. The suite
-// itself works with one form of each, that of the newest fork; members that an older fork does not
-// have are left out on the way to the wire and empty on the way back. Encodings and hashes are a
-// library's; what is shared with the services is only how members are copied between the types of
-// bellatrix, capella and deneb.
+// Package form encodes and decodes blocks, bids and payloads as each fork has them on the wire. The
+// suite itself works with the types of the newest fork. Members that an older fork does not have
+// are left out when encoding, and empty after decoding. A library encodes and hashes. The suite
+// shares with the services only the code that copies members between the types of bellatrix,
+// capella and deneb.
 //
 //	world ─SSZ─▶ Read… ─▶ form of the newest fork ─▶ spec ─▶ Submission, Blinded ─▶ JSON or SSZ of the world's fork ─▶ target
 package form
@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Document is something of one fork that has both encodings.
+// Document is a value of one fork that has both encodings, SSZ and JSON.
 type Document interface {
 	MarshalSSZ() ([]byte, error)
 	UnmarshalSSZ(raw []byte) error
@@ -25,7 +25,7 @@ type Document interface {
 	UnmarshalJSON(raw []byte) error
 }
 
-// rooted is what can be signed or compared as a whole.
+// rooted is a value that has a hash tree root.
 type rooted interface {
 	HashTreeRoot() ([32]byte, error)
 }
@@ -38,7 +38,7 @@ func root(of rooted) (phase0.Root, error) {
 	return root, nil
 }
 
-// decode reads either encoding, as the media type says.
+// decode reads SSZ or JSON, as the media type says.
 func decode(media string, raw []byte, into Document) error {
 	if strings.HasPrefix(media, "application/octet-stream") {
 		return into.UnmarshalSSZ(raw)
@@ -46,12 +46,12 @@ func decode(media string, raw []byte, into Document) error {
 	return into.UnmarshalJSON(raw)
 }
 
-// PayloadRoot is the hash tree root of a payload.
+// PayloadRoot returns the hash tree root of a payload.
 func PayloadRoot(fork eth.Fork, p *deneb.ExecutionPayload) (phase0.Root, error) {
 	return root(forks[fork].payload(p))
 }
 
-// HeaderRoot is the hash tree root of a payload's header, which is that of the payload.
+// HeaderRoot returns the hash tree root of a payload's header, which equals that of the payload.
 func HeaderRoot(fork eth.Fork, h *deneb.ExecutionPayloadHeader) (phase0.Root, error) {
 	return root(forks[fork].header(h))
 }

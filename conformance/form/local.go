@@ -44,10 +44,10 @@ func ReadLocal(fork eth.Fork, ssz []byte) (Local, error) {
 	return l, nil
 }
 
-// Root is what the proposer signs.
+// Root returns the hash tree root of the block, from which the proposer's signing root is made.
 func (l Local) Root() (phase0.Root, error) { return root(l.block) }
 
-// Signed is the block with its signature and its blobs in SSZ, as it is published.
+// Signed encodes the block with its signature and its blobs in SSZ, as it is published.
 func (l Local) Signed(signature phase0.BLSSignature) ([]byte, error) {
 	switch c := l.contents.(type) {
 	case *bellatrix.BeaconBlock:
@@ -67,7 +67,8 @@ func (l Local) Signed(signature phase0.BLSSignature) ([]byte, error) {
 	}
 }
 
-// Blinded is the block around a place for a bid's header, commitments and requests.
+// Blinded makes a blinded block of the local one. The caller fills in the header, the commitments
+// and the execution requests of a bid.
 func (l Local) Blinded() *apielectra.BlindedBeaconBlock {
 	switch c := l.contents.(type) {
 	case *bellatrix.BeaconBlock:
@@ -91,7 +92,8 @@ func (l Local) Blinded() *apielectra.BlindedBeaconBlock {
 	}
 }
 
-// blinded is a blinded block without operations, of which the world has none.
+// blinded makes a blinded block without operations (slashings, attestations, deposits, exits),
+// because the world has none.
 func blinded(
 	slot phase0.Slot, proposer phase0.ValidatorIndex, parent, state phase0.Root, reveal phase0.BLSSignature,
 	eth1 *phase0.ETH1Data, graffiti [32]byte,

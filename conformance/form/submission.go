@@ -13,12 +13,12 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Submission is a builder's block in the form of a fork.
+// Submission makes the wire form that a builder's submission has in a fork.
 func Submission(fork eth.Fork, s *builderfulu.SubmitBlockRequest) Document {
 	return forks[fork].submission(s)
 }
 
-// ReadSubmission reads a builder's block of a fork in SSZ.
+// ReadSubmission reads a builder's submission of a fork in SSZ.
 func ReadSubmission(fork eth.Fork, ssz []byte) (*builderfulu.SubmitBlockRequest, error) {
 	d := Submission(fork, &builderfulu.SubmitBlockRequest{ExecutionPayload: new(payload.Payload)})
 	if err := d.UnmarshalSSZ(ssz); err != nil {
@@ -47,7 +47,8 @@ func ReadSubmission(fork eth.Fork, ssz []byte) (*builderfulu.SubmitBlockRequest,
 	}
 }
 
-// olderBlobs are blobs as they were before fulu: with one proof each. The members are the same.
+// olderBlobs converts blobs to the type of the forks before fulu. The members are the same, but
+// before fulu a blob has one proof.
 func olderBlobs(b *builderfulu.BlobsBundle) *builderdeneb.BlobsBundle {
 	if b == nil {
 		return nil

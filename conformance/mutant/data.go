@@ -15,7 +15,7 @@ const (
 	registrationPath = "/relay/v1/data/validator_registration"
 )
 
-// without takes parameters out of the query.
+// without is a fault that removes parameters from the query.
 func without(path string, names ...string) func() Fault {
 	return asks(path, func(e *Exchange) bool {
 		query := e.Request.URL.Query()
@@ -38,7 +38,7 @@ func traces(path string, change func(trace map[string]any)) func() Fault {
 	})
 }
 
-// dataMutants are put before the data interface of a relay.
+// dataMutants returns the mutants that are put before the data interface of a relay.
 func dataMutants() []Mutant {
 	return []Mutant{
 		{"D01", "relay", "no delivery is ever listed", []string{"REL-DAT-01"}, document(deliveredPath, func(any) any {

@@ -2,8 +2,8 @@ package mutant
 
 import "slices"
 
-// swapped are targets whose literal instances and others stand in each other's place: each answers
-// in a right form, which is the other's.
+// swapped returns the mutants that exchange a literal instance with the other one: each answers
+// correctly, but in the form that is right for the other.
 func swapped() []Mutant {
 	nothing := func() Fault { return Fault{} }
 	return []Mutant{
@@ -18,8 +18,7 @@ func swapped() []Mutant {
 	}
 }
 
-// Swaps says that the literal instance of the interface answers in place of the other one, and the
-// other way round.
+// Swaps says whether the mutant exchanges the literal instance of its interface with the other one.
 func (m Mutant) Swaps() bool {
 	return slices.ContainsFunc(swapped(), func(s Mutant) bool { return s.ID == m.ID })
 }

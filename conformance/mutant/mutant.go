@@ -1,6 +1,6 @@
-// Package mutant makes right targets wrong, one way at a time, so that it can be shown that the
-// suite notices: a proxy between suite and target rewrites what goes by. A mutant names the clauses
-// whose specs must fail on it; one that they pass has survived, and is a hole in the suite.
+// Package mutant makes a correct target wrong in one way, to show that the suite notices: a proxy
+// between suite and target rewrites requests and answers. A mutant names the clauses whose specs
+// must fail on it. If they pass, the mutant has survived, and the suite has a gap.
 //
 //	suite ──request──▶ proxy (ask) ──▶ target
 //	suite ◀──answer── proxy (answer) ◀─┘
@@ -22,25 +22,27 @@ import (
 // Mutant is one wrong behaviour.
 type Mutant struct {
 	ID string
-	// Iface is the interface that it is put before.
+	// Iface is the interface that the mutant is put before: relay, stream or rpc.
 	Iface string
-	// What it does wrong, in words.
+	// What says in words what is wrong.
 	What string
 	// MustKill are the clauses that must fail on it.
 	MustKill []string
 
-	// fault makes the fault, with a memory of its own; nil if it is inside the service.
+	// fault makes the fault with a fresh state of its own. It is nil if the mutant is inside the
+	// service.
 	fault func() Fault
 }
 
-// Inside says whether it is in the service itself (see InServices), and not before it.
+// Inside says whether the mutant is in the service itself (see InServices), and not in a proxy
+// before it.
 func (m Mutant) Inside() bool { return m.fault == nil }
 
-// Exchange is what a fault sees and may change.
+// Exchange is one request and its answer, which a fault sees and may change.
 type Exchange struct {
 	Request *http.Request
 	Asked   []byte
-	// Method is that of a JSON-RPC request, empty elsewhere.
+	// Method is the method of a JSON-RPC request; empty if the request is none.
 	Method string
 	// base is the target's address.
 	base string
@@ -50,18 +52,18 @@ type Exchange struct {
 	Body   []byte
 }
 
-// Fault is how a mutant goes wrong. Either may be nil.
+// Fault is how a mutant goes wrong. Each function may be nil.
 type Fault struct {
-	// Ask may change the request; if it answers true the answer is in the exchange already and the
-	// target is not asked.
+	// Ask may change the request. If it returns true, it has put an answer into the exchange, and
+	// the target is not asked.
 	Ask func(e *Exchange) bool
 	// Answer may change the answer.
 	Answer func(e *Exchange)
-	// Line changes a line of a stream; false leaves it out.
+	// Line changes a line of a stream; if it returns false, the line is left out.
 	Line func(line string) (string, bool)
 }
 
-// Find is a mutant of All by its id.
+// Find returns the mutant of All with this id.
 func Find(id string) (Mutant, bool) {
 	for _, m := range All() {
 		if m.ID == id {
@@ -71,21 +73,22 @@ func Find(id string) (Mutant, bool) {
 	return Mutant{}, false
 }
 
-// All are all mutants that are put before a target, in the order of their ids.
+// All returns all mutants that are put before a target.
 func All() []Mutant {
 	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), streamMutants(), swapped())
 }
 
-// client asks the target as it was asked.
+// client asks the target for the proxy. It changes nothing: it neither unpacks answers nor follows
+// redirects.
 var client = &http.Client{
 	Timeout: 30 * time.Second, Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// Handler is the proxy before a target.
+// Handler returns the proxy before a target at the address base.
 func (m Mutant) Handler(base string) http.Handler {
 	fault := m.fault()
-	var mu sync.Mutex // faults remember things
+	var mu sync.Mutex // guards the state of the fault
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -130,11 +133,11 @@ func (m Mutant) Handler(base string) http.Handler {
 		}
 		w.Header().Set("Content-Length", strconv.Itoa(len(e.Body)))
 		w.WriteHeader(e.Status)
-		_, _ = w.Write(e.Body) // whoever asked may be gone
+		_, _ = w.Write(e.Body) // the client may be gone
 	})
 }
 
-// forward asks the target.
+// forward sends the request to the target and puts its answer into the exchange.
 func (e *Exchange) forward(base string) error {
 	request, err := http.NewRequestWithContext(e.Request.Context(), e.Request.Method,
 		strings.TrimRight(base, "/")+e.Request.URL.RequestURI(), bytes.NewReader(e.Asked))
@@ -159,7 +162,7 @@ func (e *Exchange) take(response *http.Response) (err error) {
 	return nil
 }
 
-// say puts an answer in place of the target's.
+// say puts an answer in place of the target's. It returns true, as Ask does then.
 func (e *Exchange) say(status int, media, body string) bool {
 	e.Status, e.Body = status, []byte(body)
 	e.Header = http.Header{}
@@ -169,7 +172,7 @@ func (e *Exchange) say(status int, media, body string) bool {
 	return true
 }
 
-// edit changes the body as JSON. What is no JSON stays.
+// edit changes the body as JSON. A body that is no JSON stays as it is.
 func (e *Exchange) edit(change func(document any) any) {
 	decoder := json.NewDecoder(bytes.NewReader(e.Body))
 	decoder.UseNumber()
@@ -182,13 +185,13 @@ func (e *Exchange) edit(change func(document any) any) {
 	}
 }
 
-// object is one JSON object; nil if the value is none.
+// object returns the value as a JSON object; nil if it is none.
 func object(value any) map[string]any {
 	o, _ := value.(map[string]any)
 	return o
 }
 
-// at is the object below some members.
+// at returns the object that is reached by following the members; nil if there is none.
 func at(value any, members ...string) map[string]any {
 	for _, member := range members {
 		value = object(value)[member]
@@ -196,7 +199,7 @@ func at(value any, members ...string) map[string]any {
 	return object(value)
 }
 
-// flip changes the last digit of a text of hex.
+// flip changes the last digit of a hexadecimal text.
 func flip(value any) any {
 	text, _ := value.(string)
 	if len(text) < 3 {
@@ -209,7 +212,7 @@ func flip(value any) any {
 	return text[:len(text)-1] + last
 }
 
-// on is whether the exchange is at a path.
+// on says whether the request's path begins with the prefix.
 func (e *Exchange) on(prefix string) bool { return strings.HasPrefix(e.Request.URL.Path, prefix) }
 
 const jsonType = "application/json"

@@ -16,9 +16,9 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
-// orderMutants change orders on their way to the bundle RPC, so that it tells its builders
-// something else than it was told; what is then on the chain is wrong. The last ones change what it
-// says of refunds.
+// orderMutants returns the mutants that change orders on their way to the bundle RPC. The RPC then
+// sends its builders something else than the suite sent, and wrong transactions are included in the
+// chain. The last mutants change the RPC's answers about refunds.
 func orderMutants() []Mutant {
 	return []Mutant{
 		{"O01", "rpc", "of a bundle only the first transaction is sent", []string{"RPC-BUN-18"},
@@ -51,7 +51,7 @@ func orderMutants() []Mutant {
 			asks("/", func(e *Exchange) bool {
 				if e.Method == "eth_sendPrivateTransaction" {
 					body, base := bytes.Clone(e.Asked), e.base
-					// that it came to nothing shows in the verdict
+					// if it fails, the mutant survives
 					time.AfterFunc(8*time.Second, func() { _, _ = post(context.Background(), base, body) })
 				}
 				return false
@@ -143,7 +143,7 @@ func orderMutants() []Mutant {
 	}
 }
 
-// first is a fault that changes the object that a method gets.
+// first is a fault that changes the first parameter of a method, which is an object.
 func first(method string, change func(o map[string]any)) func() Fault {
 	return params(method, func(list []any) []any {
 		if len(list) > 0 && object(list[0]) != nil {
@@ -153,7 +153,7 @@ func first(method string, change func(o map[string]any)) func() Fault {
 	})
 }
 
-// put puts a value into an object within an object, which may not be there.
+// put sets a member of an object within an object, and makes the inner object if there is none.
 func put(o map[string]any, within, name string, value any) {
 	if o == nil {
 		return
@@ -175,7 +175,7 @@ func refundRecords(change func(r map[string]any)) func() Fault {
 	})
 }
 
-// hashes are those of raw transactions.
+// hashes returns the hashes of raw transactions.
 func hashes(txs any) (list []string) {
 	all, _ := txs.([]any)
 	for _, text := range all {
@@ -188,7 +188,8 @@ func hashes(txs any) (list []string) {
 	return list
 }
 
-// halved sends a fast private transaction as a bundle with terms, to the operator's builder only.
+// halved replaces a fast private transaction by a bundle with terms of its own, for the operator's
+// builder only.
 func halved(e *Exchange) bool {
 	var call struct {
 		Params []struct {
@@ -220,8 +221,8 @@ func halved(e *Exchange) bool {
 	return true
 }
 
-// head is the number of the newest block as the target knows it, which it says when it simulates
-// the transaction that it is sent; 0 if it says none.
+// head returns the number of the newest block that the target knows. It finds it by having the
+// target simulate the transaction of the request; it returns 0 if the answer has no number.
 func (e *Exchange) head() uint64 {
 	var call struct {
 		Params []struct {
@@ -247,7 +248,7 @@ func (e *Exchange) head() uint64 {
 	return said.StateBlock
 }
 
-// post asks the target for something of the mutant's own.
+// post sends a request of the mutant's own to the target, signed by the impostor.
 func post(ctx context.Context, base string, body []byte) (*probe.RPCAnswer, error) {
 	header := map[string]string{"Content-Type": jsonType, probe.SignatureHeader: probe.BodySignature(impostor, body)}
 	return probe.NewClient(strings.TrimRight(base, "/"), nil, client.Timeout).Post(ctx, header, body)

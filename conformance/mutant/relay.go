@@ -32,14 +32,15 @@ func answers(path string, change func(e *Exchange)) func() Fault {
 	}
 }
 
-// asks is a fault that changes requests at a path, or answers them.
+// asks is a fault that changes requests at a path, or answers them in place of the target.
 func asks(path string, change func(e *Exchange) bool) func() Fault {
 	return func() Fault {
 		return Fault{Ask: func(e *Exchange) bool { return e.on(path) && change(e) }}
 	}
 }
 
-// status is a fault that gives other statuses: those from first to last become another.
+// status is a fault that changes statuses from first to last into another one, and empties the
+// body.
 func status(path string, first, last, to int) func() Fault {
 	return answers(path, func(e *Exchange) {
 		if e.Status >= first && e.Status <= last {
@@ -48,7 +49,7 @@ func status(path string, first, last, to int) func() Fault {
 	})
 }
 
-// document is a fault that changes good answers as JSON.
+// document is a fault that changes the JSON of answers with status 200.
 func document(path string, change func(document any) any) func() Fault {
 	return answers(path, func(e *Exchange) {
 		if e.Status == http.StatusOK {
@@ -57,7 +58,7 @@ func document(path string, change func(document any) any) func() Fault {
 	})
 }
 
-// bid is a fault that changes served bids.
+// bid is a fault that changes the message of bids that getHeader serves.
 func bid(change func(message map[string]any)) func() Fault {
 	return document(headerPath, func(d any) any {
 		if message := at(d, "data", "message"); message != nil {
@@ -67,7 +68,8 @@ func bid(change func(message map[string]any)) func() Fault {
 	})
 }
 
-// relayMutants are put before the proposer and builder interfaces of a relay.
+// relayMutants returns the mutants that are put before the proposer and builder interfaces of a
+// relay.
 func relayMutants() []Mutant {
 	return []Mutant{
 		{"L01", "relay", "status is always 503", []string{"REL-STA-01"}, status(statusPath, 200, 299, 503)},
@@ -114,7 +116,7 @@ func relayMutants() []Mutant {
 			n := 0
 			return Fault{Ask: func(e *Exchange) bool {
 				if !e.on(registerPath) || bytes.Count(e.Asked, []byte("pubkey")) > 6 && n == 0 {
-					return false // the world's validators, with which everything begins
+					return false // the first registration of all the world's validators, which every other spec needs
 				}
 				n++
 				return e.say(200, "", "")
@@ -352,7 +354,7 @@ func relayMutants() []Mutant {
 			closed := map[string]bool{}
 			slotOf := func(body []byte) string {
 				var d any
-				_ = json.Unmarshal(body, &d) // SSZ has no slot here, and all of it is one slot then
+				_ = json.Unmarshal(body, &d) // SSZ is not parsed: all of it counts as one slot
 				slot, _ := at(d, "message")["slot"].(string)
 				return slot
 			}
@@ -388,12 +390,13 @@ func relayMutants() []Mutant {
 	}
 }
 
-// revealed answers every request for a payload by what the slot's last submission has.
+// revealed answers refused requests for a payload with the payload of the slot's last accepted
+// submission.
 func revealed() Fault {
 	payloads := map[string]any{}
 	slotOf := func(body []byte) (string, map[string]any) {
 		var d any
-		_ = json.Unmarshal(body, &d) // SSZ has no slot here, and all of it is one slot then
+		_ = json.Unmarshal(body, &d) // SSZ is not parsed: all of it counts as one slot
 		slot, _ := at(d, "message")["slot"].(string)
 		return slot, object(d)
 	}
@@ -411,10 +414,11 @@ func revealed() Fault {
 	}}
 }
 
-// submitted are a slot and a builder of a submission in JSON.
+// submitted returns the slot, the builder and the block hash of a submission in JSON. They are
+// empty for one in SSZ.
 func submitted(body []byte) (slot, builder, hash string) {
 	var s any
-	_ = json.Unmarshal(body, &s) // SSZ has none of them, and all of it is one then
+	_ = json.Unmarshal(body, &s) // SSZ is not parsed: its three values are empty
 	message := at(s, "message")
 	slot, _ = message["slot"].(string)
 	builder, _ = message["builder_pubkey"].(string)
@@ -422,7 +426,7 @@ func submitted(body []byte) (slot, builder, hash string) {
 	return slot, builder, hash
 }
 
-// sticky serves the first block of each slot that was taken, for ever.
+// sticky serves, whatever comes later, the first block of a slot that the relay accepted.
 func sticky() Fault {
 	first := map[string][]byte{}
 	return Fault{Answer: func(e *Exchange) {
@@ -440,7 +444,7 @@ func sticky() Fault {
 	}}
 }
 
-// firstOfEach serves the first block of the builder that leads.
+// firstOfEach serves the first accepted block of the builder that has the top bid.
 func firstOfEach() Fault {
 	first, byHash := map[string][]byte{}, map[string]string{}
 	return Fault{Answer: func(e *Exchange) {
@@ -462,7 +466,7 @@ func firstOfEach() Fault {
 	}}
 }
 
-// lastWins serves the last block that was taken, whatever it pays.
+// lastWins serves the last block that the relay accepted, whatever it pays.
 func lastWins() Fault {
 	var last []byte
 	return Fault{Answer: func(e *Exchange) {
@@ -475,7 +479,7 @@ func lastWins() Fault {
 	}}
 }
 
-// unexecuted serves the last block that was submitted, whether it was taken or not.
+// unexecuted serves the last block that was submitted, whether the relay accepted it or not.
 func unexecuted() Fault {
 	var last []byte
 	return Fault{Answer: func(e *Exchange) {
@@ -488,7 +492,7 @@ func unexecuted() Fault {
 	}}
 }
 
-// replaced is a bid with hash and value of another submission.
+// replaced puts the block hash and the value of a submission into a bid.
 func replaced(bid any, submission []byte) any {
 	var s any
 	if json.Unmarshal(submission, &s) != nil {

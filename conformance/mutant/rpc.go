@@ -11,21 +11,21 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
-// impostor signs what mutants change on the way.
+// impostor is the key that signs requests that mutants have changed.
 var impostor = func() *ecdsa.PrivateKey {
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("gavel conformance impostor")))
 	if err != nil {
-		panic(err) // a hash beyond the curve's order: this one is not
+		panic(err) // only if the hash were beyond the curve's order
 	}
 	return key
 }()
 
-// signed signs the request anew.
+// signed signs the changed request, by the impostor's key.
 func (e *Exchange) signed() {
 	e.Request.Header.Set(probe.SignatureHeader, probe.BodySignature(impostor, e.Asked))
 }
 
-// result is a fault that changes results of a method; empty is all methods.
+// result is a fault that changes the results of a method, or of all methods if method is empty.
 func result(method string, change func(result any) any) func() Fault {
 	return answers("/", func(e *Exchange) {
 		if method != "" && e.Method != method {
@@ -42,7 +42,7 @@ func result(method string, change func(result any) any) func() Fault {
 	})
 }
 
-// member is a fault that changes one member of results of a method.
+// member is a fault that changes one member of the results of a method.
 func member(method, name string, change func(value any) any) func() Fault {
 	return result(method, func(r any) any {
 		if o := object(r); o != nil {
@@ -54,7 +54,7 @@ func member(method, name string, change func(value any) any) func() Fault {
 	})
 }
 
-// params is a fault that changes the first parameter of a method.
+// params is a fault that changes the parameters of calls of a method.
 func params(method string, change func(list []any) []any) func() Fault {
 	return asks("/", func(e *Exchange) bool {
 		var d map[string]any
@@ -71,7 +71,7 @@ func params(method string, change func(list []any) []any) func() Fault {
 	})
 }
 
-// envelope is a fault that changes the answer's object.
+// envelope is a fault that changes the object of a JSON-RPC answer.
 func envelope(change func(o map[string]any)) func() Fault {
 	return answers("/", func(e *Exchange) {
 		e.edit(func(d any) any {
@@ -83,7 +83,7 @@ func envelope(change func(o map[string]any)) func() Fault {
 	})
 }
 
-// takesAll answers refusals of a method as successes.
+// takesAll is a fault that turns refusals of a method into successes.
 func takesAll(method string) func() Fault {
 	return answers("/", func(e *Exchange) {
 		if e.Method != method {
@@ -100,7 +100,7 @@ func takesAll(method string) func() Fault {
 	})
 }
 
-// refusesAll answers each call of a method with an error.
+// refusesAll is a fault that answers each call of a method with an error.
 func refusesAll(method string) func() Fault {
 	return answers("/", func(e *Exchange) {
 		if e.Method == method {
@@ -111,13 +111,13 @@ func refusesAll(method string) func() Fault {
 
 func constant(value any) func(any) any { return func(any) any { return value } }
 
-// more adds one to a decimal text, roughly: it puts a digit behind.
+// more makes a decimal number in a text larger: it appends a digit.
 func more(value any) any {
 	text, _ := value.(string)
 	return text + "1"
 }
 
-// rpcMutants are put before the bundle RPC.
+// rpcMutants returns the mutants that are put before the bundle RPC.
 func rpcMutants() []Mutant {
 	list := []Mutant{
 		{"R01", "rpc", "ids are null", []string{"RPC-ENV-01", "RPC-ENV-02", "RPC-ENV-03"}, envelope(func(o map[string]any) {
@@ -503,7 +503,7 @@ func rpcMutants() []Mutant {
 	return list
 }
 
-// dropped takes a member out of the first parameter.
+// dropped is a fault that removes a member of the first parameter.
 func dropped(method, name string) func() Fault {
 	return params(method, func(list []any) []any {
 		if len(list) > 0 {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// pass passes a stream on, line by line; nil lines stay as they are. It answers false, with the
-// answer in the exchange, if the target did not open one.
+// pass forwards a stream line by line, each changed by the function line; nil changes nothing. If
+// the target did not open a stream, it returns false, and the target's answer is in the exchange.
 func pass(w http.ResponseWriter, e *Exchange, base string,
 	line func(string) (string, bool)) (streamed bool, err error) {
 	r := e.Request
@@ -50,7 +50,7 @@ func pass(w http.ResponseWriter, e *Exchange, base string,
 		}
 		if keep {
 			if _, err := io.WriteString(w, changed+"\n"); err != nil {
-				return true, nil // whoever listened is gone
+				return true, nil // the listener is gone
 			}
 			flusher.Flush()
 		}
@@ -62,7 +62,7 @@ func lines(change func(line string) (string, bool)) func() Fault {
 	return func() Fault { return Fault{Line: change} }
 }
 
-// events is a fault that changes events, on the stream only.
+// events is a fault that changes events of the stream, but not of the history.
 func events(change func(e map[string]any)) func() Fault {
 	return lines(func(line string) (string, bool) {
 		text, is := strings.CutPrefix(line, "data: ")
@@ -89,7 +89,7 @@ func txs(change func(tx map[string]any)) func() Fault {
 	})
 }
 
-// lacks is a fault that leaves a member of transactions out.
+// lacks is a fault that removes a member of transactions.
 func lacks(name string) func() Fault { return txs(func(tx map[string]any) { delete(tx, name) }) }
 
 // logs is a fault that changes the logs of events.
@@ -118,7 +118,7 @@ func records(change func(r map[string]any)) func() Fault {
 	})
 }
 
-// fact is a fault that changes a number of the info.
+// fact is a fault that changes a member of the history's info; nil removes it.
 func fact(name string, value any) func() Fault {
 	return document(infoPath, func(d any) any {
 		if value == nil {
@@ -130,7 +130,7 @@ func fact(name string, value any) func() Fault {
 	})
 }
 
-// streamMutants are put before the event stream and its history.
+// streamMutants returns the mutants that are put before the event stream and its history.
 func streamMutants() []Mutant {
 	return []Mutant{
 		{"S01", "stream", "the stream is text/plain", []string{"STR-LIV-01"}, asks("/", func(e *Exchange) bool {
@@ -306,7 +306,7 @@ func streamMutants() []Mutant {
 		{"S74", "stream", "the history lags far behind", []string{"STR-HIS-19"}, document(historyPath, func(d any) any {
 			list, is := d.([]any)
 			if !is {
-				return d // the info
+				return d // an object: the answer is the info and no list
 			}
 			return slices.DeleteFunc(list, func(r any) bool {
 				number, _ := object(r)["timestamp"].(json.Number)
@@ -335,7 +335,7 @@ func streamMutants() []Mutant {
 	}
 }
 
-// shifted moves a bound of the history.
+// shifted is a fault that adds a number to a parameter of the history.
 func shifted(name string, by int64) func() Fault {
 	return asks(historyPath, func(e *Exchange) bool {
 		query := e.Request.URL.Query()

@@ -9,17 +9,19 @@ import (
 	blst "github.com/supranational/blst/bindings/go"
 )
 
-// blsDomain separates signatures of the consensus layer (consensus-specs, BLS signatures).
+// blsDomain is the domain separation tag of signatures of the consensus layer (consensus-specs, BLS
+// signatures).
 var blsDomain = []byte("BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_")
 
 // BLSKey signs for a validator, a builder or a relay.
 type BLSKey struct {
 	secret *blst.SecretKey
-	// Public is the key's public half.
+	// Public is the public key.
 	Public phase0.BLSPubKey
 }
 
-// DeriveBLSKey makes a key from a text. Test keys only: whoever knows the text has the key.
+// DeriveBLSKey makes a key from a text. It is for tests only: everybody who knows the text has the
+// key.
 func DeriveBLSKey(text string) *BLSKey {
 	seed := sha256.Sum256([]byte("gavel conformance: " + text))
 	return newBLSKey(blst.KeyGen(seed[:]))
@@ -46,7 +48,7 @@ func (k *BLSKey) Sign(root phase0.Root) (signature phase0.BLSSignature) {
 	return signature
 }
 
-// VerifyBLS says why a signature of a root is not this key's; nil means that it is.
+// VerifyBLS returns why a signature of a root is not by this key; nil means that it is.
 func VerifyBLS(key phase0.BLSPubKey, root phase0.Root, signature phase0.BLSSignature) error {
 	point := new(blst.P2Affine).Uncompress(signature[:])
 	public := new(blst.P1Affine).Uncompress(key[:])
@@ -79,7 +81,8 @@ func Domain(purpose phase0.DomainType, version phase0.Version, validators phase0
 	return domain
 }
 
-// SigningRoot is what is signed of an object.
+// SigningRoot returns the root that is signed for an object: it binds the object's root to a
+// domain.
 func SigningRoot(object phase0.Root, domain phase0.Domain) phase0.Root {
 	root, err := (&phase0.SigningData{ObjectRoot: object, Domain: domain}).HashTreeRoot()
 	if err != nil {

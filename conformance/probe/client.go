@@ -12,15 +12,16 @@ import (
 	"time"
 )
 
-// Client sends raw requests to one base address. It never follows redirects, never unpacks, and
-// adds no header but the host's, since all of that is what a spec wants to see.
+// Client sends raw requests to one base address. Specs judge answers as they come, so the client
+// never follows redirects and never unpacks bodies. It adds no headers of its own but Host,
+// Content-Length and User-Agent.
 type Client struct {
 	base     string
 	http     *http.Client
 	recorder *Recorder
 }
 
-// limitBytes bounds what is read of an answer.
+// limitBytes is the most that is read of an answer's body.
 const limitBytes = 64 << 20
 
 var transport = &http.Transport{
@@ -28,7 +29,7 @@ var transport = &http.Transport{
 	IdleConnTimeout: 2 * time.Second,
 }
 
-// NewClient makes a client whose exchanges go to the recorder; nil keeps none.
+// NewClient makes a client that records its exchanges; a nil recorder records none.
 func NewClient(base string, recorder *Recorder, timeout time.Duration) *Client {
 	return &Client{base: strings.TrimRight(base, "/"), recorder: recorder, http: &http.Client{
 		Transport: transport, Timeout: timeout,
@@ -49,13 +50,14 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	// Took is from the first byte sent to the last byte read.
+	// Took is the time from the beginning of the request, with the connection if a new one is
+	// needed, to the last byte of the answer.
 	Took time.Duration
-	// SentAt and DoneAt bound the time in which the target worked.
+	// SentAt and DoneAt are the beginning and the end of Took.
 	SentAt, DoneAt time.Time
 }
 
-// String is what a failed check shows of the answer.
+// String describes the answer in the message of a failed check.
 func (a *Answer) String() string {
 	return strings.TrimSpace(fmt.Sprintf("status %d %s %.300s", a.Status, a.Header.Get("Content-Type"), shown(a.Body)))
 }
@@ -68,7 +70,7 @@ func (a *Answer) JSON(into any) error {
 	return nil
 }
 
-// Do sends a request and reads the whole answer. The error says that none came.
+// Do sends a request and reads the whole answer. It returns an error if no whole answer came.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	request, err := c.request(ctx, r)
 	if err != nil {
@@ -77,7 +79,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	return c.Send(request, r.Body)
 }
 
-// Send sends a request that was made elsewhere; body is what the report shows of it.
+// Send sends a request that the caller has made. Body is what the report shows as its body.
 func (c *Client) Send(request *http.Request, body []byte) (*Answer, error) {
 	sent := time.Now()
 	entry := Exchange{Asked: Message{Method: request.Method, URL: shownURL(request.URL), Header: request.Header,

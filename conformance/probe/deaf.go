@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// Deaf opens a stream and never reads what comes. Closing it ends the connection.
+// Deaf opens a stream as a client that never reads. The caller must close the connection.
 func Deaf(ctx context.Context, address string) (net.Conn, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package probe is how the suite talks to a target: raw HTTP, server-sent events and JSON-RPC, with
-// keys, signatures and hashes of its own. It knows wire formats and no server, and it keeps what
-// was said, so that a report can show it.
+// Package probe sends the suite's requests to a target: raw HTTP, server-sent events and JSON-RPC,
+// with keys, signatures and hashes of its own. It knows wire formats and shares no code with the
+// servers. It records each exchange, so that a report can show it.
 //
 //	spec ─▶ Client ──HTTP──▶ target
 //	           └─▶ Recorder ─▶ exchanges of the spec ─▶ report, curl line
@@ -19,13 +19,13 @@ import (
 
 // Exchange is one request and what came back.
 type Exchange struct {
-	// AtMs is when the request was sent, in milliseconds since the spec began; TookMs is until the
-	// whole answer was read.
+	// AtMs is when the request was sent, in milliseconds since the spec began. TookMs is how many
+	// milliseconds later the whole answer was read, or the head of the answer for a stream.
 	AtMs   int64    `json:"t_ms"`
 	TookMs int64    `json:"took_ms"`
 	Asked  Message  `json:"request"`
 	Said   *Message `json:"response,omitempty"`
-	// Failure is why nothing came back.
+	// Failure is why no whole answer came.
 	Failure string `json:"failure,omitempty"`
 }
 
@@ -35,20 +35,20 @@ type Message struct {
 	URL    string              `json:"url,omitempty"`
 	Status int                 `json:"status,omitempty"`
 	Header map[string][]string `json:"headers,omitempty"`
-	// Body is text; what is no text is 0x and hex. What is longer than shownBytes is cut, and Bytes is
-	// its length.
+	// Body is the body as text, or as 0x and hexadecimal if it is no text. It is cut after
+	// shownBytes. Bytes is the length of the whole body.
 	Body  string `json:"body,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
 }
 
-// shownBytes of a body are kept for the report: enough for every answer but blocks.
+// shownBytes is how much of a body the report keeps, in bytes: enough for every answer but blocks.
 const shownBytes = 4096
 
 func shown(body []byte) string {
 	cut := ""
 	if len(body) > shownBytes {
 		cut = fmt.Sprintf("… (%d bytes)", len(body))
-		// never half a character
+		// do not cut within a character
 		for body = body[:shownBytes]; len(body) > shownBytes-utf8.UTFMax && !utf8.RuneStart(body[len(body)-1]); {
 			body = body[:len(body)-1]
 		}
@@ -60,7 +60,7 @@ func shown(body []byte) string {
 	return string(body) + cut
 }
 
-// shownURL is an address without its user and password.
+// shownURL is an address with its user and password replaced.
 func shownURL(address *url.URL) string {
 	if address.User == nil {
 		return address.String()
@@ -77,7 +77,7 @@ type Recorder struct {
 	exchanges []Exchange
 }
 
-// NewRecorder begins to record at the given time.
+// NewRecorder makes a recorder. Times of exchanges count from at.
 func NewRecorder(at time.Time) *Recorder { return &Recorder{began: at} }
 
 func (r *Recorder) add(e Exchange) {
@@ -86,15 +86,15 @@ func (r *Recorder) add(e Exchange) {
 	r.exchanges = append(r.exchanges, e)
 }
 
-// Exchanges are all that were recorded, in the order in which they ended.
+// Exchanges returns all recorded exchanges, in the order in which they ended.
 func (r *Recorder) Exchanges() []Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Exchange(nil), r.exchanges...)
 }
 
-// Curl is a shell command that repeats the request. A body that was cut or is no text cannot be
-// repeated so, and is only named.
+// Curl returns a shell command that repeats the request. It cannot hold a body that was cut or that
+// is no text; it only mentions such a body.
 func (e Exchange) Curl() string {
 	var b strings.Builder
 	b.WriteString("curl -sS -i")
@@ -122,5 +122,5 @@ func (e Exchange) Curl() string {
 	return b.String()
 }
 
-// quote makes one word for a shell.
+// quote quotes a text as one word for a shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -16,8 +16,8 @@ import (
 // X-Vendor-Signature.
 const SignatureHeader = "X-Flashbots-Signature"
 
-// BodySignature is the header's value for a body: the address, and the personal-message signature
-// of 0x and the hex of the body's Keccak-256.
+// BodySignature returns the header's value for a body: the address, and a signature over a personal
+// message (EIP-191). The message is the text of the body's Keccak-256 in hexadecimal with 0x.
 func BodySignature(key *ecdsa.PrivateKey, body []byte) string {
 	return SignatureOf(key, fmt.Appendf(nil, "%#x", crypto.Keccak256(body)))
 }
@@ -32,14 +32,14 @@ func SignatureOf(key *ecdsa.PrivateKey, text []byte) string {
 	return fmt.Sprintf("%s:%#x", crypto.PubkeyToAddress(key.PublicKey), signature)
 }
 
-// Call is one JSON-RPC request. A nil ID sends none.
+// Call is one JSON-RPC request. If ID is nil, it is sent without an id.
 type Call struct {
 	Method string
 	Params any
 	ID     any
 }
 
-// Body is the request as it is sent.
+// Body returns the request as it is sent.
 func (c Call) Body() []byte {
 	document := map[string]any{"jsonrpc": "2.0", "method": c.Method, "params": c.Params}
 	if c.ID != nil {
@@ -49,7 +49,7 @@ func (c Call) Body() []byte {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(document); err != nil {
-		panic(fmt.Sprintf("encode a request: %v", err)) // specs make values that can be encoded
+		panic(fmt.Sprintf("encode a request: %v", err)) // specs only use values that can be encoded
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
@@ -57,18 +57,18 @@ func (c Call) Body() []byte {
 // RPCAnswer is the answer to one call.
 type RPCAnswer struct {
 	*Answer
-	// Members are those of the answer's object, nil if the body is none.
+	// Members are the members of the answer's object; nil if the body is no object.
 	Members map[string]json.RawMessage
 }
 
-// Refused says that the answer is a refusal: a status of 400 or above, or an error member that is
-// not null.
+// Refused says whether the answer is a refusal: a status of 400 or above, or an error member that
+// is not null.
 func (a *RPCAnswer) Refused() bool {
 	raw, found := a.Members["error"]
 	return a.Status >= 400 || found && string(raw) != "null"
 }
 
-// Code is the code of a JSON-RPC error; 0 if there is none.
+// Code returns the code of a JSON-RPC error; 0 if there is none.
 func (a *RPCAnswer) Code() int {
 	var e struct {
 		Code int `json:"code"`
@@ -79,7 +79,7 @@ func (a *RPCAnswer) Code() int {
 	return e.Code
 }
 
-// Result decodes the result.
+// Result decodes the answer's result. It returns an error if there is none.
 func (a *RPCAnswer) Result(into any) error {
 	raw, found := a.Members["result"]
 	if !found {
@@ -91,7 +91,8 @@ func (a *RPCAnswer) Result(into any) error {
 	return nil
 }
 
-// Call signs a call and sends it to the base address.
+// Call signs a call and sends it to the base address. If key is nil, the call is sent without a
+// signature.
 func (c *Client) Call(ctx context.Context, key *ecdsa.PrivateKey, call Call) (*RPCAnswer, error) {
 	body := call.Body()
 	header := map[string]string{"Content-Type": "application/json"}

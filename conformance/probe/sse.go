@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// Line is one line of a stream as it came, without its end.
+// Line is one line of a stream as it came, without its line break.
 type Line struct {
 	Text string
 	At   time.Time
 }
 
-// Stream is an open stream of server-sent events. It reads by itself until it is closed.
+// Stream is an open stream of server-sent events. A goroutine reads it until it is closed.
 type Stream struct {
 	Status int
 	Header http.Header
-	// OpenedAfter is how long the head of the answer took.
+	// OpenedAfter is how long it took until the head of the answer had come.
 	OpenedAfter time.Duration
 
 	stop  context.CancelFunc
 	done  chan struct{}
 	mu    sync.Mutex
 	lines []Line
-	moved chan struct{} // closed and made anew with each line
+	moved chan struct{} // closed with each line, and replaced by a new one
 }
 
-// Open opens a stream.
+// Open opens a stream. The caller must close it.
 func (c *Client) Open(ctx context.Context, path string, header map[string]string) (*Stream, error) {
 	ctx, stop := context.WithCancel(ctx)
 	request, err := c.request(ctx, Request{Method: http.MethodGet, Path: path, Header: header})
@@ -45,7 +45,7 @@ func (c *Client) Open(ctx context.Context, path string, header map[string]string
 	opening := time.AfterFunc(c.http.Timeout, stop)
 	response, err := endless.Do(request) //nolint:bodyclose // the reader below closes it
 	if !opening.Stop() && err == nil {
-		_ = response.Body.Close() // it came too late to be read
+		_ = response.Body.Close() // the head came after the timeout
 		err = context.DeadlineExceeded
 	}
 	entry := Exchange{Asked: Message{Method: http.MethodGet, URL: shownURL(request.URL), Header: request.Header}}
@@ -94,14 +94,14 @@ func (s *Stream) read(from *bufio.Reader) {
 	}
 }
 
-// Lines are all lines so far.
+// Lines returns all lines so far.
 func (s *Stream) Lines() []Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Line(nil), s.lines...)
 }
 
-// Events are the data of all events so far, one for each line that begins with "data:".
+// Events returns the data of all events so far, one for each line that begins with "data:".
 func (s *Stream) Events() (events []string) {
 	for _, line := range s.Lines() {
 		if data, found := strings.CutPrefix(line.Text, "data:"); found {
@@ -111,8 +111,8 @@ func (s *Stream) Events() (events []string) {
 	return events
 }
 
-// Wait returns the first event that the function wants, of those so far and those that come until
-// the time is over; false if there is none.
+// Wait returns the first event for which wanted is true, of those so far and those that come within
+// the given time. It returns false if there is none.
 func (s *Stream) Wait(within time.Duration, wanted func(event string) bool) (string, bool) {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// badgeText is the right side of the badge: the MUSTs of what ran.
+// badgeText returns the right side of the badge: how many MUSTs pass, in profiles that ran.
 func (r *Report) badgeText() string {
 	passed, all := 0, 0
 	for _, p := range r.Profiles {

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// Change is a clause whose verdict, or whose reason, is another one in a later run.
+// Change is a clause whose verdict differs in a later run, or whose reason for a bad verdict does.
 type Change struct {
 	ID       string
 	From, To verdict.Verdict
@@ -22,7 +22,7 @@ func bad(v verdict.Verdict) bool {
 
 func good(v verdict.Verdict) bool { return v == verdict.Pass || v == verdict.PassLenient }
 
-// Diff lists what changed between two runs, in the order of the later one's clauses.
+// Diff returns what changed between two runs, in the order of the later run's clauses.
 func Diff(older, newer *Report) (changes []Change) {
 	before := map[string]Clause{}
 	for _, c := range older.Clauses {

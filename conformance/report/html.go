@@ -29,10 +29,10 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 }).Parse(pageText))
 
-// Outcome is the end of the run in words.
+// Outcome describes in words how the run ended.
 func (r *Report) Outcome() string { return exitWords[r.Exit] }
 
-// HTML writes one page that needs nothing else: no script, no style and no picture from elsewhere.
+// HTML writes one page that loads nothing: no script, no style and no picture from elsewhere.
 func (r *Report) HTML(out io.Writer) error {
 	if err := page.Execute(out, r); err != nil {
 		return fmt.Errorf("write the page: %w", err)

@@ -42,8 +42,8 @@ type junitText struct {
 
 func seconds(ms int64) string { return fmt.Sprintf("%.3f", float64(ms)/1000) }
 
-// JUnit writes the specs as test cases. A failure of what is no MUST, or that was expected, is
-// skipped there, since CI counts failures.
+// JUnit writes the specs as test cases. CI counts failures, so a failure that was expected, or
+// whose clause is no MUST, is written as skipped.
 func (r *Report) JUnit(out io.Writer) error {
 	s := junitSuite{Name: "conformance", Seconds: seconds(r.TookMs)}
 	for _, c := range r.Clauses {
@@ -80,7 +80,7 @@ func (r *Report) JUnit(out io.Writer) error {
 	return nil
 }
 
-// Markdown writes what fits into a comment on a pull request.
+// Markdown writes a summary that fits into a comment on a pull request.
 func (r *Report) Markdown(out io.Writer) error {
 	fmt.Fprintf(out, "### Conformance of %s %s: %s\n\n| profile | MUST | verdict |\n|---|---|---|\n",
 		r.Target.Implementation.Project,

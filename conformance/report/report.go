@@ -1,6 +1,5 @@
-// Package report is what a run leaves behind: report.json, from which everything else is made — a
-// page for people, JUnit for CI, a badge, Markdown for a pull request, and a table for the
-// terminal.
+// Package report writes the results of a run: report.json, and what is made from it — a page for
+// people, JUnit for CI, a badge, Markdown for a pull request, and a table for the terminal.
 //
 //	results + verdicts ─▶ Report ─▶ report.json ─▶ HTML, JUnit, SVG, Markdown, table, difference of two runs
 package report
@@ -18,10 +17,10 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// Schema is the version of report.json. Fields are added without a new one.
+// Schema is the version of report.json. A new field does not change it.
 const Schema = 1
 
-// Report is report.json.
+// Report is the content of report.json.
 type Report struct {
 	Schema  int    `json:"schema"`
 	Suite   Suite  `json:"suite"`
@@ -29,27 +28,27 @@ type Report struct {
 	TookMs  int64  `json:"took_ms"`
 	Seed    int64  `json:"seed"`
 	Mode    string `json:"mode"`
-	// Target has no users and passwords.
+	// Target is the target without users and passwords in addresses.
 	Target   target.Target `json:"target"`
 	Features Features      `json:"features"`
 	Profiles []Profile     `json:"profiles"`
 	Clauses  []Clause      `json:"clauses"`
 	Coverage Coverage      `json:"coverage"`
-	// Stale are expectations that matched nothing.
+	// Stale are expectations that matched no failure.
 	Stale []string `json:"stale_expectations"`
-	// Exit is the status that the run ended with.
+	// Exit is the exit status of the run.
 	Exit int `json:"exit"`
-	// Reproduce is the command that does it again.
+	// Reproduce is the command line that repeats the run.
 	Reproduce string `json:"reproduce"`
 }
 
-// Suite is what judged.
+// Suite is the suite that judged: its version, and how many clauses its catalogue has.
 type Suite struct {
 	Version string `json:"version"`
 	Clauses int    `json:"clauses"`
 }
 
-// Features are what the target has, and how the suite knows.
+// Features are the optional features that the target has and lacks, and how the suite knows.
 type Features struct {
 	// How is declared or inferred.
 	How   string            `json:"how"`
@@ -57,7 +56,7 @@ type Features struct {
 	Lacks map[string]string `json:"lacks"` // with the reason
 }
 
-// Profile is a group of clauses.
+// Profile counts the verdicts on the clauses of a profile.
 type Profile struct {
 	Name    string                  `json:"name"`
 	Verdict verdict.ProfileVerdict  `json:"verdict"`
@@ -65,7 +64,8 @@ type Profile struct {
 	Other   map[verdict.Verdict]int `json:"other"`
 }
 
-// Musts is the number of MUSTs that pass, and of all.
+// Musts returns how many MUSTs pass, and how many there are. A MUST about a feature that the target
+// lacks counts as passed.
 func (p Profile) Musts() (passed, all int) {
 	for v, n := range p.Must {
 		all += n
@@ -84,18 +84,18 @@ type Clause struct {
 	Verdict verdict.Verdict `json:"verdict"`
 	Why     string          `json:"why,omitempty"`
 	Specs   []Spec          `json:"specs"`
-	// Mutants are the wrong targets that show that a breach is noticed.
+	// Mutants are the ids of the mutants that show that the suite notices a breach.
 	Mutants []string `json:"mutants_killed,omitempty"`
 }
 
-// Spec is one test.
+// Spec is the result of one test.
 type Spec struct {
 	Title    string          `json:"name"`
 	Outcome  verdict.Outcome `json:"state"`
 	Message  string          `json:"message,omitempty"`
 	Expected string          `json:"expected,omitempty"`
 	Actual   string          `json:"actual,omitempty"`
-	// FirstTry is why a first try came to no verdict; this is the second one.
+	// FirstTry is why a first try was inconclusive; this is the second try then.
 	FirstTry  string           `json:"first_try,omitempty"`
 	TookMs    int64            `json:"ms"`
 	Exchanges []probe.Exchange `json:"exchanges,omitempty"`
@@ -167,7 +167,7 @@ func (r *Report) Summarize() {
 	}
 }
 
-// Count is how many clauses have a verdict.
+// Count returns how many clauses have a verdict.
 func (r *Report) Count(v verdict.Verdict) (n int) {
 	for _, c := range r.Clauses {
 		if c.Verdict == v {
@@ -189,7 +189,7 @@ func (p Profile) Ran() bool {
 	return false
 }
 
-// Failures are the clauses that need somebody's eyes, the worst first.
+// Failures returns the clauses that somebody should look at, the worst verdicts first.
 func (r *Report) Failures() (list []Clause) {
 	for _, v := range []verdict.Verdict{verdict.SuiteError, verdict.Fail, verdict.XPass, verdict.Warn} {
 		for _, c := range r.Clauses {

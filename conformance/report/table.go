@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// Table writes what a person wants to see at the end of a run: the profiles, then what failed and
-// how to do it again.
+// Table writes the summary for the terminal at the end of a run: the profiles, then what failed and
+// how to repeat it.
 func (r *Report) Table(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "profile\tMUST\tfail\topen\tother\tverdict\n")
@@ -65,7 +65,7 @@ var exitWords = map[int]string{
 	verdict.Unusable:      "nothing could be judged", verdict.SuiteFault: "the suite broke down",
 }
 
-// curl repeats the last request of the first spec that did not pass.
+// curl returns a command that repeats the last request of the first spec that failed.
 func (c Clause) curl() string {
 	for _, s := range c.Specs {
 		if s.Outcome == verdict.Failed && len(s.Exchanges) > 0 {

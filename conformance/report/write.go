@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Formats are the forms of a report, by name, and the files that WriteAll puts them into.
+// Formats are the formats of a report, by name, and the files that WriteAll writes them to.
 var Formats = []struct {
 	Name, File string
 	Write      func(r *Report, out io.Writer) error
@@ -32,9 +32,9 @@ func (r *Report) JSON(out io.Writer) error {
 	return nil
 }
 
-// WriteAll writes all forms into a folder, which it makes.
+// WriteAll writes all formats into a folder, and makes the folder if there is none.
 func (r *Report) WriteAll(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { // reports are for everybody
+	if err := os.MkdirAll(dir, 0o755); err != nil { // everybody may read reports
 		return fmt.Errorf("write the report: %w", err)
 	}
 	for _, format := range Formats {

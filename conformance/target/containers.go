@@ -8,41 +8,42 @@ import (
 	"strconv"
 )
 
-// Container is a server that a run starts from an image and ends again. Addresses of the target
-// name it as ${name:port}, since the engine chooses where a port is reached; its command,
-// environment and files name the world by the words that docs/conformance.md lists, such as
-// ${BEACON_URL}.
+// Container is a server that a run starts from an image and stops at its end. Addresses of the
+// target name its ports as ${name:port}, because the engine chooses where a port is reached. Its
+// command, environment and files use the words that docs/conformance.md lists, such as
+// ${BEACON_URL}, for what they must know about the world.
 type Container struct {
 	Name        string            `yaml:"name"`
 	Image       string            `yaml:"image"`
 	Command     []string          `yaml:"command,omitempty"`
 	Environment map[string]string `yaml:"environment,omitempty"`
-	// Files are written into the container before it starts, by their path: what a server reads and
-	// takes from no flag. They may use the same words.
+	// Files are texts by their path, which are written into the container before it starts. They
+	// are for what a server reads from files only, and may use the same words.
 	Files map[string]string `yaml:"files,omitempty"`
-	// Ports are those that something outside asks: the suite, or Ready.
+	// Ports are the ports that are reached from outside, by the suite or by Ready.
 	Ports []int `yaml:"ports"`
-	// Ready is what answers 200 once the server can work; without it the server is ready when its
-	// first port takes connections.
+	// Ready is a path that answers 200 once the server can work. Without it the server is ready
+	// when its first port gives any HTTP answer.
 	Ready *Ready `yaml:"ready,omitempty"`
-	// With is an earlier container whose network this one shares, as in a pod: each is at 127.0.0.1
-	// for the other.
+	// With is an earlier container whose network this one shares, as in a pod: they reach each
+	// other at 127.0.0.1.
 	With string `yaml:"with,omitempty"`
 }
 
-// Ready is a question that a server answers with 200 once it can work.
+// Ready is a port and a path at which a server answers GET requests with 200 once it can work.
 type Ready struct {
 	Port int    `yaml:"port"`
 	Path string `yaml:"path"`
 }
 
-// Placeholder is a name in an address that a container's published port stands for: ${name:port}.
+// Placeholder matches ${name:port} in an address; the published port of a container takes its
+// place.
 var Placeholder = regexp.MustCompile(`\$\{([a-z][a-z0-9-]*):([0-9]+)\}`)
 
 var containerName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// checkContainers says what is wrong with the section, and whether the addresses name ports that it
-// publishes.
+// checkContainers returns an error if the section is wrong, or if an address names a port that no
+// container publishes.
 func (t *Target) checkContainers() error {
 	if len(t.Containers) > 0 && t.Chain.WorldURL != "" {
 		return errors.New("containers follow a world that is started for them: leave out chain.worldUrl, or the containers")
@@ -54,7 +55,8 @@ func (t *Target) checkContainers() error {
 	}
 	for key, address := range t.Addresses() {
 		for _, found := range Placeholder.FindAllStringSubmatch(address, -1) {
-			port, _ := strconv.Atoi(found[2]) // digits; too many of them are no published port
+			// only digits; a number too large is no container's port
+			port, _ := strconv.Atoi(found[2])
 			at := slices.IndexFunc(t.Containers, func(c Container) bool { return c.Name == found[1] })
 			if at < 0 || !slices.Contains(t.Containers[at].Ports, port) {
 				return fmt.Errorf("%s is at %s: no container of that name has the port among its ports", key, found[0])
@@ -64,7 +66,7 @@ func (t *Target) checkContainers() error {
 	return nil
 }
 
-// check says what is wrong with a container that comes after others.
+// check returns what is wrong with a container; earlier are those before it in the file.
 func (c Container) check(earlier []Container) error {
 	named := func(name string) func(Container) bool { return func(c Container) bool { return c.Name == name } }
 	switch {

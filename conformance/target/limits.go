@@ -7,40 +7,39 @@ import (
 	"time"
 )
 
-// Limits are what the operator has configured and nobody can ask for: the suite goes beyond them,
-// once. What is left out is not judged.
+// Limits are limits that the operator has configured and that the suite cannot find out by
+// requests. The suite exceeds each of them once. A limit that is left out is not judged.
 type Limits struct {
-	// HeaderCutOffMs is how far into its slot a bid is served, in milliseconds.
+	// HeaderCutOffMs is until when bids are served, in milliseconds after the slot's start.
 	HeaderCutOffMs int       `yaml:"headerCutOffMs,omitempty" json:"headerCutOffMs,omitempty"`
 	Relay          *Rate     `yaml:"relay,omitempty" json:"relay,omitempty"`
 	RPC            *Rate     `yaml:"rpc,omitempty" json:"rpc,omitempty"`
 	Stream         *Audience `yaml:"stream,omitempty" json:"stream,omitempty"`
 }
 
-// Rate is what one address may ask of an interface.
+// Rate is how many requests an interface takes from one address.
 type Rate struct {
 	PerSecond int `yaml:"perSecond" json:"perSecond"`
-	// Burst is how many requests are taken at once: those of one second.
+	// Burst is how many requests are taken at once; by default as many as PerSecond.
 	Burst int `yaml:"burst,omitempty" json:"burst"`
-	// URL is another instance of the same service, which may be overloaded while the first one is
-	// judged by everything else; empty is that one.
+	// URL is another instance of the same service, with these limits. The suite can overload it
+	// while it judges the first one by everything else. Empty means the first one.
 	URL string `yaml:"url,omitempty" json:"url"`
 }
 
-// Audience is how many listeners a stream has room for.
+// Audience is how many listeners a stream accepts.
 type Audience struct {
 	Listeners int `yaml:"listeners" json:"listeners"`
 	// URL is another instance, as in Rate.
 	URL string `yaml:"url,omitempty" json:"url"`
 }
 
-// HeaderCutOff is HeaderCutOffMs as a duration.
+// HeaderCutOff returns HeaderCutOffMs as a duration.
 func (l Limits) HeaderCutOff() time.Duration {
 	return time.Duration(l.HeaderCutOffMs) * time.Millisecond
 }
 
-// Declares says whether the target tells what a clause needs to know, by a name of
-// clauses.Settings.
+// Declares says whether the target declares a setting of clauses.Settings.
 func (t *Target) Declares(setting string) bool {
 	switch setting {
 	case "limits.headerCutOffMs":
@@ -59,7 +58,7 @@ func (t *Target) Declares(setting string) bool {
 	}
 }
 
-// complete fills in defaults and says what is wrong.
+// complete fills in defaults and returns an error if a limit is wrong.
 func (l *Limits) complete(t *Target) error {
 	if l.HeaderCutOffMs < 0 {
 		return errors.New("limits.headerCutOffMs is negative: give milliseconds into the slot, or leave it out")
@@ -94,7 +93,8 @@ func (l *Limits) complete(t *Target) error {
 	return nil
 }
 
-// Addresses are where the limits can be met, by interface; they may be changed.
+// Addresses returns the addresses of the instances with limits, by interface. The caller may change
+// them.
 func (l *Limits) Addresses() map[string]*string {
 	all := map[string]*string{}
 	if l.Relay != nil {
@@ -109,7 +109,7 @@ func (l *Limits) Addresses() map[string]*string {
 	return all
 }
 
-// Clone is a copy that shares nothing.
+// Clone returns a copy that shares nothing with the original.
 func (l Limits) Clone() Limits {
 	l.Relay, l.RPC, l.Stream = copied(l.Relay), copied(l.RPC), copied(l.Stream)
 	return l

@@ -2,17 +2,18 @@ package target
 
 import "fmt"
 
-// Literal are the addresses of second instances that do what the interface description says where
-// deployed services do something else. What is left out is not judged. They follow the same world
-// as the first ones; the stream tells of the first RPC's orders, the RPC sends to the same
-// builders, and the relay trusts the same builders, as far as it may.
+// Literal has the addresses of literal instances. A literal instance does what the interface
+// description says where deployed services do something else. An interface that is left out is not
+// judged. Literal instances follow the same world as the first ones: the stream sends events of the
+// first RPC's orders, the RPC sends to the same builders, and the relay trusts the same builders,
+// as far as it may.
 type Literal struct {
 	Relay  string `yaml:"relay,omitempty" json:"relay,omitempty"`
 	Stream string `yaml:"stream,omitempty" json:"stream,omitempty"`
 	RPC    string `yaml:"rpc,omitempty" json:"rpc,omitempty"`
 }
 
-// Addresses are those that there are, by interface; they may be changed.
+// Addresses returns the addresses that are given, by interface. The caller may change them.
 func (l *Literal) Addresses() map[string]*string {
 	all := map[string]*string{}
 	for iface, address := range map[string]*string{"relay": &l.Relay, "stream": &l.Stream, "rpc": &l.RPC} {
@@ -32,7 +33,7 @@ func (l *Literal) complete(t *Target) error {
 	return nil
 }
 
-// AsLiteral is the target with the literal instance of an interface in the place of the first one.
+// AsLiteral returns the target with the literal instance of an interface in place of the first one.
 func (t *Target) AsLiteral(iface string) *Target {
 	l := *t
 	switch iface {

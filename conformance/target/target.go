@@ -1,5 +1,5 @@
-// Package target says what is tested: the file that a person writes about their servers, or a
-// network that is started for the run.
+// Package target describes the servers to test. A person writes target.yaml about them, or the run
+// starts them itself.
 package target
 
 import (
@@ -19,28 +19,28 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 )
 
-// Target is target.yaml. Interfaces that are left out are not tested.
+// Target is the content of target.yaml. Interfaces that are left out are not tested.
 type Target struct {
 	Implementation Implementation `yaml:"implementation" json:"implementation"`
 	Relay          *Relay         `yaml:"relay,omitempty" json:"relay,omitempty"`
 	Stream         *Stream        `yaml:"stream,omitempty" json:"stream,omitempty"`
 	RPC            *RPC           `yaml:"rpc,omitempty" json:"rpc,omitempty"`
 	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
-	// Features are what the target has of clauses.Features: "auto" asks it, a list with commas
-	// declares it.
+	// Features declares which of clauses.Features the target has, as a list with commas. With
+	// "auto" the suite finds out by requests.
 	Features string `yaml:"features,omitempty" json:"features"`
-	// Literal are instances that do what the description says where deployed services do something
-	// else: clauses of that are judged there.
+	// Literal has instances that do what the description says where deployed services do something
+	// else. Clauses about that are judged there.
 	Literal Literal `yaml:"literal,omitempty" json:"literal,omitzero"`
 	Limits  Limits  `yaml:"limits,omitempty" json:"limits,omitzero"`
 	Budgets Budgets `yaml:"budgets,omitempty" json:"budgets"`
-	// Containers are started for the run, in this order.
+	// Containers are the servers to start for the run, in this order.
 	Containers []Container `yaml:"containers,omitempty" json:"-"`
 }
 
 var secretForm = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
-// Implementation is who made it; it stands at the head of reports.
+// Implementation names the software that is tested; reports show it at their top.
 type Implementation struct {
 	Organization string   `yaml:"organization" json:"organization"`
 	Project      string   `yaml:"project" json:"project"`
@@ -49,56 +49,59 @@ type Implementation struct {
 	Contact      []string `yaml:"contact,omitempty" json:"contact,omitempty"`
 }
 
-// Relay has the three addresses of a relay, which are often one: those left out are the proposers'.
+// Relay has the three addresses of a relay, which are often one. An address that is left out is
+// ProposerURL.
 type Relay struct {
 	ProposerURL string `yaml:"proposerUrl" json:"proposerUrl"`
 	BuilderURL  string `yaml:"builderUrl,omitempty" json:"builderUrl"`
 	DataURL     string `yaml:"dataUrl,omitempty" json:"dataUrl"`
-	// PublicKey signs the relay's bids, as 0x and 96 digits; empty takes any key, as long as it is
-	// always the same.
+	// PublicKey is the key that signs the relay's bids, as 0x and 96 digits. If it is empty, any
+	// key is right, as long as it is always the same.
 	PublicKey string `yaml:"publicKey,omitempty" json:"publicKey,omitempty"`
-	// TrustedBuilders are secret keys of builders whose bids count before their blocks are executed,
-	// each as 0x and 64 digits. The suite uses one up whenever it has a bid pay less than it says.
+	// TrustedBuilders are secret keys of optimistic builders: their bids count before their blocks
+	// are executed. Each is 0x and 64 digits. The suite uses one up with each block that pays less
+	// than its bid says, because the relay demotes the builder for it.
 	TrustedBuilders []string `yaml:"trustedBuilders,omitempty" json:"-"`
 }
 
-// Stream is the address that is streamed from; the history is below it.
+// Stream has the address of an event stream; its history is at paths below it.
 type Stream struct {
 	URL string `yaml:"url" json:"url"`
 }
 
-// RPC is the address that is posted to.
+// RPC has the address to which JSON-RPC requests are posted.
 type RPC struct {
 	URL string `yaml:"url" json:"url"`
-	// SendsToWorld says that it sends orders to the world's builders, by the names that they have
-	// there. Without it what becomes of orders is inconclusive.
+	// SendsToWorld says that the RPC sends orders to the world's builders, and knows them by the
+	// names that they have there. Without it, clauses about what becomes of orders are
+	// inconclusive.
 	SendsToWorld bool `yaml:"sendsToWorld,omitempty" json:"sendsToWorld,omitempty"`
 }
 
-// Chain is what the suite may know and do of the target's world.
+// Chain says which world the target follows.
 type Chain struct {
-	// WorldURL is a world that `gavel-lab conformance world` serves and that the target follows.
-	// Without it the mode is black.
+	// WorldURL is the address at which the suite controls the world, as `gavel-lab conformance
+	// world` prints it. Without it the mode is black.
 	WorldURL string `yaml:"worldUrl,omitempty" json:"worldUrl,omitempty"`
 }
 
-// Budgets bound how long the suite waits for what a target does by itself, in milliseconds.
+// Budgets bounds how long the suite waits for a target, in milliseconds.
 type Budgets struct {
-	// AnswerMs is until any answer: 5,000.
+	// AnswerMs is how long any answer may take; by default 5,000.
 	AnswerMs int `yaml:"answerMs,omitempty" json:"answerMs"`
-	// HintMs is until the event of an order: 3,000.
+	// HintMs is how long the event of an order may take; by default 3,000.
 	HintMs int `yaml:"hintMs,omitempty" json:"hintMs"`
-	// SettleMs is until what happened shows in lists: 3,000.
+	// SettleMs is how long it may take until lists show what has happened; by default 3,000.
 	SettleMs int `yaml:"settleMs,omitempty" json:"settleMs"`
 }
 
-// Answer is how long any answer may take.
+// Answer returns how long any answer may take.
 func (b Budgets) Answer() time.Duration { return time.Duration(b.AnswerMs) * time.Millisecond }
 
-// Hint is how long the event of an order may take.
+// Hint returns how long the event of an order may take.
 func (b Budgets) Hint() time.Duration { return time.Duration(b.HintMs) * time.Millisecond }
 
-// Settle is how long a list may lag behind.
+// Settle returns how long it may take until lists show what has happened.
 func (b Budgets) Settle() time.Duration { return time.Duration(b.SettleMs) * time.Millisecond }
 
 // Load reads and checks target.yaml.
@@ -119,7 +122,7 @@ func Parse(data []byte) (*Target, error) {
 	return t, t.Complete()
 }
 
-// Complete fills in defaults and says what is wrong.
+// Complete fills in defaults and returns an error if the target is wrong.
 func (t *Target) Complete() error {
 	if t.Relay == nil && t.Stream == nil && t.RPC == nil {
 		return errors.New("the target has no relay, no stream and no rpc: give the address of one")
@@ -154,7 +157,7 @@ func (t *Target) Complete() error {
 	}
 	for name, address := range t.Addresses() {
 		if len(t.Containers) > 0 {
-			address = Placeholder.ReplaceAllString(address, "localhost:$2") // the engine will say where it is
+			address = Placeholder.ReplaceAllString(address, "localhost:$2") // the engine gives the real address later
 		}
 		if parsed, err := url.Parse(address); err != nil || parsed.Host == "" ||
 			!slices.Contains([]string{"http", "https"}, parsed.Scheme) {
@@ -164,7 +167,7 @@ func (t *Target) Complete() error {
 	return nil
 }
 
-// Declared are the features of a list; nil for auto.
+// Declared returns the features that the target declares; nil if they are "auto".
 func (t *Target) Declared() []string {
 	if t.Features == "auto" {
 		return nil
@@ -172,7 +175,7 @@ func (t *Target) Declared() []string {
 	return strings.FieldsFunc(t.Features, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// Addresses are all that the file names, by their key.
+// Addresses returns all addresses of the target by their keys in the file.
 func (t *Target) Addresses() map[string]string {
 	all := map[string]string{}
 	if r := t.Relay; r != nil {
@@ -208,8 +211,8 @@ func (t *Target) Has(iface string) bool {
 	}
 }
 
-// Mode is how much of the world the suite controls with this target: a world that it may steer it
-// may break as well.
+// Mode returns how much of the world the suite controls with this target. It is never grey: a world
+// that the suite controls can also be made to fail.
 func (t *Target) Mode() clauses.Mode {
 	if t.Chain.WorldURL != "" {
 		return clauses.White
@@ -217,7 +220,7 @@ func (t *Target) Mode() clauses.Mode {
 	return clauses.Black
 }
 
-// Redacted is the target for a report: users and passwords in addresses are left out.
+// Redacted returns the target for a report, without users and passwords in addresses.
 func (t *Target) Redacted() Target {
 	r := *t
 	hide := func(address string) string {

@@ -1,16 +1,16 @@
 package verdict
 
-// The exit statuses of a run. There is no 0 for a run in which nothing was judged.
+// The exit statuses of a run. A run in which nothing was judged never ends with 0.
 const (
-	Conformant    = 0  // every selected MUST passes, and every expectation is met
-	Nonconformant = 1  // a MUST fails, or could not be judged
-	StaleExpected = 2  // an expectation matched nothing
-	Unusable      = 3  // the target cannot be reached, or nothing was conclusive
-	SuiteFault    = 4  // the suite broke down
+	Conformant    = 0  // every judged MUST passes or fails as expected, and no expectation is stale
+	Nonconformant = 1  // a MUST fails unexpectedly, or could not be judged
+	StaleExpected = 2  // an expectation matched no failure
+	Unusable      = 3  // the target cannot be reached, or no clause was judged
+	SuiteFault    = 4  // the suite itself failed
 	WrongUsage    = 64 // the caller's mistake: unknown clause, empty selection
 )
 
-// Exit is the status of a run.
+// Exit returns the exit status of a run.
 func Exit(clauses []Clause, results []Result, stale []string) int {
 	must := map[string]bool{}
 	for _, c := range clauses {
@@ -48,7 +48,7 @@ func Exit(clauses []Clause, results []Result, stale []string) int {
 	}
 }
 
-// ProfileVerdict says what the clauses of a profile come to.
+// ProfileVerdict is the verdict on a profile as a whole.
 type ProfileVerdict string
 
 // The verdicts on profiles.
@@ -59,8 +59,8 @@ const (
 	ProfileNotRun        ProfileVerdict = "not-run"
 )
 
-// OfProfile judges the MUSTs of a profile. An expected failure is a failure here: that it is known
-// does not make it conformant.
+// OfProfile judges a profile by the verdicts on its MUSTs. An expected failure is a failure here,
+// because a target that fails is not conformant, even if the failure is known.
 func OfProfile(musts []Verdict) ProfileVerdict {
 	passed, open := 0, 0
 	for _, v := range musts {

@@ -1,6 +1,6 @@
-// Package verdict says what the outcomes of specs mean for the clauses they belong to, and for the
-// run as a whole. It is pure: the same outcomes and expectations give the same verdicts and the
-// same exit status.
+// Package verdict derives the verdicts on clauses and profiles, and the exit status of the run,
+// from the outcomes of specs. It is pure: the same outcomes and expectations always give the same
+// result.
 //
 //	specs ─▶ outcomes ─┐
 //	clauses ───────────┼─▶ one verdict a clause ─▶ profiles ─▶ exit status
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Outcome is what came of one run of one spec.
+// Outcome is the result of one run of one spec.
 type Outcome string
 
 // The outcomes.
@@ -23,12 +23,13 @@ const (
 	Failed       Outcome = "failed"       // the clause is broken
 	Unsupported  Outcome = "unsupported"  // the target lacks an optional feature, and says so in a form that is allowed
 	Inconclusive Outcome = "inconclusive" // the world is too small, or preparing the spec failed
-	// nothing was asked: the clause is about what target or world do not have, and need not
+	// the target was not asked: the clause is about something that target or world need not have,
+	// and do not have
 	NotAsked Outcome = "not-asked"
 	Broken   Outcome = "error" // the suite itself is at fault
 )
 
-// Verdict is what a clause is found to be.
+// Verdict is the verdict on one clause.
 type Verdict string
 
 // The verdicts.
@@ -36,7 +37,7 @@ const (
 	Pass        Verdict = "pass"
 	PassLenient Verdict = "pass-lenient"
 	Fail        Verdict = "fail"
-	Warn        Verdict = "warn"  // fails, but is no MUST
+	Warn        Verdict = "warn"  // the clause fails, but is no MUST
 	XFail       Verdict = "xfail" // fails as it was expected to
 	XPass       Verdict = "xpass" // passes although it was expected to fail: the expectation is stale
 	Flaky       Verdict = "flaky" // fails at times, as it was expected to
@@ -47,12 +48,12 @@ const (
 	SuiteError  Verdict = "error"
 )
 
-// Verdicts are all verdicts, in the order of reports: what needs somebody's eyes first.
+// Verdicts are all verdicts in the order of reports: those that somebody should look at come first.
 var Verdicts = []Verdict{
 	SuiteError, Fail, XPass, Warn, NotSure, Flaky, XFail, Disputed, NotFeature, NotRun, PassLenient, Pass,
 }
 
-// Clause is what a verdict depends on of a clause.
+// Clause has the properties of a clause that its verdict depends on.
 type Clause struct {
 	ID    string
 	Must  bool
@@ -60,7 +61,7 @@ type Clause struct {
 	Chose bool // it was selected for this run
 }
 
-// Spec is one spec and what came of its runs; more than one if it was repeated.
+// Spec is one spec and the results of its runs; there are several if it was repeated.
 type Spec struct {
 	Clause string
 	Title  string
@@ -74,8 +75,8 @@ type Run struct {
 	Message string
 }
 
-// Expectation is an entry of expected.yaml: what is known to fail, how, and why. Each entry must
-// match a failure, or it is stale.
+// Expectation is an entry of expected.yaml: which clause is known to fail, how, and why. An entry
+// that matches no failure is stale.
 type Expectation struct {
 	Clause string `yaml:"clause"`
 	// Spec is the title of one spec; empty means every spec of the clause.
@@ -86,11 +87,11 @@ type Expectation struct {
 	Match  string `yaml:"match"`
 	Reason string `yaml:"reason"`
 	Issue  string `yaml:"issue"`
-	// Until is the day, as 2027-01-31, after which the expectation is none any more.
+	// Until is the last day on which the expectation counts, such as 2027-01-31; empty is for ever.
 	Until string `yaml:"until"`
 }
 
-// Check says what is wrong with an entry; nil is nothing.
+// Check returns an error if the entry is incomplete or wrong.
 func (e Expectation) Check() error {
 	switch {
 	case e.Clause == "":
@@ -111,7 +112,7 @@ func (e Expectation) Check() error {
 	return nil
 }
 
-// covers says whether the entry speaks of this spec at this time.
+// covers says whether the entry is about this spec, and counts at this time.
 func (e Expectation) covers(s Spec, at time.Time) bool {
 	if e.Clause != s.Clause || e.Spec != "" && e.Spec != s.Title {
 		return false
@@ -127,7 +128,7 @@ type Result struct {
 	Why     string
 }
 
-// badness orders verdicts of single specs: a clause gets the worst of its specs'.
+// badness orders verdicts on single specs. A clause gets the worst of them.
 var badness = map[Verdict]int{
 	Pass: 0, NotRun: 1, NotFeature: 2, PassLenient: 3, NotSure: 4, XFail: 5, Flaky: 6, XPass: 7, Warn: 8, Fail: 9,
 	SuiteError: 10,
@@ -142,7 +143,8 @@ func Of(c Clause, specs []Spec, expected []Expectation, at time.Time) Result {
 	result.Why = "no spec tests it"
 	for i, spec := range specs {
 		v, why := ofSpec(c, spec, expected, at)
-		// What was not tested yields to a pass: what could be tested of the clause was.
+		// A pass wins over a spec that was not tested, because all of the clause that could be
+		// tested passes.
 		yields := func(v Verdict) bool { return v == NotFeature || v == NotRun }
 		if i == 0 || badness[v] > badness[result.Verdict] && (!yields(v) || result.Verdict != Pass) || v == Pass &&
 			yields(result.Verdict) {
@@ -222,8 +224,9 @@ func ofFailure(c Clause, entry *Expectation, failure string, atTimes bool) (Verd
 	return Warn, failure
 }
 
-// Stale are the entries that matched no failure: of clauses that ran and passed, or that do not
-// exist. An entry whose clause was not selected, or could not be judged, is not stale.
+// Stale returns the entries that matched no failure, because their clause passes or does not exist,
+// their spec does not exist, or their last day is over. An entry whose clause was not selected or
+// could not be judged is not stale while it counts.
 func Stale(expected []Expectation, results []Result, known func(id string) bool, at time.Time) []string {
 	byClause := map[string]Verdict{}
 	for _, r := range results {

@@ -1,17 +1,18 @@
-// Package inside is the switch of the mutants inside our services. No source of a service has a
-// mutant; the patches of conformance/mutant/overlay put them into copies, and a program that is
-// built from those asks here which one is on.
+// Package inside switches mutants inside our services on. No source of a service has a mutant: the
+// patches of conformance/mutant/overlay put them into copies, and a program that is built from the
+// copies asks this package which mutant is on.
 //
 //	overlay/patches/ID.patch ──go build -overlay──▶ a service with On("ID") ──▶ Switch("ID")
 package inside
 
 import "errors"
 
-// built is whether this program was made of patched sources; the overlay's copy of this file says
-// so.
+// built says whether this program was built from patched sources. The overlay's copy of this file
+// sets it to true.
 const built = false
 
-// on are the mutants that are switched on; nobody writes it once services run.
+// on has the ids of the mutants that are switched on. It is not written after services have
+// started, so it needs no lock.
 var on = map[string]bool{}
 
 // On says whether a mutant is switched on.

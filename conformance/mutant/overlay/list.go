@@ -4,17 +4,18 @@ import "fmt"
 
 // Mutant is one way in which a service can be wrong.
 type Mutant struct {
-	// ID is its name and its patch's, in lower case with hyphens and its service in front.
+	// ID is the name of the mutant and of its patch: lower case, with hyphens, and the service
+	// first.
 	ID string
 	// Iface is the interface whose clauses must notice: relay, rpc or stream.
 	Iface string
-	// What the service does wrong, in words.
+	// What says in words what the service does wrong.
 	What string
 	// MustKill are the ids of the clauses whose specs must fail.
 	MustKill []string
 }
 
-// Find is a mutant by its id. The error is the caller's mistake.
+// Find returns the mutant with this id. The error is the caller's mistake.
 func Find(id string) (Mutant, error) {
 	for _, m := range All {
 		if m.ID == id {
@@ -24,7 +25,7 @@ func Find(id string) (Mutant, error) {
 	return Mutant{}, fmt.Errorf("there is no mutant %s inside our services", id)
 }
 
-// All are all of them. Nobody may change it.
+// All are all mutants inside our services. It must not be changed.
 var All = []Mutant{
 	{"relay-any-gas-limit", "relay", "takes blocks whose gas limit goes elsewhere than registered",
 		[]string{"REL-SUB-19"}},

@@ -1,6 +1,7 @@
-// Package overlay has the mutants inside our services: what a service keeps to itself, or which
-// check it skips, no proxy before it can change. Each is a patch of its sources, which are patched
-// in copies and never as they stand; the go command builds a program from the copies.
+// Package overlay has the mutants inside our services. They are needed because a proxy before a
+// service cannot change what the service does inside, such as a check that it skips. Each mutant is
+// a patch of the service's sources. Write patches copies of them, and the go command builds a
+// program from the copies; the sources themselves never change.
 //
 //	patches/ID.patch ──Write──▶ DIR/overlay.json + copies ──go build -overlay──▶ gavel-lab with all of
 //	                                                        them, each behind inside.On("ID")
@@ -11,22 +12,22 @@ import (
 	"strings"
 )
 
-// A Patch is a unified diff without line numbers: each hunk names lines that stand together exactly
-// once in the file, whatever was inserted above them, so that patches can be applied one after
-// another.
+// A Patch is a unified diff without line numbers. A hunk is found by its lines, which must occur
+// together exactly once in the file. So a patch still fits after another one has inserted lines
+// above.
 type Patch struct {
 	Files []File
 }
 
-// File is what a patch does to one file.
+// File is the part of a patch that changes one file.
 type File struct {
-	// Path is relative to the module. New says that the file is not there before.
+	// Path is relative to the module. New says that the patch creates the file.
 	Path  string
 	New   bool
 	Hunks []Hunk
 }
 
-// Hunk puts New in the place of Old.
+// Hunk replaces the lines Old by the lines New.
 type Hunk struct{ Old, New string }
 
 // Parse reads a patch. The error names the line.
@@ -64,7 +65,8 @@ func Parse(text string) (*Patch, error) {
 	return p, nil
 }
 
-// orEmptyLine is a context line; editors take the blank of an empty one away.
+// orEmptyLine returns the text of a context line. An empty context line is a single space, which
+// editors remove; it is still an empty line.
 func orEmptyLine(rest string) string {
 	if rest == "" {
 		return "\n"
@@ -72,14 +74,14 @@ func orEmptyLine(rest string) string {
 	return rest
 }
 
-// Apply is the file's new text. The error says which hunk does not fit, and why.
+// Apply returns the file's new text. The error says which hunk does not fit, and why.
 func (f File) Apply(text string) (string, error) {
 	for _, h := range f.Hunks {
 		if f.New {
 			text += h.New
 			continue
 		}
-		// Lines are compared whole, so that no part of one is found.
+		// The line breaks make the search compare whole lines, and not parts of lines.
 		switch before, after, found := strings.Cut("\n"+text, "\n"+h.Old); {
 		case h.Old == "":
 			return "", fmt.Errorf("%s: a hunk has no line by which it is found", f.Path)

@@ -15,7 +15,7 @@ var patches embed.FS
 
 const (
 	module = "github.com/gavel-relay/gavel"
-	// asker is the package that patched files ask which mutant is on.
+	// asker is the package that patched files ask whether a mutant is on.
 	asker = "conformance/mutant/inside"
 )
 
@@ -34,7 +34,7 @@ func Write(root, into string) (string, error) {
 	texts[asker+"/inside.go"] = strings.Replace(texts[asker+"/inside.go"], "built = false", "built = true", 1)
 	replace := map[string]string{}
 	for path, text := range texts {
-		copied := filepath.Join(into, filepath.FromSlash(path)) + ".patched" // no package of its own for the go command
+		copied := filepath.Join(into, filepath.FromSlash(path)) + ".patched" // so that it is no package of its own
 		if err := os.MkdirAll(filepath.Dir(copied), 0o755); err != nil {
 			return "", fmt.Errorf("write the overlay: %w", err)
 		}
@@ -54,7 +54,7 @@ func Write(root, into string) (string, error) {
 	return file, nil
 }
 
-// patched are the texts of all patched files, by their paths below root.
+// patched returns the texts of all patched files by their paths below root.
 func patched(root string) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, m := range All {
@@ -86,14 +86,14 @@ func patched(root string) (map[string]string, error) {
 
 var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
 
-// importing adds the import of the switch to a file that asks it.
+// importing adds the import of package inside to a file that calls inside.On.
 func importing(text string) string {
 	if !strings.Contains(text, "inside.On(") {
 		return text
 	}
 	at := packageClause.FindStringIndex(text)
 	if at == nil {
-		return text // it does not compile, and the compiler says so
+		return text // no Go file; the compiler will report it
 	}
 	return text[:at[1]] + "\n\nimport \"" + module + "/" + asker + "\"" + text[at[1]:]
 }

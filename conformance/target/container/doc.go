@@ -1,5 +1,5 @@
-// Package container starts targets from images, in a world that runs beside them on this machine,
-// and ends them again.
+// Package container starts and stops targets in containers. Their world runs outside of the
+// containers, on this machine.
 //
 //	target.yaml ─┐                         ┌─ container "relay"
 //	             ├─▶ Start ─▶ Engine ──────┼─ container "rpc" ── "stream" in its network
@@ -7,7 +7,7 @@
 //	(BEACON_URL, …)    ▼                              ▼ gateway of the engine's network
 //	            Running.Target: where they are    world: beacon node, execution node, validation node
 //
-// Containers know of the world what their command and environment say, and nothing else: an
-// implementation that nobody here has seen is started like ours. The suite asks all of them at
-// published ports.
+// A container learns about the world only what its command, environment and files say, so an
+// implementation of somebody else is started in the same way as ours. The suite reaches all
+// containers at published ports.
 package container

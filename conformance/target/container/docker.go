@@ -19,23 +19,23 @@ import (
 	"github.com/gavel-relay/gavel/conformance/target"
 )
 
-// ErrNoEngine says that nothing runs containers here, so that the caller may do without.
+// ErrNoEngine means that no container engine was found. The caller may go on without containers.
 var ErrNoEngine = errors.New("no container engine answers")
 
-// startupTimeout bounds how long a container may take to be ready; a relay waits for its beacon
-// node meanwhile, and that for genesis.
+// startupTimeout bounds how long a container may take until it is ready. A relay waits for its
+// beacon node in this time, and the beacon node for genesis.
 const startupTimeout = 2 * time.Minute
 
-// Docker is the engine that the environment names: DOCKER_HOST, the user's Docker context, or the
-// usual socket.
+// Docker is the engine that runs containers. It is found by DOCKER_HOST, the user's Docker context,
+// or the usual socket.
 type Docker struct {
 	provider *testcontainers.DockerProvider
 }
 
-// Open finds the engine. ErrNoEngine is wrapped if there is none.
+// Open finds the engine. The error wraps ErrNoEngine if there is none.
 func Open(ctx context.Context) (*Docker, error) {
 	quiet := log.NewNoopLogger()
-	log.SetDefault(quiet) // whoever asked is told by errors
+	log.SetDefault(quiet) // the caller gets errors instead
 	provider, err := testcontainers.NewDockerProvider(testcontainers.WithLogger(quiet),
 		testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))
 	if err != nil {
@@ -47,7 +47,7 @@ func Open(ctx context.Context) (*Docker, error) {
 	return &Docker{provider}, nil
 }
 
-// noEngine says in one line where none was found.
+// noEngine makes an error of one line, which says where no engine was found.
 func noEngine(err error) error {
 	return fmt.Errorf("%w: %s", ErrNoEngine, strings.ReplaceAll(err.Error(), "\n", "; "))
 }
@@ -83,7 +83,7 @@ func (n *Network) Run(ctx context.Context, c target.Container, joined Server, po
 	}
 	var publisher *server
 	if joined != nil {
-		publisher = joined.(*server) // engines are given back what they made
+		publisher = joined.(*server) // the caller passes a Server that this engine has returned
 		request.Networks, request.NetworkAliases = nil, nil
 		mode := dockerapi.NetworkMode("container:" + publisher.container.GetContainerID())
 		request.WaitingFor = published{request.WaitingFor, publisher.container}
@@ -97,15 +97,15 @@ func (n *Network) Run(ctx context.Context, c target.Container, joined Server, po
 	case container == nil:
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx) // what was made is removed even if the run was broken off
+	ctx = context.WithoutCancel(ctx) // the container is removed even if the run was cancelled
 	return nil, errors.Join(fmt.Errorf("%w; %s", err, made.lastWords(ctx)), made.End(ctx))
 }
 
 func tcp(port int) string { return strconv.Itoa(port) + "/tcp" }
 
-// readiness waits for the answer that the container promises, or for any answer if it promises
-// none. That a port takes connections says nothing: the engine itself takes them before the server
-// does.
+// readiness waits until the container's Ready path answers 200, or until its first port gives any
+// HTTP answer if it has no Ready. It does not only wait for a connection, because the engine itself
+// accepts connections before the server does.
 func readiness(c target.Container) wait.Strategy {
 	if c.Ready != nil {
 		return wait.ForHTTP(c.Ready.Path).WithPort(tcp(c.Ready.Port)).WithStartupTimeout(startupTimeout)
@@ -115,8 +115,8 @@ func readiness(c target.Container) wait.Strategy {
 	}).WithStartupTimeout(startupTimeout)
 }
 
-// published waits for a container whose ports another one publishes, since it has that one's
-// network.
+// published waits for a container that shares the network of another one. The other one, the
+// publisher, publishes its ports.
 type published struct {
 	wait.Strategy
 	publisher wait.StrategyTarget
@@ -127,8 +127,8 @@ func (p published) WaitUntilReady(ctx context.Context, own wait.StrategyTarget) 
 	return p.Strategy.WaitUntilReady(ctx, throughPublisher{own, p.publisher})
 }
 
-// throughPublisher is a container with another one's published ports; whether it runs is its own
-// affair.
+// throughPublisher is a container whose ports are those that the publisher has published. All else,
+// such as whether it runs, is the container's own state.
 type throughPublisher struct {
 	wait.StrategyTarget
 	publisher wait.StrategyTarget
@@ -139,8 +139,8 @@ func (t throughPublisher) MappedPort(ctx context.Context, port string) (network.
 	return t.publisher.MappedPort(ctx, port)
 }
 
-// server is a container of Docker's. The publisher is the one whose network it shares; nil if it
-// has its own.
+// server is a container that Docker runs. The publisher is the container whose network it shares;
+// nil if it has its own network.
 type server struct {
 	container testcontainers.Container
 	publisher *server
@@ -165,17 +165,17 @@ func (s *server) Address(ctx context.Context, port int) (string, error) {
 // Log implements Server.
 func (s *server) Log(ctx context.Context) (io.ReadCloser, error) { return s.container.Logs(ctx) }
 
-// End implements Server. The server has longer than the engine's ten seconds to finish what it has
-// begun.
+// End implements Server. It gives the server 20 s to finish its work; the engine's default of 10 s
+// is too short.
 func (s *server) End(ctx context.Context) error {
 	return testcontainers.TerminateContainer(s.container, testcontainers.StopContext(ctx),
 		testcontainers.StopTimeout(20*time.Second))
 }
 
-// lastLines is how many lines of a container that did not get ready are shown.
+// lastLines is how many lines of its log an error shows of a container that did not become ready.
 const lastLines = 10
 
-// lastWords are what a container has written last, for an error.
+// lastWords returns the last lines of a container's log, for an error.
 func (s *server) lastWords(ctx context.Context) string {
 	log, err := s.Log(ctx)
 	if err != nil {

@@ -1,7 +1,7 @@
 package container
 
 import (
-	_ "embed" // the file of our own services
+	_ "embed" // gavel.yaml
 
 	"github.com/gavel-relay/gavel/conformance/target"
 )
@@ -9,5 +9,5 @@ import (
 //go:embed gavel.yaml
 var gavel []byte
 
-// Gavel is the target of our own services; all of them are started from ${IMAGE}.
+// Gavel returns the target of our own services. All of them are started from the image ${IMAGE}.
 func Gavel() (*target.Target, error) { return target.Parse(gavel) }

@@ -10,27 +10,27 @@ import (
 	"github.com/testcontainers/testcontainers-go/network"
 )
 
-// Network is where the containers of one run are. They find each other by their names, and the
-// world at Place.
+// Network connects the containers of one run. They find each other by their names, and the world at
+// Place.
 type Network struct {
-	// Place is where a world must be for the network's containers to find it.
+	// Place is where a world must listen so that the network's containers reach it.
 	Place
 
 	provider *testcontainers.DockerProvider
 	network  *testcontainers.DockerNetwork
 }
 
-// Place is where a world is for containers.
+// Place says where a world listens, and where containers reach it.
 type Place struct {
-	// Listen is the address of this machine that the world listens at, and Reach the host that
-	// containers ask for it.
+	// Listen is the address of this machine that the world listens at. Reach is the host name or
+	// address at which containers reach it.
 	Listen, Reach string
 }
 
-// hostName is what containers call the machine that their engine runs on.
+// hostName is the name by which containers reach the machine that their engine runs on.
 const hostName = "host.docker.internal"
 
-// Connect makes a network. Whoever gets it must remove it.
+// Connect makes a network. The caller must remove it.
 func (d *Docker) Connect(ctx context.Context) (n *Network, err error) {
 	made, err := network.New(ctx)
 	if err != nil {
@@ -43,9 +43,10 @@ func (d *Docker) Connect(ctx context.Context) (n *Network, err error) {
 	return n, nil
 }
 
-// find finds out where containers reach this machine. With an engine on this machine it is the
-// gateway of the network, which only its containers and this machine reach; an engine in a virtual
-// machine of this user's forwards its name for the host to loopback.
+// find finds out where containers reach this machine. If the engine runs on this machine, that is
+// the gateway of the network, which only its containers and this machine reach. If it runs in a
+// virtual machine (Docker Desktop), the engine forwards host.docker.internal to the loopback
+// address.
 func (n *Network) find(ctx context.Context) (Place, error) {
 	//nolint:staticcheck // there is no other way to ask for a gateway yet
 	found, err := n.provider.GetNetwork(ctx, testcontainers.NetworkRequest{Name: n.network.Name})
@@ -71,7 +72,7 @@ func isHere(ctx context.Context, address string) bool {
 	return listener.Close() == nil
 }
 
-// Remove removes the network; its containers must have ended.
+// Remove removes the network. Its containers must have ended.
 func (n *Network) Remove(ctx context.Context) error {
 	if err := n.network.Remove(ctx); err != nil {
 		return fmt.Errorf("remove network %s: %w", n.network.Name, err)

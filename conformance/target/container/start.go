@@ -15,36 +15,37 @@ import (
 	"github.com/gavel-relay/gavel/conformance/target"
 )
 
-// Engine runs containers. Docker is one; tests have another.
+// Engine runs containers. Docker's Network is one; tests have another.
 type Engine interface {
-	// Run starts a container and returns when it is ready. A container that does not get so is ended
-	// again, and the error says what it logged. A network is that of an earlier server, or nil for one
-	// of its own; ports are published then, and include those of containers that will join it.
+	// Run starts a container and returns when it is ready. A container that does not become ready
+	// is ended, and the error shows its last lines. Network is an earlier server whose network the
+	// container joins. If it is nil, the container has its own network and publishes ports; these
+	// include the ports of the containers that will join it.
 	Run(ctx context.Context, c target.Container, network Server, ports []int) (Server, error)
 }
 
-// Server is a container that runs.
+// Server is a running container.
 type Server interface {
 	// Address is the host:port at which this machine reaches one of the container's ports.
 	Address(ctx context.Context, port int) (string, error)
-	// Log is all that the container has written so far.
+	// Log returns all that the container has written so far. The caller must close it.
 	Log(ctx context.Context) (io.ReadCloser, error)
-	// End stops the container in good order and removes it with all that it wrote.
+	// End stops the container in good order and removes it with all its data.
 	End(ctx context.Context) error
 }
 
-// Running are the containers of a target.
+// Running has the running containers of a target.
 type Running struct {
-	// Target is where they are. It has no containers itself: for whoever reads it, it is a target like
-	// any other.
+	// Target has the addresses at which the containers are reached. Its own list of containers is
+	// empty, so that it is used like any other target.
 	Target *target.Target
 
 	names   []string
 	servers []Server
 }
 
-// Start starts the containers of a target, one after the other, each when the one before is ready.
-// If one fails, those before it are ended.
+// Start starts the containers of a target one after another, each when the one before is ready. If
+// one fails, those before it are ended. For words see Words.
 func Start(ctx context.Context, engine Engine, t *target.Target, words map[string]string) (_ *Running, err error) {
 	r := new(Running)
 	defer func() {
@@ -69,7 +70,7 @@ func Start(ctx context.Context, engine Engine, t *target.Target, words map[strin
 	return r, nil
 }
 
-// server is the one of that name; nil if there is none.
+// server returns the server with this name; nil if there is none.
 func (r *Running) server(name string) Server {
 	if at := slices.Index(r.names, name); at >= 0 {
 		return r.servers[at]
@@ -77,8 +78,8 @@ func (r *Running) server(name string) Server {
 	return nil
 }
 
-// portsOf are the ports that a container publishes: its own, and those of all that will share its
-// network.
+// portsOf returns the ports that a container publishes: its own, and those of all containers that
+// will share its network. A container that joins a network publishes none.
 func portsOf(all []target.Container, c target.Container) []int {
 	if c.With != "" {
 		return nil
@@ -93,8 +94,8 @@ func portsOf(all []target.Container, c target.Container) []int {
 	return slices.Compact(ports)
 }
 
-// resolve is the target at the addresses that the engine gave. They are put into its text, so that
-// no field is forgotten, whatever fields there are.
+// resolve returns the target with the addresses that the engine gave. It replaces placeholders in
+// the target's YAML text, so that no field can be forgotten.
 func (r *Running) resolve(ctx context.Context, t *target.Target, words map[string]string) (*target.Target, error) {
 	bare := *t
 	bare.Containers = nil
@@ -120,7 +121,7 @@ func (r *Running) resolve(ctx context.Context, t *target.Target, words map[strin
 	return target.Parse([]byte(found))
 }
 
-// address is where the engine published a container's port.
+// address returns the host:port at which the engine published a container's port.
 func (r *Running) address(ctx context.Context, name, port string) (string, error) {
 	number, err := strconv.Atoi(port)
 	if err != nil {
@@ -133,9 +134,9 @@ func (r *Running) address(ctx context.Context, name, port string) (string, error
 	return server.Address(ctx, number)
 }
 
-// WriteLogs writes what each container has logged to folder/NAME.log.
+// WriteLogs writes the log of each container to folder/NAME.log.
 func (r *Running) WriteLogs(ctx context.Context, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil { // beside a report, for everybody
+	if err := os.MkdirAll(folder, 0o755); err != nil { // everybody may read logs, as the report beside them
 		return fmt.Errorf("write logs: %w", err)
 	}
 	var failed error

@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// Words are what ${…} stands for in the command, the environment and the files of a container: what
-// one must know of a world to follow it. The host is where containers find the world.
+// Words returns the texts that ${…} stands for in the image, command, environment and files of a
+// container: what a server must know to follow a world. Host is where containers reach the world.
 func Words(facts world.Facts, host string) (map[string]string, error) {
 	words := map[string]string{
 		"CHAIN_ID": strconv.FormatUint(facts.ChainID, 10), "GENESIS_TIME": strconv.FormatInt(facts.GenesisTime, 10),
@@ -42,8 +42,8 @@ func Words(facts world.Facts, host string) (map[string]string, error) {
 
 var word = regexp.MustCompile(`\$\{([A-Z][A-Z0-9_]*)\}`)
 
-// expand puts words into a text. A word that there is not is a mistake in the file, and not left to
-// the server to stumble over.
+// expand replaces the words in a text. An unknown word is an error, so that a mistake in the file
+// does not show first as a server that fails.
 func expand(text string, words map[string]string) (string, error) {
 	var unknown []string
 	expanded := word.ReplaceAllStringFunc(text, func(found string) string {
@@ -60,7 +60,7 @@ func expand(text string, words map[string]string) (string, error) {
 	return expanded, nil
 }
 
-// expandAll puts words into all that a container is started with.
+// expandAll replaces the words in all texts that a container is started with.
 func expandAll(c target.Container, words map[string]string) (target.Container, error) {
 	expanded := c
 	var err error
