@@ -7,36 +7,36 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Builder is how the operator treats a builder, over all of its keys. The zero value is how
-// builders are treated that nobody has listed. It is immutable: a change is another value.
+// Builder is how the operator treats a builder, over all of its keys. The zero value is how a
+// builder is treated that the operator has not listed. It is immutable: a change makes a new value.
 type Builder struct {
 	// Name is the operator's own: 1 to 64 letters, digits, dots, dashes and underscores.
 	Name    string             `json:"name"`
 	Pubkeys []phase0.BLSPubKey `json:"pubkeys"`
-	// APIKeyHash is the SHA-256 of the builder's API key; nil when it has none. The key itself is
-	// nowhere in the relay.
+	// APIKeyHash is the SHA-256 of the builder's API key; nil when it has none. The relay never stores
+	// the key itself.
 	APIKeyHash *phase0.Hash32 `json:"api_key_sha256,omitempty"`
-	// Blocked refuses all of its submissions.
+	// Blocked: all of its submissions are refused.
 	Blocked bool `json:"blocked"`
-	// HighPriority has its blocks executed before those of others.
+	// HighPriority: its blocks are executed before those of others.
 	HighPriority bool `json:"high_priority"`
-	// Optimistic lets its bids count before they are executed, up to the collateral in value.
+	// Optimistic: its bids count before they are executed, up to the collateral in value.
 	Optimistic    bool         `json:"optimistic"`
 	CollateralWei *uint256.Int `json:"collateral_wei,omitempty"`
-	// HeaderFirst lets it bid with a header and send the payload after; it counts only with
-	// Optimistic.
+	// HeaderFirst: it may send a header first and the payload after it. This has an effect only
+	// together with Optimistic.
 	HeaderFirst bool `json:"header_first"`
 }
 
-// Trusts says whether a bid of some value may count before its block is executed: never above the
-// collateral.
+// Trusts says whether a bid of a value may count before its block is executed. A bid above the
+// collateral never may.
 func (b Builder) Trusts(valueWei *uint256.Int) bool {
 	return b.Optimistic && !b.Blocked && b.CollateralWei != nil && !valueWei.Gt(b.CollateralWei)
 }
 
-// Demotion is why a builder lost the optimistic mode, with what proves it: the message that it
-// signed, and the rule that its block breaks. The submission itself is kept as evidence under the
-// block hash.
+// Demotion is why a builder lost the optimistic mode, with the proof: the message that it signed,
+// and the rule that its block breaks. The submission itself is kept as evidence under the block
+// hash.
 type Demotion struct {
 	Trace
 	Signature phase0.BLSSignature `json:"signature"`
@@ -47,28 +47,30 @@ type Demotion struct {
 	Delivered bool `json:"delivered"`
 }
 
-// What a builder is demoted for besides a block that breaks a rule.
+// Reasons for a demotion other than a block that breaks a rule.
 const (
 	// DemotedWithheld: the payload of a header did not come in time.
 	DemotedWithheld = "payload_withheld"
-	// DemotedSignature: the message of a bid that was taken on the word of an API key is not signed by
-	// the builder.
+	// DemotedSignature: a bid was accepted because of its API key, and its signature is not the
+	// builder's.
 	DemotedSignature = "signature"
 	// DemotedMismatch: the payload that followed a header is another one.
 	DemotedMismatch = "payload_mismatch"
 )
 
-// BuilderChanged says how a builder is treated from now on. It is the operator's doing, or follows
-// from a demotion.
+// BuilderChanged says how a builder is treated from now on. The operator has changed it, or a
+// demotion has.
 type BuilderChanged struct {
 	At      time.Time `json:"at"`
 	Builder Builder   `json:"builder"`
-	// Removed: the builder is treated as the configuration says, or as an unknown one.
+	// Removed: the builder is treated as the configuration says; if it is not listed there, as an
+	// unknown one.
 	Removed bool   `json:"removed,omitempty"`
 	Why     string `json:"why"`
 }
 
-// BuilderDemoted says that a builder's bids count only once they are executed, from now on.
+// BuilderDemoted says that from now on a builder's bids count only after their blocks were
+// executed.
 type BuilderDemoted struct {
 	At   time.Time `json:"at"`
 	Name string    `json:"name"`
@@ -84,9 +86,10 @@ type SubmissionExecuted struct {
 	// ValueWei is what the bid promised; nil in facts of versions that executed a block at one value
 	// only.
 	ValueWei *uint256.Int `json:"value,omitempty"`
-	// PaidWei is what executions have found that the block pays, at least; nil if none has.
+	// PaidWei is the least that the block pays, as executions have found; nil if none has found it.
 	PaidWei *uint256.Int `json:"paid,omitempty"`
-	// Class is valid, invalid or infrastructure; the last is final: nobody will try again.
+	// Class is valid, invalid or infrastructure. Infrastructure is final too: the relay does not try
+	// again.
 	Class  string `json:"class"`
 	Rule   string `json:"rule,omitempty"`
 	Detail string `json:"detail,omitempty"`
@@ -94,11 +97,11 @@ type SubmissionExecuted struct {
 	Delivered bool `json:"delivered"`
 }
 
-// DeliveryParts are what a delivery needs, as operators call them.
+// DeliveryParts are the names of the parts that a delivery needs, as operators read them.
 var DeliveryParts = []string{"guard", "escrow", "journal"}
 
 // DeliveryPathChanged says that one of the parts that a delivery needs does not answer, or answers
-// again. While one does not, no headers are served.
+// again. While any part does not answer, no headers are served.
 type DeliveryPathChanged struct {
 	At time.Time `json:"at"`
 	// Part is the guard, the escrow or the journal.
@@ -108,8 +111,8 @@ type DeliveryPathChanged struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// KillSwitchChanged says whether headers are served. Payloads of headers that were served are
-// honoured all the same.
+// KillSwitchChanged says whether headers are served. Payloads of headers that were served before
+// are delivered in both cases.
 type KillSwitchChanged struct {
 	At  time.Time `json:"at"`
 	On  bool      `json:"on"`

@@ -1,5 +1,5 @@
-// Package relay is the vocabulary of the block relay: its values, its facts, and every way it says
-// no. It imports none of its rooms; all of them may import it.
+// Package relay is the vocabulary of the block relay: its values, its facts and its refusals. It
+// imports none of the packages below it; all of them may import it.
 //
 //	builder ──POST blocks──▶ api/builder ─▶ submit ─┬─▶ check      (ordered rules, cheap before dear)
 //	                                               ├─▶ exec       (the block is executed on its parent's state)

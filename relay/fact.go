@@ -8,15 +8,15 @@ import (
 )
 
 // Fact is something that happened. Facts are appended to the journal in the order in which they
-// happened; the Data API, metrics and logs are views of them. Facts are JSON on disk: a field may
-// be added, never renamed.
+// happened; the Data API, metrics and logs are made from them. Facts are JSON on disk: a field may
+// be added, but never renamed.
 type Fact interface {
 	// Subject is the journal subject below "relay.", also the name of the fact in metrics and exports.
 	Subject() string
 }
 
-// Trace is a bid trace with what only the relay knows of it, flat, as the Data API and exports need
-// it.
+// Trace is a bid trace with the fields that only the relay knows. It is flat, because the Data API
+// and exports are.
 type Trace struct {
 	Slot         phase0.Slot      `json:"slot"`
 	ParentHash   phase0.Hash32    `json:"parent_hash"`
@@ -50,7 +50,7 @@ func (c *Contents) FlatTrace() Trace {
 	}
 }
 
-// SubmissionJudged says what became of a submission. Refusal is empty for one that counts.
+// SubmissionJudged says how a submission ended. Refusal is empty if it was not refused.
 type SubmissionJudged struct {
 	Trace
 	ReceivedAt time.Time `json:"received_at"`
@@ -76,35 +76,36 @@ type TopChanged struct {
 	Trace
 }
 
-// HeaderServed says that a proposer was given a header. The first time that a bid is served since
-// it leads is a fact of its own; the same header again is counted, and told as a sum when another
-// bid leads or the head moves. So a stranger's requests do not make the journal grow.
+// HeaderServed says that a proposer was given a header. When a bid is served for the first time
+// since it leads, that is one fact. When the same header is served again, the relay only counts it,
+// and records the sum when another bid leads or the head moves. So a stranger's requests do not
+// make the journal grow.
 type HeaderServed struct {
-	// At is when it was served; of a sum, when first.
+	// At is when it was served. In a sum it is the first time.
 	At        time.Time        `json:"at"`
 	Slot      phase0.Slot      `json:"slot"`
 	Proposer  phase0.BLSPubKey `json:"proposer_pubkey"`
 	BlockHash phase0.Hash32    `json:"block_hash"`
 	Builder   phase0.BLSPubKey `json:"builder_pubkey"`
 	ValueWei  *uint256.Int     `json:"value"`
-	// FeeRecipient is whom the block pays; an earlier version did not say.
+	// FeeRecipient is whom the block pays. Facts of earlier versions lack it.
 	FeeRecipient FeeRecipient `json:"proposer_fee_recipient,omitzero"`
 	// Times is set in a sum: how often it was served again, the last time at Until.
 	Times int       `json:"times,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Count is how many answers the fact is about.
+// Count is the number of answers that the fact stands for.
 func (h HeaderServed) Count() int { return max(h.Times, 1) }
 
 // PayloadDelivered says that a block was published: at least one beacon node accepted it (decision
-// 9). Its trace is that of the bid which the proposer was given: builder and value are what it
-// signed for, whatever else the same block was offered at.
+// 9). Its trace is that of the bid which the proposer was given: builder and value are those that
+// it signed for, even if the same block was also offered at other values.
 type PayloadDelivered struct {
 	At time.Time `json:"at"`
 	Trace
-	// PaidWei is what executions had found by then that the block pays, at least; nil if none had.
-	// Later ones are in SubmissionExecuted.
+	// PaidWei is the least that the block pays, as executions had found by then; nil if none had.
+	// Later findings are in SubmissionExecuted.
 	PaidWei   *uint256.Int `json:"paid,omitempty"`
 	BlockRoot phase0.Root  `json:"block_root"`
 	// MsIntoSlot is when the proposer's request came.

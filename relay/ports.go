@@ -7,9 +7,9 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// Facts takes what happened. Record never blocks on a disk or a network and keeps the order of its
-// calls; what it cannot keep it counts and reports by itself, since no caller could do anything
-// about it. It is safe for concurrent use.
+// Facts records what happened. Record never blocks on a disk or a network and keeps the order of
+// its calls. It counts and reports by itself what it cannot keep, since no caller could do anything
+// about that. It is safe for concurrent use.
 type Facts interface {
 	Record(fact Fact)
 }
@@ -23,8 +23,9 @@ type Escrow interface {
 	Get(ctx context.Context, id PayloadID) (*Contents, error)
 }
 
-// PayloadID is the escrow's key. Until a block is executed its hash is its builder's word, so that
-// it names a payload of that builder alone: what others send under the same hash stands beside it.
+// PayloadID is the escrow's key. Before a block is executed, its hash is only its builder's claim.
+// So the key names the builder too: if others send a payload under the same hash, it is kept under
+// a key of its own.
 type PayloadID struct {
 	Slot      phase0.Slot
 	BlockHash phase0.Hash32
@@ -36,8 +37,8 @@ func (c *Contents) ID() PayloadID {
 	return PayloadID{phase0.Slot(c.Trace.Slot), c.Payload.BlockHash, c.Trace.BuilderPubkey}
 }
 
-// Size is about how many bytes the contents keep in memory. What was read from SSZ has its blobs in
-// there.
+// Size is about how many bytes the contents keep in memory. If they were read from SSZ, their blobs
+// are parts of Raw and are counted there.
 func (c *Contents) Size() int {
 	size := len(c.Raw)
 	for _, tx := range c.Payload.Transactions {

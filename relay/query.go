@@ -26,7 +26,7 @@ type TraceQuery struct {
 	BlockNumber *uint64
 	Proposer    *phase0.BLSPubKey
 	Builder     *phase0.BLSPubKey
-	// After and UpTo leave only rows of facts behind one place in the journal, and up to another; 0
+	// After and UpTo restrict the rows to facts after one place in the journal and up to another. 0
 	// does not restrict.
 	After, UpTo uint64
 	Order       Order
@@ -42,11 +42,11 @@ type DeliveredTrace struct {
 	PaidWei *uint256.Int
 }
 
-// Mark tells states of a slot's received submissions apart: rows come, and old ones are pruned, but
-// none is changed.
+// Mark identifies a state of a slot's received submissions. Rows are added, and old ones are
+// pruned, but none is changed.
 type Mark struct {
 	Rows   int64
-	Newest uint64 // the fact that the newest row is of
+	Newest uint64 // place of the newest row's fact in the journal
 }
 
 // ReceivedTrace is a submission that counted.

@@ -2,18 +2,18 @@ package relay
 
 import "github.com/gavel-relay/gavel/internal/refusal"
 
-// A Refusal is one way of saying no, and Refused the refusal of one request: an error, which every
-// room that refuses returns.
+// A Refusal is one named way of saying no. Refused is the refusal of one request: the error that
+// every package returns which refuses one.
 type (
 	Refusal = refusal.Refusal
 	Refused = refusal.Refused
 )
 
-// Refusals is the catalogue, in the order of docs/relay.md. The variables below are its entries;
-// with which HTTP status each is answered is in relay/api.
+// Refusals is the catalogue, in the order of docs/relay.md. The variables below are its entries.
+// Package relay/api has the HTTP status of each.
 var Refusals refusal.Catalogue
 
-// What every interface refuses.
+// Refusals of every interface.
 var (
 	NotFound = Refusals.Define("not-found", "no such endpoint",
 		"The path is none of this relay's. Paths begin with /eth/v1/builder, /eth/v2/builder or /relay/v1.", "REL-GEN-03")
@@ -51,7 +51,7 @@ var (
 			"or a test of the relay's own way to deliver a payload has failed: then no headers are served until it succeeds.")
 )
 
-// What registerValidator refuses.
+// Refusals of registerValidator.
 var (
 	RegistrationsInvalid = Refusals.Define("registrations-invalid", "some registrations were refused",
 		"The good entries were stored; failures in the answer lists the first hundred refused ones with their index and "+
@@ -69,7 +69,7 @@ var (
 		"REL-REG-02")
 )
 
-// What getHeader refuses.
+// Refusals of getHeader.
 var (
 	InvalidSlot = Refusals.Define("invalid-slot", "invalid slot", "The slot is a decimal number below 2^64.",
 		"REL-HDR-04")
@@ -81,7 +81,7 @@ var (
 		"REL-HDR-20")
 )
 
-// What a builder's submission is refused for, cheap checks first.
+// Refusals of a builder's submission, cheap checks first.
 var (
 	SubmissionPastSlot = Refusals.Define("submission-past-slot", "submission for a past slot",
 		"The slot is not after the slot of the chain's head.", "REL-SUB-11")
@@ -173,7 +173,7 @@ var (
 		"This relay keeps for a while what a builder has sent. The named transaction or blob is not, or no longer, among it.")
 )
 
-// What submitBlindedBlock refuses.
+// Refusals of submitBlindedBlock.
 var (
 	PayloadUnknownProposer = Refusals.Define("payload-unknown-proposer", "not the expected proposer index",
 		"The block's proposer_index is not that of the slot's duty.", "REL-PAY-13")
@@ -200,7 +200,7 @@ var (
 		"The relay could not make sure that only one block of the slot is revealed. Nothing was revealed; ask again.")
 )
 
-// What a listener to the leading bids is refused for.
+// Refusals of the stream of top bids.
 var (
 	WebSocketNeeded = Refusals.Define("websocket-needed", "this endpoint speaks WebSocket only",
 		"Send a GET with Connection: Upgrade, Upgrade: websocket, Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key (RFC "+
@@ -210,7 +210,7 @@ var (
 			"says when to ask again.")
 )
 
-// What the Data API refuses.
+// Refusals of the Data API.
 var (
 	InvalidArgument = Refusals.Define("invalid-argument", "invalid argument",
 		"A query parameter does not have the documented form.", "REL-DAT-10", "REL-DAT-11", "REL-DAT-22")
@@ -226,7 +226,7 @@ var (
 		"The database behind the Data API does not answer, or is not connected yet. The auction goes on; ask again later.")
 )
 
-// What the admin API refuses.
+// Refusals of the admin API.
 var (
 	AdminToken = Refusals.Define("admin-token", "the admin token is missing or wrong",
 		"Send Authorization: Bearer and the token that the relay was started with.")

@@ -1,6 +1,7 @@
 package relay
 
-// MaxListedFailures is how many refused entries of a batch an answer names. The others are counted.
+// MaxListedFailures is how many refused entries of a batch an answer lists. The others are only
+// counted.
 const MaxListedFailures = 100
 
 // RegistrationFailure is one refused entry of a registration batch.
@@ -12,8 +13,8 @@ type RegistrationFailure struct {
 
 // RegistrationFailures are the refused entries of a batch.
 type RegistrationFailures struct {
-	// First are the first of them by place, at most MaxListedFailures.
+	// First are those with the lowest Index, at most MaxListedFailures.
 	First []RegistrationFailure
-	// Count is how many there are in all.
+	// Count is the number of all refused entries.
 	Count int
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Key names one auction: a bid for another key never shows (decision 1).
+// Key names one auction. A bid for another key is never served in it (decision 1).
 type Key struct {
 	Slot       phase0.Slot
 	ParentHash phase0.Hash32
@@ -38,20 +38,21 @@ type Submission struct {
 	Blobs     *payload.Blobs             // nil before deneb
 	Requests  *electra.ExecutionRequests // nil before electra
 	Signature phase0.BLSSignature
-	// Raw is the SubmitBlockRequest in SSZ that the submission was read from, nil if it came
-	// otherwise; Blobs may be parts of it. Nobody may change it.
+	// Raw is the SubmitBlockRequest in SSZ that the submission was read from; nil if it came in
+	// another encoding. Blobs may be slices of it. It must not be changed.
 	Raw []byte
 	// ReceivedAt is when the body had been read completely.
 	ReceivedAt time.Time
-	// Cancellable is the builder's ?cancellations=1: this bid replaces its earlier ones, also
-	// downwards.
+	// Cancellable is the builder's ?cancellations=1: this bid replaces its earlier ones, even if its
+	// value is lower.
 	Cancellable bool
-	// Sequence is the builder's own number of the submission (x-sequence), 0 when it gave none.
+	// Sequence is the builder's own number of the submission (x-sequence); 0 if the builder gave none.
 	Sequence uint64
 	// Identified: an API key has shown whose submission it is, so that the signature may be verified
 	// later.
 	Identified bool
-	// From is the network that it came from, as allowances are counted; empty if that is not known.
+	// From is the network that it came from, in the form in which allowances are counted; empty if it
+	// is not known.
 	From string
 }
 
@@ -75,7 +76,7 @@ func (s *Submission) Key() Key {
 	return Key{Slot: phase0.Slot(s.Trace.Slot), ParentHash: s.Trace.ParentHash, Proposer: s.Trace.ProposerPubkey}
 }
 
-// Bid is what the auction knows of a submission.
+// Bid is the part of a submission that the auction compares.
 type Bid struct {
 	Builder    phase0.BLSPubKey
 	BlockHash  phase0.Hash32
@@ -88,7 +89,7 @@ type Bid struct {
 	Sequence    uint64
 }
 
-// Bid is the submission's part in the auction.
+// Bid is what the submission offers in its auction.
 func (s *Submission) Bid() Bid {
 	return Bid{
 		Builder: s.Trace.BuilderPubkey, BlockHash: s.Trace.BlockHash, ValueWei: s.Trace.Value, ReceivedAt: s.ReceivedAt,
@@ -96,27 +97,27 @@ func (s *Submission) Bid() Bid {
 	}
 }
 
-// SignedBid is a top bid as it is served: signed by the relay and encoded in both forms, once, from
-// when it begins to lead. Nobody may change its byte slices.
+// SignedBid is a top bid as it is served. The relay signs it once, when it begins to lead, and
+// encodes it in both forms. Its byte slices must not be changed.
 type SignedBid struct {
 	Key       Key
 	Fork      eth.Fork
 	BlockHash phase0.Hash32
 	Builder   phase0.BLSPubKey
 	ValueWei  *uint256.Int
-	// Trace is the whole of the bid, as facts tell it. Of a header whose payload has not come it lacks
-	// the number of transactions.
+	// Trace is the bid in the form of facts. If it is of a header whose payload has not come, the
+	// number of transactions is missing.
 	Trace Trace
-	// BlockNumber and FeeRecipient are the payload's; builders often receive the fees themselves and
-	// pay the proposer by a transaction.
+	// BlockNumber and FeeRecipient are the payload's. Its fee recipient is often the builder, which
+	// pays the proposer by a transaction.
 	BlockNumber  uint64
 	FeeRecipient FeeRecipient
 
 	SSZ  []byte // SignedBuilderBid
 	JSON []byte // {"version":…,"data":…}
 
-	// Signing waits for the signature of a bid that leads while it is being signed, half a
-	// millisecond, and returns the bid with its encodings. It is nil when they are here.
+	// Signing is set if the bid began to lead while it was still being signed. It waits for the
+	// signature (0.5 ms) and returns the bid with its encodings. It is nil if they are here.
 	Signing func() (*SignedBid, error)
 }
 
@@ -162,8 +163,8 @@ type Head struct {
 	CurrentDependent, PreviousDependent phase0.Root
 }
 
-// BlindedBlock is a proposer's signed blinded block of any fork, seen through what the relay
-// compares. Contents is the whole, to be unblinded by wire.
+// BlindedBlock is a proposer's signed blinded block of any fork: the fields that the relay
+// compares, and in Contents the whole block, which package wire unblinds.
 type BlindedBlock struct {
 	Fork          eth.Fork
 	Slot          phase0.Slot
@@ -174,11 +175,12 @@ type BlindedBlock struct {
 	Requests      *electra.ExecutionRequests // nil before electra
 	// Root is the hash tree root of the blinded message; it equals the root of the unblinded one.
 	Root phase0.Root
-	// Contents is the decoded library type; only wire looks into it.
+	// Contents is the decoded library type. Only package wire reads it.
 	Contents any
 }
 
-// Contents is what an escrow keeps of a submission: all that a proposer will need after signing.
+// Contents is the part of a submission that the escrow keeps: all that a proposer needs after it
+// has signed.
 type Contents struct {
 	Fork     eth.Fork
 	Trace    *BidTrace
@@ -192,7 +194,7 @@ type Contents struct {
 // FeeRecipient is an execution address.
 type FeeRecipient = bellatrix.ExecutionAddress
 
-// Contents is what the escrow keeps of the submission.
+// Contents returns the part of the submission that the escrow keeps.
 func (s *Submission) Contents() *Contents {
 	return &Contents{Fork: s.Fork, Trace: s.Trace, Payload: s.Payload, Blobs: s.Blobs, Requests: s.Requests, Raw: s.Raw}
 }

@@ -15,7 +15,7 @@ type Expected struct {
 	once  sync.Once
 }
 
-// Expect notes that the payload of a block has to follow a header. The caller ends that.
+// Expect notes that the payload of a block has to follow a header. The caller must call End.
 func (s *Slots) Expect(block phase0.Hash32) *Expected {
 	e := &Expected{slots: s, block: block, ended: make(chan struct{})}
 	s.mu.Lock()
@@ -27,7 +27,7 @@ func (s *Slots) Expect(block phase0.Hash32) *Expected {
 	return e
 }
 
-// End says that the payload has come, or will not come in time. It may be called again.
+// End notes that the payload has come, or will not come in time. It may be called more than once.
 func (e *Expected) End() {
 	e.slots.mu.Lock()
 	defer e.slots.mu.Unlock()
@@ -38,9 +38,9 @@ func (e *Expected) End() {
 // Ended is closed by End.
 func (e *Expected) Ended() <-chan struct{} { return e.ended }
 
-// Await waits until a payload that has to follow a header of a block has come, or comes too late:
-// then it is worth looking again. It is false at once if none is expected, and when the context
-// ends.
+// Await waits for the payload of a header until it has come or is too late. It then returns true,
+// and the caller should look for the payload again. It returns false when the context ends, and at
+// once if no payload of the block is expected.
 func (s *Slots) Await(ctx context.Context, block phase0.Hash32) bool {
 	expected := s.expectedOf(block)
 	if expected == nil {
@@ -54,7 +54,7 @@ func (s *Slots) Await(ctx context.Context, block phase0.Hash32) bool {
 	}
 }
 
-// expectedOf is one of the payloads of a block that have to follow; nil if none has.
+// expectedOf returns one of the expected payloads of a block; nil if none is expected.
 func (s *Slots) expectedOf(block phase0.Hash32) *Expected {
 	s.mu.Lock()
 	defer s.mu.Unlock()

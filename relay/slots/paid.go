@@ -8,19 +8,19 @@ import (
 )
 
 // payment is what executions of a builder's block have found that it pays a fee recipient. It is a
-// lower bound: nodes by URL say no more than that a promise is kept, and a recipient that spends in
-// the block itself is judged by the last transaction. So a bid above it is executed at its own
-// value, and a bid at or below it is proven without another execution.
+// lower bound, for two reasons: nodes by URL say only that a promise is kept; and if the recipient
+// spends in the block itself, the last transaction alone is counted. So a bid above it is executed
+// at its own value, and a bid at or below it is proven without another execution.
 type payment struct {
 	recipient relay.FeeRecipient
-	// paidWei is nil if no execution has said.
+	// paidWei is nil if no execution has found it.
 	paidWei *uint256.Int
 	// valid: a block that breaks another rule proves nothing, whatever it pays.
 	valid bool
 }
 
-// NotePaid keeps what a valid block was found to pay the recipient of a message: what it
-// promises, if the execution does not say.
+// NotePaid keeps what a valid block was found to pay the recipient of a message. If the execution
+// has not found the amount, that is what the message promises.
 func (s *Slots) NotePaid(t *relay.BidTrace, paidWei *uint256.Int) {
 	if paidWei == nil || paidWei.Lt(t.Value) {
 		paidWei = t.Value
@@ -28,7 +28,8 @@ func (s *Slots) NotePaid(t *relay.BidTrace, paidWei *uint256.Int) {
 	s.notePayment(t, paidWei, true)
 }
 
-// NoteShortfall keeps what a block was found to pay that pays less than it promises.
+// NoteShortfall keeps what an invalid block was found to pay, such as one that pays less than it
+// promises.
 func (s *Slots) NoteShortfall(t *relay.BidTrace, paidWei *uint256.Int) {
 	if paidWei != nil {
 		s.notePayment(t, paidWei, false)
@@ -41,7 +42,7 @@ func (s *Slots) notePayment(t *relay.BidTrace, paidWei *uint256.Int, valid bool)
 	id := PayloadOf(t)
 	known, any := s.payments[id]
 	switch {
-	case !any, known.recipient != t.ProposerFeeRecipient: // it registered anew: the last one counts
+	case !any, known.recipient != t.ProposerFeeRecipient: // the proposer registered again: the last recipient counts
 		known = payment{recipient: t.ProposerFeeRecipient, paidWei: paidWei, valid: valid}
 	default:
 		known.valid = known.valid || valid
@@ -55,8 +56,8 @@ func (s *Slots) notePayment(t *relay.BidTrace, paidWei *uint256.Int, valid bool)
 	s.payments[id] = known
 }
 
-// ProvenPayment is what the block of a message pays, if that is proven and at least what the
-// message promises; else nil.
+// ProvenPayment returns what the block of a message pays, if that is proven and at least what the
+// message promises; otherwise nil.
 func (s *Slots) ProvenPayment(t *relay.BidTrace) *uint256.Int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +73,8 @@ func PayloadOf(t *relay.BidTrace) relay.PayloadID {
 	return relay.PayloadID{Slot: phase0.Slot(t.Slot), BlockHash: t.BlockHash, Builder: t.BuilderPubkey}
 }
 
-// Paid is what executions have found that a payload pays its proposer, at least; nil if nothing is
-// known.
+// Paid returns the least that a payload pays its proposer, as executions have found; nil if nothing
+// is known.
 func (s *Slots) Paid(id relay.PayloadID) *uint256.Int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,18 +13,19 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Store is the escrow, which also knows who has put something under a block hash.
+// Store is an escrow that also knows which builders have put a payload under a block hash.
 type Store interface {
 	relay.Escrow
-	// Builders are those that have put a payload under a block hash, in no order. The zero key is of a
-	// payload whose key names no builder.
+	// Builders lists, in no order, the builders that have put a payload under a block hash. A payload
+	// whose key names no builder is listed as the zero key.
 	Builders(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) ([]phase0.BLSPubKey, error)
-	// Drop forgets a payload.
+	// Drop deletes a payload.
 	Drop(ctx context.Context, id relay.PayloadID) error
 }
 
-// Payloads stands before the escrow and keeps the payloads of headers that were served in memory
-// too, so that their delivery needs the guard alone. The escrow is for what memory cannot survive.
+// Payloads keeps the payloads of headers that were served in memory too, so that their delivery
+// needs only the guard. The escrow behind it is for payloads that memory has lost, as after a
+// crash.
 //
 //	submit  ─Put──▶ recent: what came last         ─┐
 //	submit  ─Show─▶ shown: the last few leaders     ├─ one copy of each ─▶ Get, or else the escrow
@@ -32,11 +33,12 @@ type Store interface {
 //
 // It is safe for concurrent use.
 type Payloads struct {
-	// Escrow is the one behind.
+	// Escrow is where all payloads are written, and what memory lacks is read from.
 	Escrow Store
 	Log    *slog.Logger
 
-	// last is the header that was served last: proposers and sidecars ask for the same one many times.
+	// last is the header that was served last. It saves the lock, since proposers and sidecars ask for
+	// the same header many times.
 	last atomic.Pointer[relay.PayloadID]
 
 	mu     sync.Mutex // guards what follows
@@ -50,29 +52,31 @@ type Payloads struct {
 // fetchTimeout bounds one question to the escrow, in wall time.
 const fetchTimeout = 2 * time.Second
 
-// Bounds of what is in memory. A block with all its blobs has about 2.5 MB.
+// Bounds of memory. A block with all its blobs has about 2.5 MB.
 const (
-	// recentBytes is enough for what is written to the escrow at a time: a bid is shown, or not, a
-	// moment later.
+	// recentBytes is enough for all payloads that are written to the escrow at a time. A moment after
+	// its Put it is known whether a bid leads.
 	recentBytes = 32 << 20
-	// shownTops are remembered of each auction, since a header is told of after it was read.
+	// shownTops is how many leaders of each auction are remembered. It is more than one, because
+	// Header is called after the header was read, when another bid may lead already.
 	shownTops = 4
-	// servedHeaders are remembered in all. One auction seldom serves more than two or three.
+	// servedHeaders is how many served headers are remembered in all. One auction seldom serves more
+	// than two or three.
 	servedHeaders = 32
 )
 
-// recentBlock is what came lately, and about how many bytes it has.
+// recentBlock is a payload that came lately, and about how many bytes it has.
 type recentBlock struct {
 	relay.PayloadID
 	bytes int
 }
 
-// heldContents is a payload, and in how many of the three places it is. Without contents it is
-// waited for, or was not found.
+// heldContents is a payload, and in how many of recent, shown and served it is. contents is nil
+// while the payload is being read, and if it was not found.
 type heldContents struct {
 	contents *relay.Contents
 	places   int
-	asked    bool // the escrow, for what is not here
+	asked    bool // the escrow is being read
 }
 
 // Put implements relay.Escrow.
@@ -81,7 +85,7 @@ func (s *Payloads) Put(ctx context.Context, contents *relay.Contents) error {
 		return err
 	}
 	held := *contents
-	held.Raw = slices.Clip(held.Raw) // whoever encodes them again copies
+	held.Raw = slices.Clip(held.Raw) // so that appending to it copies it
 	r := recentBlock{contents.ID(), contents.Size()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +107,7 @@ func (s *Payloads) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents
 }
 
 // Needs says whether a payload leads an auction, led it lately, or belongs to a header that was
-// served. It never blocks.
+// served. It never waits for the escrow.
 func (s *Payloads) Needs(id relay.PayloadID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +132,8 @@ func (s *Payloads) Drop(ctx context.Context, id relay.PayloadID) error {
 	return s.Escrow.Drop(ctx, id)
 }
 
-// Find implements deliver.Payloads. What is in memory comes first, and of that what was served
-// last.
+// Find implements deliver.Payloads. It tries payloads in memory first, those of the headers that
+// were served last before others.
 func (s *Payloads) Find(
 	ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32, fits func(*relay.Contents) bool,
 ) (*relay.Contents, error) {
@@ -155,11 +159,11 @@ func (s *Payloads) Find(
 			return contents, nil
 		}
 	}
-	return nil, nil // the port says so: not being there is no error
+	return nil, nil // as the port says, a missing payload is no error
 }
 
-// under are the payloads in memory under a block hash, each once, those whose header was served
-// first.
+// under returns the payloads in memory under a block hash, each once. Payloads whose headers were
+// served come first, the last served before others.
 func (s *Payloads) under(slot phase0.Slot, blockHash phase0.Hash32) (list []*relay.Contents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,8 +205,8 @@ func (s *Payloads) Show(key relay.Key, blockHash phase0.Hash32, builder phase0.B
 	s.shown[key] = tops
 }
 
-// Header notes that a header was handed out. It never blocks, and allocates nothing for one that is
-// handed out again.
+// Header notes that a header was served. It never blocks, and allocates nothing if the same header
+// is served again.
 func (s *Payloads) Header(id relay.PayloadID) {
 	if last := s.last.Load(); last != nil && *last == id {
 		return
@@ -248,7 +252,7 @@ func (s *Payloads) Close(before phase0.Slot) {
 	})
 }
 
-// here is a payload that is in memory, nil if it is not.
+// here returns a payload that is in memory; nil if it is not.
 func (s *Payloads) here(id relay.PayloadID) *relay.Contents {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,9 +262,9 @@ func (s *Payloads) here(id relay.PayloadID) *relay.Contents {
 	return nil
 }
 
-// fetch reads a payload from the escrow that is no longer in memory: of a bid that leads again
-// because a better one was cancelled. That of a header which came first is in neither; its Put will
-// bring it. The caller holds mu.
+// fetch reads a payload from the escrow that is no longer in memory. This happens when a bid leads
+// again because a better one was cancelled. A header submission's payload may be in neither place
+// yet; its Put will bring it. The caller holds mu.
 func (s *Payloads) fetch(id relay.PayloadID, held *heldContents) {
 	if held.contents != nil || held.asked {
 		return
@@ -282,7 +286,7 @@ func (s *Payloads) fetch(id relay.PayloadID, held *heldContents) {
 	}()
 }
 
-// hold notes one more place in which a payload is. The caller holds mu.
+// hold notes that a payload is in one more place. The caller holds mu.
 func (s *Payloads) hold(id relay.PayloadID) *heldContents {
 	if s.held == nil {
 		s.held = map[relay.PayloadID]*heldContents{}
@@ -296,7 +300,8 @@ func (s *Payloads) hold(id relay.PayloadID) *heldContents {
 	return held
 }
 
-// release notes one place less, and forgets what is in none. The caller holds mu.
+// release notes that a payload is in one place less, and forgets it if it is in none. The caller
+// holds mu.
 func (s *Payloads) release(id relay.PayloadID) {
 	held := s.held[id]
 	if held.places--; held.places == 0 {

@@ -9,8 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Slots is safe for concurrent use; its calls never block, but for Await. The zero value knows
-// nothing.
+// Slots holds what was delivered, what is expected and what was paid in the slots that run. It is
+// safe for concurrent use; its calls never block, except for Await. The zero value is empty and
+// ready.
 type Slots struct {
 	mu        sync.Mutex // guards all below
 	any       bool       // a payload was delivered
@@ -33,21 +34,22 @@ func (s *Slots) MarkDelivered(slot phase0.Slot, block phase0.Hash32) {
 	s.any, s.last, s.lastBlock = true, max(s.last, slot), block
 }
 
-// Delivered is true for the newest slot whose payload was published and for all slots before it.
+// Delivered says whether a slot is the newest one whose payload was published, or before it.
 func (s *Slots) Delivered(slot phase0.Slot) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.any && slot <= s.last
 }
 
-// LastDelivered is the newest slot whose payload was published; false if there is none.
+// LastDelivered returns the newest slot whose payload was published; false if there is none.
 func (s *Slots) LastDelivered() (phase0.Slot, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last, s.any
 }
 
-// IsDelivered says whether a block was published, in a slot that is not forgotten, or last.
+// IsDelivered says whether a block was published, in a slot that Close has not forgotten, or as the
+// last one of all.
 func (s *Slots) IsDelivered(block phase0.Hash32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +57,8 @@ func (s *Slots) IsDelivered(block phase0.Hash32) bool {
 	return lately || s.any && block == s.lastBlock
 }
 
-// Close forgets the blocks and payments of slots before the given one. Which slots are over stays.
+// Close forgets the blocks and payments of slots before the given one. It does not forget the last
+// delivered slot.
 func (s *Slots) Close(before phase0.Slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// Ahead is what was begun for one submission. A nil one is of a submission for which nothing was
-// begun; the zero value too. It says nothing of whether the submission is good. It is safe for
+// Ahead is the work that was begun for one submission. A nil Ahead and the zero value stand for no
+// work. That work was begun does not mean that the submission is valid. Ahead is safe for
 // concurrent use.
 type Ahead struct {
 	verification *work[check.Verified]
@@ -16,7 +16,7 @@ type Ahead struct {
 	signing      *Signing
 }
 
-// Verified waits for what was found of the builder's signature; nil if it is not being verified.
+// Verified waits for the verification of the builder's signature; nil if none was begun.
 func (a *Ahead) Verified() *check.Verified {
 	if a == nil || a.verification == nil {
 		return nil
@@ -25,16 +25,17 @@ func (a *Ahead) Verified() *check.Verified {
 	return &verified
 }
 
-// HasRoot says that TransactionsRoot has an answer: the root is being computed or can be.
+// HasRoot says whether TransactionsRoot may be called: the root is being computed or can be.
 func (a *Ahead) HasRoot() bool { return a != nil && a.root != nil }
 
-// TransactionsRoot waits for the root of the payload's transactions. Only call it if HasRoot.
+// TransactionsRoot computes the root of the payload's transactions, or waits for it. Call it only
+// if HasRoot.
 func (a *Ahead) TransactionsRoot() (phase0.Root, error) {
 	transactions := a.root.do()
 	return transactions.root, transactions.err
 }
 
-// Signing is the relay's signature on the bid; nil if it was not begun.
+// Signing returns the signing of the relay's bid; nil if it was not begun.
 func (a *Ahead) Signing() *Signing {
 	if a == nil {
 		return nil
@@ -42,20 +43,21 @@ func (a *Ahead) Signing() *Signing {
 	return a.signing
 }
 
-// Signing is a bid that is being signed, or was. It keeps nothing of the body once it is done.
+// Signing is the signing of a bid, which runs or has ended. It keeps no part of the body after its
+// end.
 type Signing struct{ *work[*signedBid] }
 
-// IsDone says that Bid will not wait.
+// IsDone says whether Bid returns without waiting.
 func (s *Signing) IsDone() bool { return s.isDone() }
 
-// Bid waits until the bid is signed, and returns its encodings (see relay.SignedBid) if it is this
-// very one; nil if not.
+// Bid waits until the bid is signed. It returns the bid's encodings (see relay.SignedBid) if
+// exactly this message was signed, and nil otherwise.
 func (s *Signing) Bid(message *wire.Bid) (ssz, json []byte) {
 	signed := s.do()
 	if signed == nil || signed.fork != message.Fork {
 		return nil, nil
 	}
-	// An error comes again when the bid is signed anew.
+	// If there is an error, the caller signs the bid itself and gets it again.
 	if root, err := message.Root(); err != nil || root != signed.root {
 		return nil, nil
 	}

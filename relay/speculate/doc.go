@@ -1,6 +1,6 @@
 // Package speculate works on a submission while the rest of its body is still on the way. In SSZ
 // the blobs are most of a body and come last, so the message, the payload and the commitments are
-// here up to a millisecond before the whole is.
+// here up to a millisecond before the whole body.
 //
 //	what is here                 who may      what is begun            measured gain (docs/speed.md)
 //	message, signature           anybody ¹    verify the signature     visible after 1.3 ms instead of 1.8,
@@ -12,8 +12,9 @@
 // or a signature that was found right, says who the builder is. ³ if the bid would lead at once;
 // one at a time.
 //
-// Nothing that is begun here shows. The pipeline (relay/submit) asks an Ahead for results when it
-// has the whole submission, in the order in which it would compute them; each result says what it
-// was made of, and is used for that alone. So the answers are the same with and without this room.
-// It also holds all waiting and locking of this kind: relay, relay/check and relay/wire get values.
+// Nothing that is begun here can be seen from outside. When the pipeline (relay/submit) has the
+// whole submission, it asks an Ahead for results, in the order in which it would compute them
+// itself. Each result says what it was made from and is used only for that. So the answers are the
+// same with and without this package. All waiting and locking of this kind is here: relay,
+// relay/check and relay/wire get values.
 package speculate

@@ -7,16 +7,16 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// hashing are the roots of a payload's transactions, which are hashed in parts as they come. Each
-// part writes roots of its own. The goroutine that reads the body owns it.
+// hashing is the hashing of a payload's transactions, in parts as they arrive. No two parts write
+// the same roots. The goroutine that reads the body owns it.
 type hashing struct {
 	roots  [][32]byte
 	parts  []*work[error]
 	hashed int // transactions in parts
 }
 
-// add is the hashing of a batch, for a goroutine of the caller's; nil for an empty batch. Nobody
-// has to begin it: whoever asks for the root hashes what is left.
+// add returns the hashing of a batch, which the caller may run on a goroutine; nil for an empty
+// batch. If the caller does not run it, transactionsRoot.do does.
 func (h *hashing) add(batch wire.Batch) *work[error] {
 	if len(batch.Transactions) == 0 {
 		return nil
@@ -37,14 +37,15 @@ type transactionsRoot struct {
 	whole *work[hashed]
 }
 
-// hashed is a root, and the payload of whose transactions it is.
+// hashed is the root of a payload's transactions, with that payload.
 type hashed struct {
 	payload *payload.Payload
 	root    phase0.Root
 	err     error
 }
 
-// finish is told that the whole payload is here.
+// finish is called when the whole payload is here. It returns the root of all of its transactions,
+// not begun yet.
 func (h *hashing) finish(block *wire.Block) *transactionsRoot {
 	h.add(block.Rest)
 	parts, roots, count := h.parts, h.roots, h.hashed
@@ -66,11 +67,11 @@ func (h *hashing) finish(block *wire.Block) *transactionsRoot {
 	})}
 }
 
-// do hashes what nobody has begun, waits for the rest, and returns the root.
+// do hashes the parts that no goroutine has begun, waits for the others, and returns the root.
 func (t *transactionsRoot) do() hashed {
 	for _, part := range t.parts {
 		if !part.isBegun() {
-			_ = part.do() // whole tells what is wrong
+			_ = part.do() // t.whole returns its error too
 		}
 	}
 	return t.whole.do()

@@ -16,13 +16,14 @@ type signedBid struct {
 	ssz, json []byte
 }
 
-// sign signs the bid of a block whose builder is known. It is nil if that is not worth while.
+// sign signs the bid of a block. It returns nil if that is not worth while, or if the builder's
+// signature is wrong.
 func (b *Body) sign(block *wire.Block) *signedBid {
 	if b.ahead.verification != nil && b.ahead.verification.do().Err != nil {
 		return nil
 	}
 	transactions := b.ahead.root.do()
-	if transactions.err != nil { // told when all is here
+	if transactions.err != nil { // reported when the whole body is here
 		return nil
 	}
 	s := block.Submission(transactions.payload)
@@ -41,7 +42,7 @@ func (s *Speculator) sign(block *relay.Submission, transactions phase0.Root) *si
 	}
 	defer s.signing.Unlock()
 	header, err := payload.HeaderWith(block.Fork, block.Payload, transactions)
-	if err != nil { // told when all is here, like all errors below
+	if err != nil { // reported when the whole body is here, like all errors below
 		return nil
 	}
 	message := wire.Bid{

@@ -12,11 +12,13 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// Auction says what is worth beginning. Calls never block and change nothing.
+// Auction says what is worth beginning. Its calls change nothing and wait for no I/O.
 type Auction interface {
-	// WorthVerifying: the message of a submission breaks no rule that costs less than its signature.
+	// WorthVerifying says whether a message keeps all rules that are cheaper to check than its
+	// signature.
 	WorthVerifying(message *relay.Submission) bool
-	// WorthSigning: were proofs and blobs here and right, the bid would lead at once.
+	// WorthSigning says whether the bid would lead at once if its proofs and blobs, which have not
+	// come yet, are right.
 	WorthSigning(block *relay.Submission) bool
 }
 
@@ -30,31 +32,32 @@ type Config struct {
 	Verify func(phase0.BLSPubKey, phase0.Root, phase0.BLSSignature) error
 }
 
-// Speculator bounds what is begun for submissions that are still on the way: that may be in vain,
-// so most of the processors are left to those that are here. It is safe for concurrent use.
+// Speculator begins work on submissions that are still on the way. That work may be in vain, so it
+// bounds it and leaves most of the processors to submissions that are here. It is safe for
+// concurrent use.
 type Speculator struct {
 	Config
 	signing sync.Mutex // held while a bid is signed: one at a time
 
 	mu        sync.Mutex // guards verifying
-	verifying int        // signatures: at most half as many as there are processors, but one at least
+	verifying int        // signatures being verified: at most half as many as processors, but at least one
 }
 
-// New returns a Speculator that has begun nothing.
+// New returns a Speculator that has begun no work.
 func New(cfg Config) *Speculator { return &Speculator{Config: cfg} }
 
-// Source is what a request says of its body.
+// Source is what is known of a request before its body is read.
 type Source struct {
-	// Owns says whether a public key is one of the builder whose API key came with the request; nil
-	// without an API key.
+	// Owns says whether a public key belongs to the builder whose API key came with the request. It is
+	// nil without an API key.
 	Owns func(phase0.BLSPubKey) bool
 	// Cancellable is ?cancellations=1.
 	Cancellable bool
-	// Bytes is the announced length of the body as it is read; 0 if there is none.
+	// Bytes is the announced length of the body; 0 if none was announced.
 	Bytes int64
 }
 
-// Body is one body in SSZ on its way. One goroutine may use it.
+// Body is one SSZ body that is still arriving. Only one goroutine may use it.
 type Body struct {
 	speculator *Speculator
 	source     Source
@@ -64,17 +67,17 @@ type Body struct {
 	ahead      Ahead
 }
 
-// Follow is for a body of which nothing is here yet.
+// Follow returns the Body of a request of whose body nothing has arrived yet.
 func (s *Speculator) Follow(source Source) *Body {
 	return &Body{speculator: s, source: source, prefix: wire.Prefix{ForkAt: s.Spec.ForkAt, Bytes: source.Bytes}}
 }
 
-// Ahead is what was begun for the body.
+// Ahead returns the work that was begun for the body.
 func (b *Body) Ahead() *Ahead { return &b.ahead }
 
-// Arrived is told what of the body is here, whenever more of it is; nobody may change these bytes
-// any more. It begins on goroutines what can be begun, the cheap before the dear. Before the
-// builder is known nothing of its block is looked at.
+// Arrived is called with the whole of what has arrived, whenever more has. The caller must not
+// change these bytes afterwards. Arrived starts goroutines for the work that can be begun, cheap
+// work first. Nothing of the block is hashed or signed before the builder is known.
 func (b *Body) Arrived(soFar []byte) {
 	if message := b.prefix.Message(soFar); message != nil {
 		b.worth = b.beginMessage(message)
@@ -84,7 +87,7 @@ func (b *Body) Arrived(soFar []byte) {
 	}
 	if b.isKnown() {
 		if part := b.hashing.add(b.prefix.Transactions(soFar)); part != nil {
-			go part.do() // who asks for the root is told what is wrong
+			go part.do() // do returns the error again to the caller that needs the root
 		}
 	}
 	if block := b.prefix.Block(soFar); block != nil {
@@ -94,7 +97,7 @@ func (b *Body) Arrived(soFar []byte) {
 	}
 }
 
-// isKnown says that the builder is known: by an API key, or by a signature that was found right.
+// isKnown says whether the builder is known: by an API key, or by a signature that was found right.
 func (b *Body) isKnown() bool {
 	if b.source.Owns != nil {
 		return true
@@ -103,8 +106,8 @@ func (b *Body) isKnown() bool {
 	return v != nil && v.isDone() && v.do().Err == nil
 }
 
-// beginMessage says whether the rest of the body is worth reading, and begins to verify the
-// signature of a builder without an API key.
+// beginMessage begins to verify the signature of a builder without an API key. It says whether the
+// rest of the body is worth reading ahead.
 func (b *Body) beginMessage(message *relay.Submission) bool {
 	if b.source.Owns != nil {
 		return b.source.Owns(message.Trace.BuilderPubkey)

@@ -6,11 +6,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/check"
 )
 
-// verify is the verification of a builder's signature, which the caller must begin at once; nil if
-// the message breaks a cheap rule, or if too many are being verified.
+// verify returns the verification of a builder's signature, which the caller must begin at once. It
+// is nil if the message breaks a cheap rule, or if too many signatures are being verified.
 func (s *Speculator) verify(message *relay.Submission) *work[check.Verified] {
 	if !s.Auction.WorthVerifying(message) {
-		return nil // it is refused, and told why, when all is here
+		return nil // the pipeline refuses it, with the reason, when the whole body is here
 	}
 	root, err := message.Trace.HashTreeRoot()
 	if err != nil || !s.takePlace() {

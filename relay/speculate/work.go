@@ -2,19 +2,21 @@ package speculate
 
 import "sync/atomic"
 
-// work is done once, by whoever needs it first; others wait. A goroutine takes 0.1 ms and more to
-// wake, so whoever needs a result does not wait for the goroutine that was started for it to begin.
-// What the work was made of is forgotten when it is done. It is safe for concurrent use.
+// work is a computation that is done once, by the goroutine that calls do first; others wait for
+// it. Waking a goroutine takes 0.1 ms or more. So if the goroutine that was started for the work
+// has not begun yet, the caller that needs the result does the work itself. The function is
+// forgotten when it has returned, so that what it holds can be freed. work is safe for concurrent
+// use.
 type work[T any] struct {
 	begun atomic.Bool
 	ended chan struct{} // closed when value is here
-	run   func() T      // owned by who has begun
+	run   func() T      // owned by the goroutine that has set begun
 	value T
 }
 
 func newWork[T any](run func() T) *work[T] { return &work[T]{run: run, ended: make(chan struct{})} }
 
-// do does the work, or waits for who does it, and returns its result.
+// do does the work, or waits for the goroutine that does it, and returns the result.
 func (w *work[T]) do() T {
 	if w.begun.CompareAndSwap(false, true) {
 		defer close(w.ended)
@@ -25,10 +27,10 @@ func (w *work[T]) do() T {
 	return w.value
 }
 
-// isBegun says that somebody does the work, or has done it.
+// isBegun says whether a goroutine does the work, or has done it.
 func (w *work[T]) isBegun() bool { return w.begun.Load() }
 
-// isDone says that do will not wait.
+// isDone says whether do returns without waiting.
 func (w *work[T]) isDone() bool {
 	select {
 	case <-w.ended:

@@ -14,15 +14,15 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// preparedBid is all that signing a bid needs. It is kept for losing bids too, so that a
-// cancellation can fall back to them at once; the payload itself is in the escrow.
+// preparedBid is all that signing a bid needs. Losing bids keep theirs too, so that one of them can
+// lead at once after a cancellation. The payload itself is in the escrow.
 type preparedBid struct {
 	fork        eth.Fork
 	header      *payload.Header
 	commitments []deneb.KZGCommitment
 	requests    *electra.ExecutionRequests
 	trace       relay.Trace
-	signing     *speculate.Signing // nil unless it was begun while the body was on its way; owned by sign
+	signing     *speculate.Signing // nil unless it was begun while the body arrived; owned by sign
 	askedGas    uint64             // the gas limit that the proposer had registered when the bid came
 	verified    bool               // the block was executed and found valid; guarded by the pipeline's mutex
 	// nil until it leads; guarded by the pipeline's mutex once the bid is in the book
@@ -42,7 +42,8 @@ func prepare(s *relay.Submission, ahead *speculate.Ahead) (*preparedBid, error) 
 	return bid, nil
 }
 
-// headerOf takes the transactions' root that was begun ahead, if there is one.
+// headerOf makes the payload's header. It uses the transactions' root that was begun ahead, if
+// there is one.
 func headerOf(s *relay.Submission, ahead *speculate.Ahead) (*payload.Header, error) {
 	if !ahead.HasRoot() {
 		return payload.HeaderOf(s.Fork, s.Payload)
@@ -54,14 +55,14 @@ func headerOf(s *relay.Submission, ahead *speculate.Ahead) (*payload.Header, err
 	return payload.HeaderWith(s.Fork, s.Payload, transactions)
 }
 
-// prepareHeader is prepare for a bid whose payload follows.
+// prepareHeader makes the bid of a header whose payload follows.
 func prepareHeader(h *relay.HeaderSubmission) *preparedBid {
 	trace := bareTrace(h.Trace)
 	trace.NumBlobs, trace.BlockNumber = len(h.Commitments), h.Header.BlockNumber
 	return &preparedBid{fork: h.Fork, header: h.Header, commitments: h.Commitments, requests: h.Requests, trace: trace}
 }
 
-// message is what is signed of the bid.
+// message is the part of the bid that the relay signs.
 func (p *preparedBid) message(relayKey *bls.SecretKey) wire.Bid {
 	return wire.Bid{
 		Fork: p.fork, Header: p.header, Commitments: p.commitments, Requests: p.requests, ValueWei: p.trace.ValueWei,

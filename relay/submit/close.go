@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Close forgets the auctions of all slots before the given one, and what of theirs was still to be
-// executed; a delivered block still is.
+// Close forgets the auctions of all slots before the given one, and drops their blocks from the
+// optimistic queue. Delivered blocks stay in the queue.
 func (p *Pipeline) Close(before phase0.Slot) {
 	p.mu.Lock()
 	p.books.Close(before)

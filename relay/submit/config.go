@@ -25,30 +25,31 @@ type ChainView interface {
 
 // Builders says how builders are treated. Calls never block.
 type Builders interface {
-	// Of is the zero value for a builder that nobody has listed.
+	// Of returns the zero value for a builder that the operator has not listed.
 	Of(pubkey phase0.BLSPubKey) relay.Builder
 	// Demote ends a builder's optimistic mode for all of its keys.
 	Demote(at time.Time, name string, reason relay.Demotion) error
 }
 
-// Board is where the served bid of an auction is shown; nil takes it down.
+// Board serves the top bid of each auction. Show with nil ends the serving of one.
 type Board interface {
 	Show(key relay.Key, bid *relay.SignedBid)
 }
 
-// Escrow keeps payloads, and knows which of them may be asked for. Needs never blocks.
+// Escrow keeps payloads, and knows which of them proposers may still ask for. Needs never waits for
+// I/O.
 type Escrow interface {
 	relay.Escrow
 	// Needs says whether a payload leads its auction, led it lately, or belongs to a header that was
 	// served.
 	Needs(id relay.PayloadID) bool
-	// Drop forgets a payload that nobody needs.
+	// Drop deletes a payload that is not needed.
 	Drop(ctx context.Context, id relay.PayloadID) error
 }
 
-// Evidence keeps what a builder was demoted for.
+// Evidence keeps the submissions that builders were demoted for.
 type Evidence interface {
-	// Keep returns once the contents are kept for good, under their block hash.
+	// Keep returns after the contents are stored permanently, under their block hash.
 	Keep(ctx context.Context, contents *relay.Contents) error
 }
 
@@ -61,20 +62,20 @@ type Config struct {
 	Slots     *slots.Slots
 	Builders  Builders
 	Validator exec.Validator
-	// Live says whether blocks can be executed at all now: without that no bid is accepted
-	// optimistically. nil means always.
+	// Live says whether blocks can be executed at all now. If not, no bid is accepted optimistically.
+	// nil means always.
 	Live   func() bool
 	Escrow Escrow
-	// EscrowBytes is how much the escrow keeps, which is divided among builders; 0 for no bound.
+	// EscrowBytes is the size of the escrow, which is divided among builders; 0 for no bound.
 	EscrowBytes int64
 	Evidence    Evidence
 	Board       Board
 	Facts       relay.Facts
-	// Unrecorded is told of a submission that is counted and no fact: it was refused before a
-	// signature or an API key has shown whose it is, or it is a stranger's and has changed nothing in
-	// the auction. nil makes facts of them, too. It must not block.
+	// Unrecorded is called for a submission that is only counted and does not become a fact: it was
+	// refused before a signature or an API key has shown whose it is, or a stranger sent it and it is
+	// not recorded (isRecorded). If Unrecorded is nil, these become facts too. It must not block.
 	Unrecorded func(relay.SubmissionJudged)
-	// Trouble is told what an operator should know and no caller can be told: it must not block.
+	// Trouble reports to the operator what no caller can be answered with. It must not block.
 	Trouble func(action string, err error)
 	// Key signs bids. Its public key is the relay's identity.
 	Key *bls.SecretKey
@@ -101,12 +102,13 @@ type Pipeline struct {
 	books    auction.Books
 	prepared map[bidID]*preparedBid               // of all bids in the books
 	escrowed map[relay.PayloadID]*escrowedPayload // what is in the escrow, or on its way
-	awaited  map[bidID]*awaitedPayload            // headers whose payload has not come
+	awaited  map[bidID]*awaitedPayload            // headers whose payload has not come yet
 	room     escrowShares                         // of the escrow
 }
 
-// bidID tells bids apart: a builder may offer one block at several values, two keys may offer the
-// same block, and a block may be said to pay one recipient and then another.
+// bidID identifies a bid. The block hash alone does not: a builder may offer one block at several
+// values, two keys may offer the same block, and two messages may name different recipients for one
+// block.
 type bidID struct {
 	builder   phase0.BLSPubKey
 	block     phase0.Hash32

@@ -9,17 +9,17 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// escrowShares divides the escrow's bytes among those who fill it, so that nobody's blocks drive
-// out another's. What is over its share goes, the oldest first, and its bid with it; what leads, is
-// being executed, or may still be asked for stays.
+// escrowShares divides the escrow's bytes among the senders, so that one sender's blocks do not
+// push out another's. A sender above its share loses its oldest payloads, and their bids with them.
+// A payload stays if it leads, is being executed, or may still be asked for.
 //
-//	of three quarters of the escrow (the rest is what past slots have left):
+//	of three quarters of the escrow (the rest still holds payloads of past slots):
 //	a listed builder: a quarter ─ all strangers: half ─ strangers of one address: an eighth
 //
-// It is not safe for concurrent use; its owner guards it. With no bytes at all there is no bound.
+// It is not safe for concurrent use; its owner guards it.
 type escrowShares struct {
 	bytes   int64 // of the escrow; 0 for no bound
-	least   int64 // that a sender has, however small the escrow: room for its largest blocks
+	least   int64 // the least share of a sender, however small the escrow is
 	holders map[string]*holder
 	held    map[relay.PayloadID]place
 }
@@ -31,18 +31,18 @@ type holder struct {
 	order    []relay.PayloadID // the oldest first
 }
 
-// place is what a payload takes, and of whom.
+// place is how many bytes a payload takes, and of which sender's share.
 type place struct {
 	sender string
 	bytes  int64
 }
 
-// leastShare lets a few blocks in, with all that they may have.
+// leastShare has room for a few blocks of the largest size.
 const leastShare = 32 << 20
 
-// over is the sender whose payload has to go before another one has room, empty if it has room. A
-// sender above its share makes room for itself, and whoever has most does if all of a kind are
-// above theirs.
+// over returns the sender who must lose a payload before a new one has room; empty if it has room
+// already. A sender above its share loses its own. If all strangers together, or all senders, are
+// above their share, the one that holds most loses one.
 func (r *escrowShares) over(sender string, stranger bool, bytes int64) string {
 	if r.bytes == 0 {
 		return ""
@@ -71,7 +71,7 @@ func (r *escrowShares) over(sender string, stranger bool, bytes int64) string {
 	return ""
 }
 
-// most is who holds most, of strangers alone or of all.
+// most returns the sender that holds most bytes, among strangers or among all.
 func (r *escrowShares) most(strangers bool) (sender string) {
 	var most int64
 	for name, h := range r.holders {
@@ -82,7 +82,8 @@ func (r *escrowShares) most(strangers bool) (sender string) {
 	return sender
 }
 
-// mostTried bounds the search for a payload that can go: it is made while all bids wait.
+// mostTried bounds the search for a payload that can go. The search holds the pipeline's mutex, so
+// all bids wait for it.
 const mostTried = 64
 
 func (r *escrowShares) add(id relay.PayloadID, sender string, stranger bool, bytes int64) {
@@ -121,7 +122,8 @@ func (r *escrowShares) close(before phase0.Slot) {
 	}
 }
 
-// makeRoom takes room in the escrow for a payload, at the cost of older ones of who has too much.
+// makeRoom reserves room in the escrow for a payload. If there is none, it drops older payloads of
+// the sender that is above its share.
 func (p *Pipeline) makeRoom(ctx context.Context, s *relay.Submission, id relay.PayloadID, bytes int64) *relay.Refused {
 	sender, stranger := p.Builders.Of(s.Trace.BuilderPubkey).Name, false
 	if sender == "" {
@@ -142,8 +144,8 @@ func (p *Pipeline) makeRoom(ctx context.Context, s *relay.Submission, id relay.P
 	}
 }
 
-// takeRoom notes a payload if there is room for it. If not, the bids of one that has to go are
-// withdrawn, and it is to be dropped; full if none can go.
+// takeRoom notes a payload if there is room for it. If not, it withdraws the bids of an older
+// payload and returns that one, which the caller must drop. full says that no payload can go.
 func (p *Pipeline) takeRoom(id relay.PayloadID, sender string, stranger bool,
 	bytes int64) (goes *relay.PayloadID, full bool) {
 	p.mu.Lock()
@@ -164,9 +166,9 @@ func (p *Pipeline) takeRoom(id relay.PayloadID, sender string, stranger bool,
 	return nil, true
 }
 
-// tryWithdraw takes the bids of a payload out of the auction, if nobody needs it: it does not lead,
-// nor did lately, was not served, waits for no execution, and is not the bid in force of a builder
-// that replaces its bids. The caller holds mu.
+// tryWithdraw takes the bids of a payload out of the auction, unless the payload is needed. It is
+// needed if it leads, led lately, was served, waits for its execution, or makes the current bid of
+// a builder that replaces its bids. The caller holds mu.
 func (p *Pipeline) tryWithdraw(id relay.PayloadID) bool {
 	there := p.escrowed[id]
 	if !there.isKept() || p.Escrow.Needs(id) || p.optimistic.holds(id) {

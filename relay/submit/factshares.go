@@ -9,14 +9,15 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// keyShare is how many bids of a stranger's key are facts of a slot, and addressShare of all
-// strangers of an address, whether they lead or not.
+// keyShare is how many bids of one stranger's key become facts in a slot, even if they never lead.
+// addressShare is the same for all strangers of one address together.
 const (
 	keyShare     = 256
 	addressShare = 1024
 )
 
-// factShares is what strangers had of each slot. The zero value is ready.
+// factShares counts the facts that strangers have used of each slot's shares. The zero value is
+// ready.
 type factShares struct {
 	mu    sync.Mutex // guards slots
 	slots map[phase0.Slot]*slotShare
@@ -27,15 +28,15 @@ type slotShare struct {
 	addresses map[string]int // bids that are facts
 }
 
-// keyHas is what a key had of a slot.
+// keyHas is what a key has used of its share of a slot.
 type keyHas struct {
 	bids int // that are facts
-	// standing: a bid of it counted since it took one back.
+	// standing: a bid of the key has counted since it last took one back.
 	standing bool
 }
 
-// add takes a stranger's bid that counts, and says whether it is within the shares of its key and
-// its address.
+// add counts a stranger's bid that is in the auction. It says whether the bid is within the shares
+// of its key and its address.
 func (sh *factShares) add(s *relay.Submission) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -62,7 +63,8 @@ func (sh *factShares) add(s *relay.Submission) bool {
 	return true
 }
 
-// takeBack says whether a stranger may have taken back a bid that counted: once after each.
+// takeBack says whether a stranger may have taken back a bid that counted. It is true at most once
+// after each bid.
 func (sh *factShares) takeBack(s *relay.Submission) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -78,7 +80,7 @@ func (sh *factShares) takeBack(s *relay.Submission) bool {
 	return true
 }
 
-// close forgets slots before one.
+// close forgets the slots before one.
 func (sh *factShares) close(before phase0.Slot) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -11,15 +11,17 @@ import (
 	"github.com/gavel-relay/gavel/relay/slots"
 )
 
-// awaitedPayload is a header in the auction whose payload has not come. Each value at which a block
-// is offered is a header of its own, with a payload to follow and a promise to be executed.
+// awaitedPayload is a header in the auction whose payload has not come. If a block is offered at
+// several values, each of them is a header of its own: the payload has to follow, and is executed
+// at that value.
 type awaitedPayload struct {
 	job      *optimisticJob
 	bid      *preparedBid
 	expected *slots.Expected // ended when the payload has come, or is too late
 }
 
-// requireHeaderTrust wants the operator to let a builder bid so, up to its collateral.
+// requireHeaderTrust refuses a header unless the operator lets its builder send headers first, up
+// to its collateral.
 func (p *Pipeline) requireHeaderTrust(_ context.Context, a *attempt) *relay.Refused {
 	if !a.rules.Builder.HeaderFirst || !p.trusts(a) {
 		return relay.HeaderNotTrusted.Plain()
@@ -27,8 +29,8 @@ func (p *Pipeline) requireHeaderTrust(_ context.Context, a *attempt) *relay.Refu
 	return nil
 }
 
-// expectPayload notes that the payload of a header has to follow. If the builder has brought it
-// already, the header must be that payload's.
+// expectPayload notes that the payload of a header has to follow. If the payload is here already,
+// the header must be the header of it.
 func (p *Pipeline) expectPayload(ctx context.Context, a *attempt) (refused *relay.Refused) {
 	a.bid = prepareHeader(a.header)
 	a.awaited = &awaitedPayload{job: jobOf(a.submission, a.rules, p.Clock.Now()), bid: a.bid}
@@ -38,8 +40,8 @@ func (p *Pipeline) expectPayload(ctx context.Context, a *attempt) (refused *rela
 	return refused
 }
 
-// compareWithEscrow wants a header to be that of the payload in the escrow: the hash in a header is
-// the builder's word.
+// compareWithEscrow refuses a header that is not the header of the payload in the escrow. Equal
+// hashes do not show this, since the hash in a header is only the builder's claim.
 func (p *Pipeline) compareWithEscrow(ctx context.Context, a *awaitedPayload) *relay.Refused {
 	contents, err := p.Escrow.Get(ctx, a.job.payload())
 	if err != nil || contents == nil {
@@ -57,14 +59,14 @@ func (p *Pipeline) compareWithEscrow(ctx context.Context, a *awaitedPayload) *re
 	return nil
 }
 
-// watchPayload waits, beside, for the payload of a header that is in the auction. A block that is
-// here already is simulated at the header's own value, like any other.
+// watchPayload starts a goroutine that waits for the payload of a header in the auction. If the
+// payload is here already, the block is queued for simulation at the header's own value.
 func (p *Pipeline) watchPayload(ctx context.Context, a *attempt) *relay.Refused {
 	a.judged.Optimistic = true
 	switch a.payload {
 	case payloadFollows:
 		go p.watch(context.WithoutCancel(ctx), a.awaited)
-	case payloadIsAwaited: // the same bid again, whose payload somebody waits for
+	case payloadIsAwaited: // the same bid again: another goroutine waits for its payload
 	case payloadIsHere:
 		p.queueJob(a.awaited.job)
 	}
@@ -78,7 +80,7 @@ func (p *Pipeline) stopExpecting(a *attempt) {
 	}
 }
 
-// completeHeaders ends the way of a block that is the payload of headers in the auction.
+// completeHeaders handles a block that is the payload of headers in the auction, and ends its way.
 func (p *Pipeline) completeHeaders(ctx context.Context, a *attempt) *relay.Refused {
 	headers := p.awaitedOf(a.submission)
 	if len(headers) == 0 {
@@ -89,9 +91,9 @@ func (p *Pipeline) completeHeaders(ctx context.Context, a *attempt) *relay.Refus
 	return p.joinHeaders(ctx, a, headers)
 }
 
-// completeAfterSlot ends the way of a block that is refused for nothing but that its slot is over,
-// and is the payload of headers: what was promised is still owed, and who brings it has not
-// withheld it. Other blocks stay refused.
+// completeAfterSlot accepts a block that is refused only because its slot is over, if it is the
+// payload of headers. The builder still owes that payload, and has not withheld it if it comes
+// late. Other blocks stay refused.
 func (p *Pipeline) completeAfterSlot(ctx context.Context, a *attempt, refused *relay.Refused) *relay.Refused {
 	if refused.ID != relay.SubmissionDelivered.ID && refused.ID != relay.SubmissionPastSlot.ID {
 		return refused
@@ -105,8 +107,9 @@ func (p *Pipeline) completeAfterSlot(ctx context.Context, a *attempt, refused *r
 	return p.joinHeaders(ctx, a, headers)
 }
 
-// completeLateHeaders joins a block with headers of it that came while it was under way: they have
-// found no payload, and await this one. It returns the first refusal of both.
+// completeLateHeaders joins a block with headers of it that came while the block was in the
+// pipeline: they found no payload then, and await this one. It returns the refusal of the block, or
+// else that of the join.
 func (p *Pipeline) completeLateHeaders(ctx context.Context, a *attempt, refused *relay.Refused) *relay.Refused {
 	if !a.authenticated {
 		return refused
@@ -119,24 +122,24 @@ func (p *Pipeline) completeLateHeaders(ctx context.Context, a *attempt, refused 
 	return refused
 }
 
-// preparedOf is the bid that the escrow's contents are of.
+// preparedOf makes the bid of a payload in the escrow.
 func preparedOf(c *relay.Contents) (*preparedBid, error) {
 	return prepare(&relay.Submission{
 		Fork: c.Fork, Trace: c.Trace, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests,
 	}, nil)
 }
 
-// payloadState is where the payload of a header is.
+// payloadState says where the payload of a header is.
 type payloadState uint8
 
 const (
-	payloadFollows   payloadState = iota // and is awaited from now on
-	payloadIsAwaited                     // for the very same bid
+	payloadFollows   payloadState = iota // it is awaited from now on
+	payloadIsAwaited                     // it is awaited already, for the same bid
 	payloadIsHere
 )
 
 // awaitPayload notes that a payload has to follow, unless it is here already or awaited for the
-// same bid. A bid has one header.
+// same bid. Two different headers of one bid are refused.
 func (p *Pipeline) awaitPayload(a *awaitedPayload) (payloadState, *relay.Refused) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +158,7 @@ func (p *Pipeline) awaitPayload(a *awaitedPayload) (payloadState, *relay.Refused
 	return payloadFollows, nil
 }
 
-// endWait ends the wait for a payload; true for the one call that does.
+// endWait ends the wait for a payload. It returns true for the one call that has ended it.
 func (p *Pipeline) endWait(a *awaitedPayload) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +171,7 @@ func (p *Pipeline) endWait(a *awaitedPayload) bool {
 	return true
 }
 
-// watch demotes the builder when the payload is late.
+// watch demotes the builder if the payload has not come within PayloadTimeout.
 func (p *Pipeline) watch(ctx context.Context, a *awaitedPayload) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -183,8 +186,8 @@ func (p *Pipeline) watch(ctx context.Context, a *awaitedPayload) {
 	}
 }
 
-// awaitedOf are the headers that a submission is the payload of, none if none waits for it. Only
-// its own builder can follow a header.
+// awaitedOf returns the headers that await a submission as their payload. Only the builder of a
+// header can send its payload.
 func (p *Pipeline) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,9 +199,9 @@ func (p *Pipeline) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
 	return headers
 }
 
-// joinHeaders takes the payload of headers that are in the auction. Each of them is executed at
-// the value that it was shown with, whatever the message that brings the payload says. A header of
-// another payload demotes; if one of them is the payload's, that is kept all the same.
+// joinHeaders accepts the payload of headers that are in the auction. Each header is executed at
+// its own value, even if the message of the payload has another one. A header that does not fit the
+// payload demotes its builder. If another header fits, the payload is kept all the same.
 func (p *Pipeline) joinHeaders(ctx context.Context, a *attempt, headers []*awaitedPayload) *relay.Refused {
 	s := a.submission
 	bid, err := prepare(s, a.ahead)
@@ -221,7 +224,7 @@ func (p *Pipeline) joinHeaders(ctx context.Context, a *attempt, headers []*await
 	}
 	for _, header := range right {
 		p.addCounts(header, bid)
-		p.queueJob(header.job) // before anybody hears that the payload is here: it may be delivered then
+		p.queueJob(header.job) // before endWait: after it the payload may be delivered
 		p.endWait(header)
 	}
 	for _, header := range wrong {
@@ -232,14 +235,15 @@ func (p *Pipeline) joinHeaders(ctx context.Context, a *attempt, headers []*await
 	return refused
 }
 
-// addCounts lets the bid in the book know what only the payload tells.
+// addCounts adds to the bid in the book the counts that only its payload shows.
 func (p *Pipeline) addCounts(a *awaitedPayload, bid *preparedBid) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a.bid.trace.NumTx, a.bid.trace.NumBlobs = bid.trace.NumTx, bid.trace.NumBlobs
 }
 
-// differs says what is different between two bids for a block of the same hash.
+// differs names the first difference between two bids for a block of the same hash; empty if there
+// is none.
 func differs(a, b *preparedBid) string {
 	rootA, errA := payload.HeaderRoot(a.fork, a.header)
 	rootB, errB := payload.HeaderRoot(b.fork, b.header)

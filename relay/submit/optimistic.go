@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/slots"
 )
 
-// optimisticJob is a bid that counts before its block is executed at its value. It holds no
-// payload: that waits in the escrow, however many bids there are.
+// optimisticJob is a bid that counts before its block is executed at its value. It does not hold
+// the payload, which is in the escrow, so that many bids need little memory.
 type optimisticJob struct {
 	rules     check.Case // its Submission has no payload
 	since     time.Time
@@ -25,7 +25,7 @@ type optimisticJob struct {
 	notBefore time.Time // wall time
 	running   bool
 	delivered bool
-	abovePaid bool // an execution has found its block to pay less
+	abovePaid bool // an execution has found that its block pays less
 }
 
 func (j *optimisticJob) slot() phase0.Slot   { return phase0.Slot(j.rules.Submission.Trace.Slot) }
@@ -38,7 +38,8 @@ func (j *optimisticJob) id() bidID {
 	return idOf(&bid)
 }
 
-// jobOf keeps of a submission what its execution will need besides the escrow.
+// jobOf makes a job of the parts of a submission that its execution needs besides the payload in
+// the escrow.
 func jobOf(s *relay.Submission, rules *check.Case, now time.Time) *optimisticJob {
 	job := &optimisticJob{rules: *rules, since: now}
 	job.rules.Submission = &relay.Submission{
@@ -47,14 +48,14 @@ func jobOf(s *relay.Submission, rules *check.Case, now time.Time) *optimisticJob
 	return job
 }
 
-// queueSimulation has a bid simulated that counts already.
+// queueSimulation queues the simulation of a bid that counts already.
 func (p *Pipeline) queueSimulation(_ context.Context, a *attempt) *relay.Refused {
 	p.queueJob(jobOf(a.submission, a.rules, p.Clock.Now()))
 	return nil
 }
 
-// queueJob has a bid simulated at the value that it was shown with. One above what its block was
-// found to pay comes first.
+// queueJob queues the simulation of a bid at the value that it was offered with. It marks a bid
+// above what its block was found to pay, which the queue runs earlier.
 func (p *Pipeline) queueJob(job *optimisticJob) {
 	if paid := p.Slots.Paid(job.payload()); paid != nil && job.rules.Submission.Trace.Value.Gt(paid) {
 		job.abovePaid = true
@@ -62,18 +63,17 @@ func (p *Pipeline) queueJob(job *optimisticJob) {
 	p.optimistic.add(job)
 }
 
-// Needs says whether a payload of the slot is still to be executed, so that the escrow must not
-// forget it.
+// Needs says whether a payload of the slot is still to be executed. While it is, the escrow must
+// keep it.
 func (p *Pipeline) Needs(slot phase0.Slot) bool { return p.optimistic.holdsSlot(slot) }
 
-// Pauses between tries when nobody could execute a block, and how long a delivered one is tried, in
-// wall time.
+// pauses are the waits between tries after no node could execute a block, in wall time.
 var pauses = backoff.Doubling{First: 50 * time.Millisecond, Longest: 5 * time.Second}
 
-// giveUpTries is about an hour of the longest pauses.
+// giveUpTries is how often a delivered block is tried: about an hour of the longest pauses.
 const giveUpTries = 720
 
-// Run executes what was accepted optimistically until the context ends.
+// Run simulates the bids in the optimistic queue until the context ends.
 func (p *Pipeline) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for range max(p.Executors, 1) {
@@ -111,7 +111,7 @@ func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
 		}
 		job.rules.SignatureLater = false
 	}
-	// no execution can find more than that it keeps its promise
+	// The block is proven to pay at least this value, so another execution would find nothing new.
 	if paid := p.Slots.ProvenPayment(job.rules.Submission.Trace); paid != nil {
 		p.markVerified(job)
 		p.optimistic.remove(job)
@@ -128,7 +128,7 @@ func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
 	case verdict.Class == exec.Invalid:
 		p.Slots.NoteShortfall(job.rules.Submission.Trace, verdict.PaidWei)
 		p.demote(ctx, job, string(verdict.Rule), verdict.Detail, contents)
-	case ctx.Err() != nil: // the relay stops: nothing is known
+	case ctx.Err() != nil: // the relay stops, so nothing was found
 		p.optimistic.retry(job, time.Now())
 	case job.tries >= giveUpTries, !p.optimistic.isDelivered(job) && p.slotIsOver(job):
 		p.optimistic.remove(job)
@@ -139,7 +139,7 @@ func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
 	}
 }
 
-// slotIsOver says that nobody will ask for the block any more.
+// slotIsOver says whether no proposer will ask for the block any more.
 func (p *Pipeline) slotIsOver(job *optimisticJob) bool {
 	return p.Spec.SlotAt(p.Clock.Now()) > job.slot()+1
 }
@@ -174,8 +174,8 @@ func (p *Pipeline) markVerified(job *optimisticJob) {
 	}
 }
 
-// demote ends the trust in a builder: its record changes, its unverified bids are taken back, and
-// what proves it is kept.
+// demote ends a builder's optimistic mode: its record changes, its unverified bids are withdrawn,
+// and the proof is kept.
 func (p *Pipeline) demote(ctx context.Context, job *optimisticJob, rule, detail string, contents *relay.Contents) {
 	delivered := p.optimistic.remove(job)
 	p.recordSimulated(job, "invalid", rule, detail, p.Slots.Paid(job.payload()))
@@ -183,8 +183,8 @@ func (p *Pipeline) demote(ctx context.Context, job *optimisticJob, rule, detail 
 	reason := relay.Demotion{Signature: s.Signature, Rule: rule, Detail: detail, Delivered: delivered,
 		Trace: bareTrace(s.Trace)}
 	if contents != nil {
-		// The payload may have come under another message, at another value: what is held against the
-		// builder is what it signed here.
+		// The payload may have come with another message, at another value. The evidence against the
+		// builder is the message that it signed here.
 		evidence := *contents
 		evidence.Trace, evidence.Raw = s.Trace, nil
 		reason.Trace = evidence.FlatTrace()

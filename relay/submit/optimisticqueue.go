@@ -10,9 +10,10 @@ import (
 	"github.com/gavel-relay/gavel/relay/slots"
 )
 
-// optimisticQueue is what is still to be executed: each bid by itself, because each value that a
-// block was offered at is a promise of its own. Delivered blocks come first, then bids above what
-// their block is known to pay, then the newest: what leads now is among them.
+// optimisticQueue holds the bids whose blocks are still to be executed. Each bid has a job of its
+// own, because each value that a block was offered at is a promise of its own. Delivered blocks
+// come first, then bids above what their block is known to pay, then the newest, since the top bid
+// is among them.
 type optimisticQueue struct {
 	slots *slots.Slots  // knows which blocks were delivered
 	wake  chan struct{} // filled when there may be something to do
@@ -37,8 +38,8 @@ func (q *optimisticQueue) wakeUp() {
 	}
 }
 
-// next is the job to do now, or how long to wait for the first that may be tried again; 0 is until
-// woken.
+// next returns the job to do now; or, if there is none, how long to wait until one may be tried
+// again. 0 means to wait until woken.
 func (q *optimisticQueue) next(now time.Time) (*optimisticJob, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -63,7 +64,7 @@ func (q *optimisticQueue) next(now time.Time) (*optimisticJob, time.Duration) {
 	return best, wait
 }
 
-// before says whether a job is more urgent than another.
+// before says whether a job runs before another.
 func (j *optimisticJob) before(other *optimisticJob) bool {
 	switch {
 	case j.delivered != other.delivered:
@@ -93,7 +94,7 @@ func (q *optimisticQueue) remove(job *optimisticJob) (delivered bool) {
 	return job.delivered
 }
 
-// isDelivered says whether a proposer has signed for the job's block.
+// isDelivered says whether the job's block was delivered.
 func (q *optimisticQueue) isDelivered(job *optimisticJob) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,13 +114,13 @@ func (q *optimisticQueue) holds(payload relay.PayloadID) bool {
 	return false
 }
 
-// look notes whether a job's block was delivered: then it comes first, and its slot's end does not
-// drop it. The caller holds mu.
+// look notes whether a job's block was delivered. Such a job comes first, and is not dropped when
+// its slot ends. The caller holds mu.
 func (q *optimisticQueue) look(job *optimisticJob) {
 	job.delivered = job.delivered || q.slots.IsDelivered(job.hash())
 }
 
-// close drops the jobs of slots before one, except delivered blocks and those that are being
+// close drops the jobs of slots before one, except those whose block was delivered or is being
 // executed.
 func (q *optimisticQueue) close(before phase0.Slot) (dropped []*optimisticJob) {
 	q.mu.Lock()

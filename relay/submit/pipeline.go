@@ -1,18 +1,18 @@
-// Package submit takes a builder's submission to the auction. This file is its whole way, step by
-// step, in the order in which the steps run. Their files stand in that order, step1_rules to
-// step7_record; what they use stands behind them. Before the pipeline, relay/api/builder reads the
-// request and relay/wire decodes it. A block that comes twice needs no step of its own: its payload
-// is put into the escrow once, and a second bid of equal value does not lead.
+// Package submit takes a builder's submission to the auction. This file lists all steps in the
+// order in which they run. The files step1_rules to step7_record have that order too; the other
+// files hold what the steps use. Before the pipeline, relay/api/builder reads the request and
+// relay/wire decodes it. A block that is sent twice needs no step of its own: its payload is put
+// into the escrow once, and a second bid of equal value does not lead.
 //
 //	simulated    block ─▶ rules ─▶ floor ─▶ simulate ─▶ escrow ─▶ auction ─▶ announce
 //	                      400       202       400        503
 //	optimistic   block ─▶ rules ─▶ floor ─────────────▶ escrow ─▶ auction ─▶ announce ─ ─▶ simulate later: invalid demotes
 //	header-only  header ─▶ rules ─▶ floor ───────────────────────▶ auction ─▶ announce ─ ─▶ payload ─▶ escrow ─▶ simulate later
 //
-// One mutex guards the books and what is prepared beside them. It is held until the new top is
-// shown, so that tops are shown in the order in which the books elected them. Rules, simulation,
-// escrow, hashing and most signing run without it: only a bid that did not lead when it was made
-// ready, and does now, is signed under the mutex (half a millisecond).
+// One mutex guards the books and the prepared bids. It is held until the new top is shown, so that
+// tops are shown in the order in which the books elected them. Rules, simulation, escrow, hashing
+// and signing run without it. A bid that leads before it is signed is shown at once, and signed on
+// another goroutine.
 package submit
 
 import (
@@ -27,21 +27,22 @@ import (
 	"github.com/gavel-relay/gavel/relay/speculate"
 )
 
-// A step does one thing for a submission. A refusal ends its way, and so does attempt.answer.
+// step does one thing for a submission. If it refuses the submission or calls attempt.answer, no
+// further step runs.
 type step func(p *Pipeline, ctx context.Context, a *attempt) *relay.Refused
 
-// The ways through the pipeline.
+// The four lists of steps.
 var (
-	// admission is the way of every block. Those that are open at its end go on by one of the next
-	// two.
+	// admission is for every block. A block that it neither refuses nor answers goes on with one of
+	// the next two lists.
 	admission = []step{
 		(*Pipeline).refuseCancellation, // if the operator does not allow ?cancellations=1
 		(*Pipeline).checkRules,         // the rules of relay/check; the signature is the last of them
-		(*Pipeline).answerWorthless,    // no value or no transactions: no effect
+		(*Pipeline).answerWorthless,    // no value or no transactions: accepted without effect
 		(*Pipeline).completeHeaders,    // the payload of a header that is in the auction
-		(*Pipeline).answerBelowFloor,   // cannot lead: not worth a simulation
+		(*Pipeline).answerBelowFloor,   // it cannot lead, so it is not simulated
 	}
-	// simulated is for bids that count once their block was found valid.
+	// simulated is for bids that count after their block was found valid.
 	simulated = []step{
 		timed(observe.Simulate, (*Pipeline).simulate),
 		timed(observe.Eligible, (*Pipeline).escrowPayload, (*Pipeline).provePayment, (*Pipeline).enterAuction),
@@ -55,24 +56,24 @@ var (
 	headerOnly = []step{
 		(*Pipeline).refuseCancellation,
 		(*Pipeline).checkRules,
-		(*Pipeline).requireHeaderTrust, // the operator lets this builder bid so, up to its collateral
+		(*Pipeline).requireHeaderTrust, // the operator lets this builder send headers first
 		(*Pipeline).answerWorthless,
 		(*Pipeline).answerBelowFloor,
-		(*Pipeline).expectPayload, // note that it has to follow, unless it is here
+		(*Pipeline).expectPayload, // note that the payload has to follow, unless it is here
 		(*Pipeline).enterAuction,
-		(*Pipeline).watchPayload, // demote the builder if it is late
+		(*Pipeline).watchPayload, // demote the builder if the payload is late
 	}
 )
 
-// attempt is one submission on its way. One goroutine owns it.
+// attempt is one submission in the pipeline. One goroutine owns it.
 type attempt struct {
-	submission *relay.Submission       // of a header: its stand-in, which has no payload
+	submission *relay.Submission       // of a header: a stand-in without payload
 	header     *relay.HeaderSubmission // nil for a block
 	ahead      *speculate.Ahead        // what was begun while the body came; nil for nothing
 
 	rules         *check.Case     // what the rules compare it with; from checkRules on
 	authenticated bool            // an API key or its signature has shown whose it is
-	paidWei       *uint256.Int    // what the simulation says that the block pays; nil if it does not
+	paidWei       *uint256.Int    // what the block pays; nil if the simulation does not say
 	bid           *preparedBid    // from escrowPayload or expectPayload on
 	awaited       *awaitedPayload // of a header, from expectPayload on
 	payload       payloadState    // of a header, from expectPayload on
@@ -82,16 +83,16 @@ type attempt struct {
 	judged   relay.SubmissionJudged // the fact
 }
 
-// What a builder is told of a bid that is not refused. The text below the floor is the one that
-// deployed relays use.
+// Answers to bids that are not refused. The text for a bid below the floor is the one that deployed
+// relays use.
 var (
 	accepted   = relay.Outcome{Status: http.StatusOK}
 	belowFloor = relay.Outcome{Status: http.StatusAccepted, Message: "accepted bid below floor, skipped validation"}
 )
 
-// Submit judges a block and answers with what the builder is told: 200 if the bid counts or has no
-// effect, 202 if it is kept below the floor, and a *relay.Refused otherwise. ahead is what was
-// begun for it while its body was on the way; nil if nothing was.
+// Submit runs the pipeline for a block and returns the answer to its builder: 200 if the bid counts
+// or has no effect, 202 if it is below the floor, and a *relay.Refused otherwise. ahead is the work
+// that was begun while the body arrived; nil if there is none.
 func (p *Pipeline) Submit(ctx context.Context, s *relay.Submission, ahead *speculate.Ahead) (relay.Outcome, error) {
 	a := &attempt{submission: s, ahead: ahead}
 	refused := p.run(ctx, a, admission)
@@ -108,10 +109,11 @@ func (p *Pipeline) Submit(ctx context.Context, s *relay.Submission, ahead *specu
 	return a.outcome, asError(refused)
 }
 
-// SubmitHeader judges a bid whose payload follows. It counts at once, if the builder is trusted
-// with its value. The payload must come as an ordinary submission of the same block within
-// PayloadTimeout, or the builder is demoted. A proposer that asks for the payload before it is here
-// waits for it: for such bids "served means escrowed" rests on the builder's collateral.
+// SubmitHeader runs the pipeline for a bid whose payload follows. The bid counts at once, if the
+// builder is trusted with its value. The payload must come as an ordinary submission of the same
+// block within PayloadTimeout, or the builder is demoted. A proposer that asks for the payload
+// before it is here waits for it. So for these bids a served header does not mean that its payload
+// is in the escrow; the builder's collateral stands for it.
 func (p *Pipeline) SubmitHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
 	a := &attempt{submission: check.StandIn(h), header: h}
 	a.judged.HeaderFirst = true
@@ -123,7 +125,7 @@ func (p *Pipeline) SubmitHeader(ctx context.Context, h *relay.HeaderSubmission) 
 	return a.outcome, asError(refused)
 }
 
-// run takes steps until one ends the way.
+// run runs steps until one refuses or answers.
 func (p *Pipeline) run(ctx context.Context, a *attempt, way []step) *relay.Refused {
 	for _, take := range way {
 		if refused := take(p, ctx, a); refused != nil || a.answered {
@@ -133,7 +135,7 @@ func (p *Pipeline) run(ctx context.Context, a *attempt, way []step) *relay.Refus
 	return nil
 }
 
-// timed makes one step of some, which is measured as a stage of the request.
+// timed joins steps into one, whose time is measured as a stage of the request.
 func timed(stage string, way ...step) step {
 	return func(p *Pipeline, ctx context.Context, a *attempt) *relay.Refused {
 		defer observe.Stage(ctx, stage)()
@@ -141,7 +143,7 @@ func timed(stage string, way ...step) step {
 	}
 }
 
-// answer ends the way without a refusal. The detail is for the fact.
+// answer accepts the attempt, so that no further step runs. The detail is for the fact.
 func (a *attempt) answer(outcome relay.Outcome, detail string) {
 	a.answered, a.outcome, a.judged.Detail = true, outcome, detail
 }

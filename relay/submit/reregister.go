@@ -7,9 +7,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// checkRegistration wants a bid to be what the slot's proposer asks for now. A registration is
-// stored before Reregistered is told of it, so under the mutex a bid either sees the new one here,
-// or is in the book when it is told. The caller holds the mutex.
+// checkRegistration refuses a bid that is not what the slot's proposer asks for now. A registration
+// is stored before Reregistered is called. So a bid either sees the new one here, or is in the book
+// when Reregistered looks through it. The caller holds the mutex.
 func (p *Pipeline) checkRegistration(s *relay.Submission, bid *preparedBid) *relay.Refused {
 	duty := p.Chain.Duty(phase0.Slot(s.Trace.Slot))
 	if duty == nil || duty.Registration == nil {
@@ -25,16 +25,16 @@ func (p *Pipeline) checkRegistration(s *relay.Submission, bid *preparedBid) *rel
 	return nil
 }
 
-// exceeds says whether a bid was made for another gas limit than is asked for now, and has more gas
-// than that. One that has less is within what the proposer asks for, although a new one would go
-// further.
+// exceeds says whether a bid was made for another registered gas limit than the present one, and
+// has a higher gas limit than that. A lower one is within what the proposer asks for, although a
+// bid built now would have another.
 func exceeds(bid *preparedBid, now *builderv1.ValidatorRegistration) bool {
 	return now.GasLimit != 0 && bid.askedGas != now.GasLimit && bid.trace.GasLimit > now.GasLimit
 }
 
 // Reregistered takes bids out of a proposer's auctions that are no longer what it asks for: those
 // that pay another fee recipient, or exceed its gas limit. The best of the others leads at once.
-// Headers that were served before are honoured.
+// Payloads of headers that were served before are still delivered.
 func (p *Pipeline) Reregistered(now *builderv1.ValidatorRegistration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

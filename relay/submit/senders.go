@@ -10,27 +10,27 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// senderRecords is what executions have shown of those who bid, in memory. A key or a value is only
-// a claim; a valid block is none. The zero value knows nobody.
+// senderRecords keeps, in memory, what executions have shown of senders. A sender may claim any key
+// and any value, but it cannot claim a valid block. The zero value is empty and ready.
 type senderRecords struct {
 	mu     sync.Mutex // guards all below
 	record map[phase0.BLSPubKey]int
-	// invalid has the slot of the last invalid block, by key and by address: whoever sent it comes
-	// after all others in that slot.
+	// The slot of the last invalid block, by key and by address. Its sender comes after all others in
+	// that slot.
 	invalidKey     map[phase0.BLSPubKey]phase0.Slot
 	invalidAddress map[string]phase0.Slot
-	overrun        phase0.Slot // the last slot of which the operator was told that executions do not keep up
+	overrun        phase0.Slot // the last slot in which Trouble was called because executions do not keep up
 }
 
-// recordNeeds is how many valid blocks make a builder known. An invalid one ends that, so an
-// invalid block costs at least as many valid ones.
+// recordNeeds is how many valid blocks make a builder known. An invalid block ends that, so it
+// costs its builder as many new valid ones.
 const recordNeeds = 3
 
-// remembered bounds the records. When there are more, those that are not complete are forgotten,
-// and then all: they are made anew in a slot.
+// remembered bounds the number of records. At the bound, incomplete records are forgotten; if that
+// is not enough, all are. Active builders have complete records again within a slot.
 const remembered = 10_000
 
-// learn takes note of a verdict.
+// learn notes the verdict of an execution.
 func (r *senderRecords) learn(s *relay.Submission, class exec.Class) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,9 +84,9 @@ func (r *senderRecords) close(before phase0.Slot) {
 	}
 }
 
-// of is the priority of a submission by what its sender has shown: Known with a record, Last after
-// an invalid block in the slot. The key of a record is its own; strangers stand for their address
-// too.
+// of returns the priority of a submission by its sender's record: Known with a complete record,
+// Last after an invalid block in the slot. An invalid block of the same address counts only against
+// keys without a record.
 func (r *senderRecords) of(s *relay.Submission) exec.Priority {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,8 @@ func (r *senderRecords) of(s *relay.Submission) exec.Priority {
 	return exec.Normal
 }
 
-// firstOverrun says whether this is the first time in a slot that executions do not keep up.
+// firstOverrun notes that executions do not keep up in a slot, and says whether it is the first
+// time in that slot.
 func (r *senderRecords) firstOverrun(slot phase0.Slot) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,8 +113,9 @@ func (r *senderRecords) firstOverrun(slot phase0.Slot) bool {
 	return first
 }
 
-// priority says how soon a block is executed. The signature, or an API key, has shown whose it is;
-// that it would lead by what it says of itself counts among known builders only.
+// priority says how soon a block is executed. A signature or an API key has shown whose block it
+// is. Its value is still only a claim: that the bid would lead raises the priority of known
+// builders only.
 func (p *Pipeline) priority(s *relay.Submission, builder relay.Builder) exec.Priority {
 	if builder.HighPriority {
 		return exec.High
@@ -128,7 +130,7 @@ func (p *Pipeline) priority(s *relay.Submission, builder relay.Builder) exec.Pri
 	return priority
 }
 
-// overrun tells the operator, once a slot, that blocks come faster than they can be executed.
+// overrun reports to the operator, once a slot, that blocks come faster than they can be executed.
 func (p *Pipeline) overrun(s *relay.Submission, action string) {
 	if p.senders.firstOverrun(phase0.Slot(s.Trace.Slot)) {
 		p.trouble(action, errTooMany)

@@ -20,7 +20,7 @@ func (p *Pipeline) refuseCancellation(_ context.Context, a *attempt) *relay.Refu
 }
 
 // checkRules applies the rules of relay/check. The signature of a bid that an API key vouches for
-// is verified later: beside the simulation, or after the bid counts.
+// is verified later: during the simulation, or after the bid counts.
 func (p *Pipeline) checkRules(ctx context.Context, a *attempt) *relay.Refused {
 	defer observe.Stage(ctx, observe.Check)()
 	a.rules = p.caseOf(a.submission)
@@ -43,8 +43,8 @@ func (p *Pipeline) caseOf(s *relay.Submission) *check.Case {
 	}
 }
 
-// firstBroken is the first rule that a submission breaks. While a signature is verified, the
-// transactions are hashed.
+// firstBroken returns the refusal of the first rule that a submission breaks. It hashes the
+// transactions while the signature is verified.
 func (p *Pipeline) firstBroken(a *attempt) *relay.Refused {
 	if a.header != nil || a.rules.SignatureLater {
 		return check.Run(a.rules)
@@ -53,13 +53,13 @@ func (p *Pipeline) firstBroken(a *attempt) *relay.Refused {
 		return refused
 	}
 	if a.ahead.HasRoot() && bytesOf(a.submission.Payload.Transactions) <= hashedUnverified {
-		go func() { _, _ = a.ahead.TransactionsRoot() }() // who needs the root is told what is wrong
+		go func() { _, _ = a.ahead.TransactionsRoot() }() // its error is returned again when the root is needed
 	}
 	return verifySignature(a.rules, a.ahead.Verified())
 }
 
 // hashedUnverified is how many bytes of transactions are hashed before the signature has shown
-// whose they are: that costs less than the signature.
+// whose they are. Hashing this many costs less than verifying the signature.
 const hashedUnverified = 512 << 10
 
 func bytesOf(transactions []bellatrix.Transaction) (bytes int) {
@@ -69,8 +69,8 @@ func bytesOf(transactions []bellatrix.Transaction) (bytes int) {
 	return bytes
 }
 
-// verifySignature applies the last rule, also if it was left for later. found is what was found of
-// the signature before, nil if nobody has looked.
+// verifySignature applies the rule of the signature, also if it was put off before. found is the
+// result of an earlier verification; nil if there was none.
 func verifySignature(rules *check.Case, found *check.Verified) *relay.Refused {
 	now := *rules
 	now.SignatureLater, now.Verified = false, found
@@ -86,7 +86,7 @@ var noTransactions = func() phase0.Root {
 	return root
 }()
 
-// answerWorthless accepts what can never lead, without effect.
+// answerWorthless accepts a submission that can never lead, without effect.
 func (p *Pipeline) answerWorthless(_ context.Context, a *attempt) *relay.Refused {
 	empty := len(a.submission.Payload.Transactions) == 0
 	if a.header != nil {

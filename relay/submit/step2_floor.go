@@ -9,11 +9,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/auction"
 )
 
-// atFloor is the detail of a submission that is not worth simulating.
+// atFloor is the detail of a submission that is not simulated because of the floor.
 const atFloor = "at or below the floor"
 
 // answerBelowFloor accepts a bid at or below the floor without simulating it: it cannot lead. A
-// cancellable one takes back its builder's earlier bid all the same.
+// cancellable one still takes back its builder's earlier bid.
 func (p *Pipeline) answerBelowFloor(_ context.Context, a *attempt) *relay.Refused {
 	s := a.submission
 	p.mu.Lock()
@@ -35,7 +35,7 @@ func (p *Pipeline) answerBelowFloor(_ context.Context, a *attempt) *relay.Refuse
 }
 
 // trusts says whether a bid counts before its block is simulated: up to its builder's collateral,
-// and only while somebody can simulate it later.
+// and only while blocks can be executed at all (Config.Live).
 func (p *Pipeline) trusts(a *attempt) bool {
 	return p.trustsWith(a.rules.Builder, a.submission.Trace.Value)
 }

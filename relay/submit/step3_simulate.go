@@ -11,7 +11,8 @@ import (
 )
 
 // simulate has the block executed on its parent's state. Only a block that breaks a rule is called
-// invalid; whatever keeps us from finding out is our own trouble and says so (decision 11).
+// invalid. If the relay could not find out, the refusal says that nothing is wrong with the block
+// (decision 11).
 func (p *Pipeline) simulate(ctx context.Context, a *attempt) *relay.Refused {
 	s := a.submission
 	signature := make(chan *relay.Refused, 1)
@@ -49,7 +50,7 @@ func (p *Pipeline) simulate(ctx context.Context, a *attempt) *relay.Refused {
 	}
 }
 
-// blockOf is what is executed of a submission.
+// blockOf is the block of a submission as the validator executes it.
 func blockOf(c *relay.Contents, parentRoot phase0.Root, registeredGasLimit uint64) *exec.Block {
 	return &exec.Block{
 		Fork: c.Fork, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests, ParentBeaconRoot: parentRoot,

@@ -7,10 +7,10 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// escrowPayload does all that a bid needs before it may be served: its header is made, is begun to
-// be signed if the bid would lead now, and its payload is in the escrow. Waking another goroutine
-// takes 0.1 ms and more. So this one finishes what is nearly done, and starts another one only for
-// what nobody has begun.
+// escrowPayload does all that a bid needs before it may be served: it makes the header, begins to
+// sign it if the bid would lead now, and puts the payload into the escrow. Waking another goroutine
+// takes 0.1 ms or more. So this goroutine finishes what is nearly done, and starts another one only
+// for what has not begun.
 func (p *Pipeline) escrowPayload(ctx context.Context, a *attempt) *relay.Refused {
 	prepared := sync.OnceValues(func() (*preparedBid, error) { return p.prepareAndSign(a) })
 	switch signing := a.ahead.Signing(); {
@@ -44,8 +44,8 @@ func (p *Pipeline) prepareAndSign(a *attempt) (*preparedBid, error) {
 	return bid, nil
 }
 
-// provePayment keeps what the simulated block pays. It comes after the escrow: only then it is this
-// very payload that the escrow has.
+// provePayment keeps what the simulated block pays. It runs after escrowPayload, because only that
+// shows that the payload in the escrow is the simulated one.
 func (p *Pipeline) provePayment(_ context.Context, a *attempt) *relay.Refused {
 	p.Slots.NotePaid(a.submission.Trace, a.paidWei)
 	a.bid.verified = true
@@ -54,16 +54,16 @@ func (p *Pipeline) provePayment(_ context.Context, a *attempt) *relay.Refused {
 
 // escrowedPayload is a payload that is in the escrow, or on its way to it.
 type escrowedPayload struct {
-	done chan struct{} // closed when it is kept, or is not
-	// of is the bid that the payload makes: whoever offers the same block once more must offer the
-	// same payload. It is nil if it was not kept.
+	done chan struct{} // closed when the payload is kept, or could not be
+	// of is the bid made of the payload. A builder that offers the same block again must send the same
+	// payload. It is nil if the payload was not kept.
 	of *preparedBid
 }
 
-// keep puts a payload into the escrow, unless the builder's payload of this hash is there already:
-// then it must be the same one. What a hash names is shown by the execution, which reads the
-// escrow: another payload under it would be served unseen. bid is made while the payload is
-// written.
+// keep puts a payload into the escrow, unless a payload of the same builder and hash is there
+// already. Then both must be the same: the hash is only a claim until an execution has read the
+// payload from the escrow, so a different payload under the same hash would be served without
+// execution. bid is made while the payload is written.
 func (p *Pipeline) keep(ctx context.Context, s *relay.Submission, bid func() (*preparedBid, error)) *relay.Refused {
 	contents := s.Contents()
 	id := contents.ID()
@@ -77,7 +77,7 @@ func (p *Pipeline) keep(ctx context.Context, s *relay.Submission, bid func() (*p
 			return relay.SubmissionEscrowDown.Plain()
 		case <-there.done:
 		}
-		if there.of == nil { // was not kept: we try
+		if there.of == nil { // it was not kept, so this one tries
 			continue
 		}
 		same, err := bid()
@@ -91,7 +91,7 @@ func (p *Pipeline) keep(ctx context.Context, s *relay.Submission, bid func() (*p
 	}
 }
 
-// reserve is the payload of an id; true for the one who has to put it.
+// reserve returns the payload of an id. It is true for the first caller, which has to put it.
 func (p *Pipeline) reserve(id relay.PayloadID) (*escrowedPayload, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +129,7 @@ func (p *Pipeline) put(
 	if err != nil {
 		return relay.Malformed.With("%v", err)
 	}
-	reserved.of = made // read after done alone
+	reserved.of = made // is read only after done is closed
 	return nil
 }
 

@@ -10,14 +10,15 @@ import (
 	"github.com/gavel-relay/gavel/relay/slots"
 )
 
-// enterAuction puts a bid into the book and announces the new top, if there is one. What the bid
-// needs to be served is there: its payload is in the escrow, or awaited.
+// enterAuction puts a bid into the book and announces the new top, if there is one. The bid can be
+// served then, because its payload is in the escrow or awaited.
 func (p *Pipeline) enterAuction(_ context.Context, a *attempt) *relay.Refused {
 	s, bid := a.submission, a.bid
 	bid.askedGas = a.rules.Duty.Registration.Message.GasLimit
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// The proposer may have registered anew, or a payload been revealed, since the rules were checked.
+	// Since the rules were checked, the proposer may have registered again, or a payload may have been
+	// delivered.
 	if refused := p.checkRegistration(s, bid); refused != nil {
 		return refused
 	}
@@ -26,10 +27,11 @@ func (p *Pipeline) enterAuction(_ context.Context, a *attempt) *relay.Refused {
 	}
 	offered := s.Bid()
 	id := idOf(&offered)
-	if p.awaited[id] == nil && !p.escrowed[slots.PayloadOf(s.Trace)].isKept() { // has made room for others meanwhile
+	// dropped meanwhile, to make room for others
+	if p.awaited[id] == nil && !p.escrowed[slots.PayloadOf(s.Trace)].isKept() {
 		return relay.SubmissionEscrowCrowded.Plain()
 	}
-	if before := p.prepared[id]; before == nil || !before.verified { // what is known to be valid stays known
+	if before := p.prepared[id]; before == nil || !before.verified { // a bid that is known to be valid stays so
 		p.prepared[id] = bid
 	}
 	outcome := p.books.Of(s.Key()).Submit(offered)
@@ -42,8 +44,8 @@ func (p *Pipeline) enterAuction(_ context.Context, a *attempt) *relay.Refused {
 	return nil
 }
 
-// withdrawUnverified withdraws all bids of a builder that no execution has found valid, from all
-// auctions, and shows what leads then.
+// withdrawUnverified withdraws from all auctions the bids of a builder that no execution has found
+// valid, and shows the bids that lead then.
 func (p *Pipeline) withdrawUnverified(pubkeys []phase0.BLSPubKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

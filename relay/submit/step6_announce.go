@@ -12,9 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// announce shows the top and records it, if it changed. It is part of what changes the book, under
-// the same mutex, which the caller holds: so tops are shown in the order in which they were
-// elected.
+// announce shows the top and records it, if it changed. The caller holds the mutex under which it
+// has changed the book, so that tops are shown in the order in which they were elected.
 func (p *Pipeline) announce(key relay.Key, outcome auction.Outcome) {
 	if !outcome.Changed {
 		return
@@ -31,11 +30,11 @@ func (p *Pipeline) announce(key relay.Key, outcome auction.Outcome) {
 	p.Facts.Record(relay.TopChanged{At: p.Clock.Now(), Trace: bid.trace})
 }
 
-// notSigned tells of a bid that leads but cannot be served.
+// notSigned reports a bid that leads but cannot be served, because signing it failed.
 func (p *Pipeline) notSigned(err error) { p.trouble("sign bid", err) }
 
 // sign begins to sign the bid that proposers see, once, unless the relay has signed it while its
-// body was on the way. It leads meanwhile; who asks for it waits.
+// body arrived. The bid leads while it is being signed; a request for it waits for the signature.
 func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0.Domain,
 	failed func(error)) *relay.SignedBid {
 	if p.signed != nil {
@@ -70,6 +69,6 @@ func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0
 		return &whole, nil
 	})
 	p.signed = &leading
-	go func() { _, _ = leading.Signing() }() // what fails is told by failed
+	go func() { _, _ = leading.Signing() }() // failed reports the error
 	return p.signed
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// recordBlock writes down what became of a block, or has it counted.
+// recordBlock records how a block ended, as a fact or as a count.
 func (p *Pipeline) recordBlock(a *attempt, refused *relay.Refused) {
 	judged := judgedOf(a, a.submission.FlatTrace(), refused)
 	if p.isRecorded(a, refused) {
@@ -16,14 +16,14 @@ func (p *Pipeline) recordBlock(a *attempt, refused *relay.Refused) {
 	}
 }
 
-// recordHeader writes down what became of a header, whatever it was: headers need an API key.
+// recordHeader records how a header ended. It is always a fact, since headers need an API key.
 func (p *Pipeline) recordHeader(a *attempt, refused *relay.Refused) {
 	trace := bareTrace(a.header.Trace)
 	trace.NumBlobs, trace.BlockNumber = len(a.header.Commitments), a.header.Header.BlockNumber
 	p.Facts.Record(judgedOf(a, trace, refused))
 }
 
-// judgedOf is the fact of what became of an attempt.
+// judgedOf is the fact of an attempt.
 func judgedOf(a *attempt, trace relay.Trace, refused *relay.Refused) relay.SubmissionJudged {
 	judged, s := a.judged, a.submission
 	judged.Trace, judged.ReceivedAt = trace, s.ReceivedAt
@@ -34,11 +34,11 @@ func judgedOf(a *attempt, trace relay.Trace, refused *relay.Refused) relay.Submi
 	return judged
 }
 
-// isRecorded says whether what became of a block is written down. What anybody could have sent, in
-// any number and at no cost, is only counted: refusals before a signature was found right, and of
-// strangers, for whom a new key costs nothing, all that changes nothing in the auction. A
-// stranger's bid that counts is a fact up to its share of the slot, and beyond it if it leads: then
-// its block was simulated and pays more than all others.
+// isRecorded says whether the end of a block becomes a fact. What anybody could send in any number
+// at no cost is only counted: refusals before a signature was found right, and whatever strangers
+// send that does not change the auction, since a new key costs them nothing. A stranger's bid that
+// counts becomes a fact up to the stranger's share of the slot. Above the share it does so only if
+// it leads, because then its block was simulated and pays more than all others.
 func (p *Pipeline) isRecorded(a *attempt, refused *relay.Refused) bool {
 	s := a.submission
 	switch {
@@ -56,13 +56,13 @@ func (p *Pipeline) isRecorded(a *attempt, refused *relay.Refused) bool {
 	return (s.Cancellable || s.Sequence > 0) && p.shares.takeBack(s)
 }
 
-// isStranger says whether nobody answers for a builder: the operator has not listed it, and no API
-// key came with what it sent.
+// isStranger says whether the sender is unknown: the operator has not listed the builder, and no
+// API key came with the submission.
 func (p *Pipeline) isStranger(s *relay.Submission) bool {
 	return !s.Identified && p.Builders.Of(s.Trace.BuilderPubkey).Name == ""
 }
 
-// bareTrace is all that a signed message says.
+// bareTrace is the trace of a signed message, without what only a payload shows.
 func bareTrace(t *relay.BidTrace) relay.Trace {
 	return relay.Trace{
 		Slot: phase0.Slot(t.Slot), ParentHash: t.ParentHash, BlockHash: t.BlockHash, Builder: t.BuilderPubkey,

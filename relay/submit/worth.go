@@ -10,8 +10,8 @@ func (p *Pipeline) WorthVerifying(message *relay.Submission) bool {
 	return check.First(check.OfMessage, p.caseOf(message)) == nil
 }
 
-// WorthSigning implements speculate.Auction: the bid keeps all rules that can be checked without
-// proofs and blobs, would be accepted optimistically, and would lead now.
+// WorthSigning implements speculate.Auction. It says whether the bid keeps all rules that can be
+// checked without proofs and blobs, would be accepted optimistically, and would lead now.
 func (p *Pipeline) WorthSigning(block *relay.Submission) bool {
 	if (block.Cancellable && !p.Cancellations) || block.Trace.Value.IsZero() || len(block.Payload.Transactions) == 0 {
 		return false
