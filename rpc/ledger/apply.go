@@ -17,7 +17,7 @@ import (
 // prefix is what the journal puts before the subjects of this service.
 const prefix = "rpc."
 
-// readers read the facts that have a projection, by their subjects in the journal.
+// readers read the facts that change the projection, by their subjects in the journal.
 var readers = map[string]func(projection.Entry) (projection.Change, error){
 	prefix + rpc.RefundCredited{}.Subject(): reader(refundCredited),
 	prefix + rpc.RefundPaid{}.Subject():     reader(refundPaid),
@@ -29,7 +29,8 @@ var readers = map[string]func(projection.Entry) (projection.Change, error){
 	prefix + rpc.OrderReturned{}.Subject():  reader(orderReturned),
 }
 
-// decode reads a fact and tells its change, nil for a fact that has no projection.
+// decode reads the facts of an entry and returns their change; nil if the projection does not use
+// this kind.
 func decode(entry projection.Entry) (projection.Change, error) {
 	read := readers[entry.Subject]
 	if read == nil {
@@ -38,8 +39,8 @@ func decode(entry projection.Entry) (projection.Change, error) {
 	return read(entry)
 }
 
-// reader reads one kind of fact. What is wrong with a fact itself is found here and in change, not
-// when the change is made; the others of its list count all the same.
+// reader reads one kind of fact. A malformed fact is found here and by change, not when the change
+// is applied. The other facts of its list count all the same.
 func reader[F rpc.Fact](change func(seq int64, fact F) (projection.Change, error)) func(projection.Entry) (
 	projection.Change, error) {
 	return func(entry projection.Entry) (projection.Change, error) {
@@ -65,7 +66,7 @@ func reader[F rpc.Fact](change func(seq int64, fact F) (projection.Change, error
 	}
 }
 
-// exec is a change of one statement.
+// exec is a change that consists of one statement.
 func exec(statement string, args ...any) projection.Change {
 	return func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Exec(ctx, statement, args...)
@@ -73,7 +74,7 @@ func exec(statement string, args ...any) projection.Change {
 	}
 }
 
-// inTurn makes several changes; nil for none.
+// inTurn applies several changes in order; nil for none.
 func inTurn(changes ...projection.Change) projection.Change {
 	if len(changes) == 0 {
 		return nil
@@ -102,7 +103,7 @@ func refundCredited(seq int64, fact rpc.RefundCredited) (projection.Change, erro
 		parts[0], parts[1], parts[2], parts[3], bit(fact.Delayed), senderOf(fact.Refund)), nil
 }
 
-// senderOf is null for a fact that does not tell the sender.
+// senderOf returns null for a fact without a sender.
 func senderOf(refund rpc.Refund) []byte {
 	if refund.Sender == (common.Address{}) {
 		return nil
@@ -110,7 +111,7 @@ func senderOf(refund rpc.Refund) []byte {
 	return refund.Sender[:]
 }
 
-// refundPaid notes a refund's payout. The first one stands.
+// refundPaid sets a refund's payout. If several facts name one, the first counts.
 func refundPaid(_ int64, fact rpc.RefundPaid) (projection.Change, error) {
 	bundle := bringer(fact.Bundle, fact.Hash)
 	return exec(`UPDATE refunds SET payout_tx = ?, payout_block = ?
@@ -118,7 +119,7 @@ func refundPaid(_ int64, fact rpc.RefundPaid) (projection.Change, error) {
 		fact.PayoutTx[:], int64(fact.PayoutBlock), fact.Hash[:], fact.BlockHash[:], fact.Recipient[:], bundle[:]), nil
 }
 
-// bringer is the order that has brought a refund: the bundle, or the order itself.
+// bringer is the order that brought a refund: the bundle, or the order itself.
 func bringer(bundle, hash common.Hash) common.Hash {
 	if bundle == (common.Hash{}) {
 		return hash
@@ -132,16 +133,16 @@ func recipientSet(seq int64, fact rpc.RecipientSet) (projection.Change, error) {
 		seq, fact.From[:], fact.To[:], fact.At.UnixMicro()), nil
 }
 
-// blockIndexed lets the refunds of a block be seen.
+// blockIndexed makes the refunds of a block visible.
 func blockIndexed(_ int64, fact rpc.BlockIndexed) (projection.Change, error) {
 	return exec(`INSERT INTO blocks (number, hash, timestamp) VALUES (?,?,?)
 		ON CONFLICT (number) DO UPDATE SET hash = excluded.hash, timestamp = excluded.timestamp`,
 		int64(fact.Number), fact.Hash[:], int64(fact.Timestamp)), nil
 }
 
-// blockReverted takes a block back, with its refunds and the payouts that were seen in it. Blocks
-// above it stand no longer either; their own facts take their refunds back, which nobody sees until
-// then. A block that was taken back before changes nothing.
+// blockReverted removes a block, with its refunds and the payouts that were seen in it. The blocks
+// above it are removed too. Their refunds stay until their own facts come, but are not visible
+// until then. For a block that was removed before, this changes nothing.
 func blockReverted(_ int64, fact rpc.BlockReverted) (projection.Change, error) {
 	number, hash := int64(fact.Number), fact.Hash[:]
 	return inTurn(
@@ -153,8 +154,8 @@ func blockReverted(_ int64, fact rpc.BlockReverted) (projection.Change, error) {
 	), nil
 }
 
-// partsOf cuts an amount into four parts of 32 bits, the lowest first. All ether there is has fewer
-// than 128 bits.
+// partsOf cuts an amount into four parts of 32 bits, the lowest first, so that SQL can sum them up.
+// All ether in existence has fewer than 128 bits, in wei.
 func partsOf(amount *uint256.Int) (parts [4]int64, err error) {
 	switch {
 	case amount == nil:
@@ -168,7 +169,7 @@ func partsOf(amount *uint256.Int) (parts [4]int64, err error) {
 	return parts, nil
 }
 
-// amountOf puts parts together, or sums of parts, which may be greater.
+// amountOf combines parts, or sums of parts, which may have more than 32 bits.
 func amountOf(parts [4]int64) *uint256.Int {
 	amount := new(uint256.Int)
 	for i := 3; i >= 0; i-- {

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// IndexedUpTo is the highest block whose refunds, and those of all before it, are counted; 0 before
-// the first.
+// IndexedUpTo is the highest block up to which all refunds are counted; 0 before the first.
 func (l *Ledger) IndexedUpTo(ctx context.Context) (block uint64, err error) {
 	return l.highest(ctx, `SELECT number FROM blocks ORDER BY number DESC LIMIT 1`)
 }
 
-// indexedAt is the highest indexed block that is not younger than a time.
+// indexedAt is the highest indexed block whose timestamp is not after a time.
 func (l *Ledger) indexedAt(ctx context.Context, at time.Time) (block uint64, err error) {
 	return l.highest(ctx, `SELECT number FROM blocks WHERE timestamp <= ? ORDER BY timestamp DESC, number DESC LIMIT 1`,
 		at.Unix())
@@ -31,15 +30,15 @@ func (l *Ledger) highest(ctx context.Context, query string, args ...any) (block 
 	return uint64(number), nil
 }
 
-// detailsUpTo is the highest block whose refunds are listed now.
+// detailsUpTo is the highest block whose refunds may be listed now.
 func (l *Ledger) detailsUpTo(ctx context.Context, at time.Time) (block uint64, err error) {
-	if l.cfg.DetailsDelay <= 0 { // whatever the clock of the chain says
+	if l.cfg.DetailsDelay <= 0 { // without a delay, the chain's timestamps do not matter
 		return l.IndexedUpTo(ctx)
 	}
 	return l.indexedAt(ctx, at.Add(-l.cfg.DetailsDelay))
 }
 
-// totalsUpTo is the highest block that totals count now.
+// totalsUpTo is the highest block that totals include now.
 func (l *Ledger) totalsUpTo(ctx context.Context, at time.Time) (block uint64, err error) {
 	if l.cfg.TotalsEvery <= 0 {
 		return l.IndexedUpTo(ctx)
@@ -48,5 +47,6 @@ func (l *Ledger) totalsUpTo(ctx context.Context, at time.Time) (block uint64, er
 	return l.indexedAt(ctx, at.Add(-(since % l.cfg.TotalsEvery)))
 }
 
-// column is a block's number as the database has it; no block is above what fits.
+// column is a block's number as the database stores it. Greater numbers become the greatest that
+// fits; no block has one.
 func column(block uint64) int64 { return int64(min(block, math.MaxInt64)) }

@@ -8,21 +8,22 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// position is the last row of a page. Rows are listed by block, and in a block by their place in
-// the journal: what is appended comes later.
+// position is the last row of a page. Rows are ordered by block, and in a block by their sequence
+// number in the journal, so that what is appended comes later.
 type position struct {
 	block, seq uint64
 }
 
-// cursorVersion is the first byte of a cursor. It changes with what follows.
+// cursorVersion is the first byte of a cursor. It changes when the format of the rest does.
 const cursorVersion = 1
 
-// A cursor is the version, eight bytes of the query's hash, the block and the place; in base64url.
+// A cursor is the version, eight bytes of the query's hash, the block and the sequence number, in
+// base64url.
 const cursorSize = 1 + 8 + 8 + 8
 
 var cursorText = base64.RawURLEncoding.Strict()
 
-// cursor writes a position as clients get it, for one query only.
+// cursor writes a position for clients. It is valid for one query only.
 func (p position) cursor(query string) string {
 	bound := sha256.Sum256([]byte(query))
 	raw := append(make([]byte, 0, cursorSize), cursorVersion)
@@ -32,8 +33,8 @@ func (p position) cursor(query string) string {
 	return cursorText.EncodeToString(raw)
 }
 
-// positionOf reads a cursor of a query; none at all is before the first row. Anything else is
-// rpc.InvalidCursor.
+// positionOf reads a cursor of a query. Without a cursor it is before the first row. A cursor that
+// is malformed or of another query is rpc.InvalidCursor.
 func positionOf(cursor, query string) (p position, err error) {
 	if cursor == "" {
 		return position{}, nil

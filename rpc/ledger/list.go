@@ -14,11 +14,11 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// ByRecipient lists refunds for an address, of blocks from Config.EarliestBlock on that are at
-// least Config.DetailsDelay old, the oldest block first. What is indexed while pages are turned
-// comes on a later page. A cursor does not go back: refunds that come in the place of those of a
-// reverted block, below the cursor, are told to whoever begins anew. A wrong cursor is
-// rpc.InvalidCursor.
+// ByRecipient lists refunds for an address, the oldest block first, from Config.EarliestBlock on,
+// of blocks that are at least Config.DetailsDelay old. Refunds that are indexed while a client
+// reads pages come on a later page. A cursor never goes back: if blocks below it are reverted, the
+// refunds of the blocks that replace them are listed only to a client that begins again. A wrong
+// cursor is rpc.InvalidCursor.
 func (l *Ledger) ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string,
 	limit int) (rpc.RefundPage, error) {
 	q := listing{name: fmt.Sprintf("recipient %x", recipient), from: l.cfg.EarliestBlock, to: math.MaxUint64}
@@ -26,7 +26,7 @@ func (l *Ledger) ByRecipient(ctx context.Context, at time.Time, recipient common
 	return l.details(ctx, at, q, cursor, limit)
 }
 
-// ByBundle lists refunds that an order has brought, or that an order got from those that followed
+// ByBundle lists refunds that an order brought, or that an order got from the bundles that followed
 // it. Otherwise it is like ByRecipient.
 func (l *Ledger) ByBundle(ctx context.Context, at time.Time, hash common.Hash, cursor string,
 	limit int) (rpc.RefundPage, error) {
@@ -35,7 +35,7 @@ func (l *Ledger) ByBundle(ctx context.Context, at time.Time, hash common.Hash, c
 	return l.details(ctx, at, q, cursor, limit)
 }
 
-// ByBlock lists refunds of a block. Otherwise it is like ByRecipient.
+// ByBlock lists the refunds of a block. Otherwise it is like ByRecipient.
 func (l *Ledger) ByBlock(ctx context.Context, at time.Time, block uint64, cursor string,
 	limit int) (rpc.RefundPage, error) {
 	q := listing{name: fmt.Sprintf("block %d", block), from: block, to: block}
@@ -51,7 +51,7 @@ func (l *Ledger) details(ctx context.Context, at time.Time, q listing, cursor st
 }
 
 // Delayed lists delayed refunds of indexed blocks. While the query's last block is not indexed,
-// every page has a cursor, the last one too: what follows may come later. A range that cannot be is
+// every page has a cursor, even the last one, since more may follow. An impossible range is
 // rpc.InvalidRange, a wrong cursor rpc.InvalidCursor.
 func (l *Ledger) Delayed(ctx context.Context, query rpc.DelayedQuery, cursor string,
 	limit int) (page rpc.RefundPage, err error) {
@@ -66,7 +66,7 @@ func (l *Ledger) Delayed(ctx context.Context, query rpc.DelayedQuery, cursor str
 	return l.page(ctx, q, cursor, limit)
 }
 
-// checkRange refuses a range that cannot be.
+// checkRange refuses an impossible range.
 func checkRange(query rpc.DelayedQuery) error {
 	switch from, to := query.FromBlock, query.ToBlock; {
 	case from != nil && to != nil && *from > *to:
@@ -98,30 +98,32 @@ func delayed(query rpc.DelayedQuery) (q listing) {
 	return q
 }
 
-// listing is a list of refunds that is told in pages.
+// listing is a list of refunds that is answered in pages.
 type listing struct {
-	// name tells the query from all others, for its cursors.
+	// name distinguishes the query from all others, for its cursors.
 	name string
-	// conditions and their arguments; from and to bound the blocks besides, inclusive.
+	// conditions are the WHERE conditions, args their arguments. In addition, from and to bound the
+	// blocks, inclusive.
 	conditions []string
 	args       []any
 	from, to   uint64
-	// upTo is the last block that is told now.
+	// upTo is the last block that may be listed now.
 	upTo uint64
-	// unfinished: more may come after the last row.
+	// unfinished says that more rows may come after the last one.
 	unfinished bool
 }
 
-// where adds a condition; it is ours, never input.
+// where adds a condition. It must be a constant text, never input.
 func (q *listing) where(condition string, args ...any) {
 	q.conditions, q.args = append(q.conditions, condition), append(q.args, args...)
 }
 
-// last is the last block of the list for now.
+// last is the last block that the list has now.
 func (q *listing) last() int64 { return column(min(q.to, q.upTo)) }
 
-// start is before the first row after a position. It stands for the first block too: with one bound
-// below, a database walks the index from there on and from nowhere else.
+// start is the position before the first row after a given one. It includes the bound of the first
+// block, so that the statement has a single lower bound and the database reads only that part of
+// the index.
 func (q *listing) start(after position) position {
 	if after.block < q.from {
 		return position{block: q.from}
@@ -129,7 +131,7 @@ func (q *listing) start(after position) position {
 	return after
 }
 
-// statement asks for rows after a position.
+// statement returns the query for rows after a position.
 func (q *listing) statement(after position, limit int) (query string, args []any) {
 	conditions := append(slices.Clone(q.conditions), "(block, seq) > (?, ?)", "block <= ?")
 	args = append(slices.Clone(q.args), column(after.block), column(after.seq), q.last(), limit)
@@ -146,7 +148,7 @@ func (l *Ledger) page(ctx context.Context, q listing, cursor string, limit int) 
 	last, limit = q.start(last), max(limit, 1)
 	page := rpc.RefundPage{Refunds: []rpc.RefundRecord{}, UpTo: q.upTo}
 	more := q.unfinished
-	query, args := q.statement(last, limit+1) // one more tells whether there are more
+	query, args := q.statement(last, limit+1) // one more row shows whether there are more
 	err = l.projection.Each(ctx, func(rows *sql.Rows) error {
 		if len(page.Refunds) == limit {
 			more = true

@@ -13,8 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// orderSent notes the first time that a builder took an order. An attempt that failed changes
-// nothing.
+// orderSent records when a builder first accepted an order. A failed attempt changes nothing.
 func orderSent(seq int64, fact rpc.OrderSent) (projection.Change, error) {
 	if fact.Error != "" {
 		return nil, nil
@@ -23,9 +22,9 @@ func orderSent(seq int64, fact rpc.OrderSent) (projection.Change, error) {
 		fact.Hash[:], fact.Signer[:], fact.Builder, seq, fact.At.UnixMicro()), nil
 }
 
-// orderEnded adds an order: while it lives the pool knows more of it, and orders that come are
-// many. One that its signer sent again is the same row: times are of the first one, the rest is the
-// newest one's, and what an older one's end says late changes nothing.
+// orderEnded adds an order only at its end: before that, the pool has it, and there are many
+// orders. An order that its signer sent again has the same row. ReceivedAt and SimulatedAt are the
+// first order's, the rest the newest one's. An older order's end that comes late changes nothing.
 func orderEnded(_ int64, fact rpc.OrderEnded) (projection.Change, error) {
 	if fact.Life.Kind == "" {
 		return nil, errors.New("an end without a life")
@@ -45,8 +44,8 @@ func orderEnded(_ int64, fact rpc.OrderEnded) (projection.Change, error) {
 		fact.At.UnixMicro(), int64(fact.Block), fact.BlockHash[:], value), nil
 }
 
-// orderReturned lets an order that had landed live again, with what had happened to it before. The
-// pool keeps it; should that not come to its end, nobody says of it that it landed.
+// orderReturned makes a landed order live again, with its history from before. The pool has the
+// order. If it never records another end, the ledger at least no longer says that the order landed.
 func orderReturned(_ int64, fact rpc.OrderReturned) (projection.Change, error) {
 	return exec(`UPDATE orders SET state = CASE
 		WHEN EXISTS (SELECT 1 FROM sendings AS s WHERE s.hash = orders.hash AND s.signer = orders.signer) THEN 'sent'
@@ -55,7 +54,7 @@ func orderReturned(_ int64, fact rpc.OrderReturned) (projection.Change, error) {
 		fact.Hash[:], fact.Signer[:], int64(fact.ID)), nil
 }
 
-// Order is what is remembered of a signer's order, nil if there was none.
+// Order is what is remembered of a signer's order, nil if there is no such order.
 func (l *Ledger) Order(ctx context.Context, hash common.Hash, signer common.Address) (*rpc.OrderRecord, error) {
 	record := &rpc.OrderRecord{OrderRef: rpc.OrderRef{Hash: hash, Signer: signer}}
 	var id, received, block int64
@@ -83,7 +82,7 @@ func (l *Ledger) Order(ctx context.Context, hash common.Hash, signer common.Addr
 	return record, err
 }
 
-// sendings are the builders that took an order.
+// sendings are the builders that accepted an order.
 func (l *Ledger) sendings(ctx context.Context, hash common.Hash,
 	signer common.Address) (list []rpc.OrderSending, err error) {
 	err = l.projection.Each(ctx, func(rows *sql.Rows) error {
@@ -105,7 +104,7 @@ func microOf(at time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: at.UnixMicro(), Valid: !at.IsZero()}
 }
 
-// timeOf is zero for none.
+// timeOf is the zero time for null.
 func timeOf(micro sql.NullInt64) time.Time {
 	if !micro.Valid {
 		return time.Time{}

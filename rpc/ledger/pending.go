@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Pending are all refunds of indexed blocks, from one on, whose payouts were not seen: the oldest
-// block first. Whoever looks for payouts asks once, when it starts.
+// Pending returns all refunds whose payouts were not seen, of indexed blocks from the given one on,
+// the oldest block first. The indexer calls it once, at its start.
 func (l *Ledger) Pending(ctx context.Context, from uint64) (list []rpc.Refund, err error) {
 	q := listing{from: from, to: math.MaxUint64}
 	if q.upTo, err = l.IndexedUpTo(ctx); err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/gavel-relay/gavel/internal/store"
 )
 
-// pruneBatch is how many orders one transaction forgets, so that facts that come meanwhile wait for
-// milliseconds only.
+// pruneBatch is how many orders one transaction deletes, so that facts that come meanwhile wait
+// only for milliseconds.
 const pruneBatch = 1000
 
-// Prune forgets the orders that ended before a time, and tells how many they were. Refunds stay.
-// What was forgotten before an error stays forgotten.
+// Prune forgets the orders that ended before a time, and returns how many they were. Refunds stay.
+// After an error, what was forgotten so far stays forgotten.
 func (l *Ledger) Prune(ctx context.Context, before time.Time) (forgotten int64, err error) {
 	for {
 		var batch int64
@@ -30,7 +30,7 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time) (forgotten int64, 
 	}
 }
 
-// pruneOnce forgets a batch: first to whom its orders were sent, then the orders.
+// pruneOnce forgets a batch: first the sendings of its orders, then the orders.
 func pruneOnce(ctx context.Context, tx store.Tx, before time.Time) (forgotten int64, err error) {
 	const old = `(SELECT hash, signer FROM orders WHERE ended_us < ? ORDER BY ended_us, hash, signer LIMIT ?)`
 	if _, err := tx.Exec(ctx, `DELETE FROM sendings WHERE (hash, signer) IN `+old, before.UnixMicro(),

@@ -9,14 +9,14 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Recipient is where refunds of an address go from now on: itself, unless its holder has set
-// another one.
+// Recipient is where refunds of an address go from now on: to itself, unless its owner has set
+// another address.
 func (l *Ledger) Recipient(ctx context.Context, from common.Address) (common.Address, error) {
 	return l.RecipientAt(ctx, from, math.MaxInt64)
 }
 
-// RecipientAt is where a refund of an address goes that is credited at a place in the journal: what
-// was set before counts, what was set later does not.
+// RecipientAt is where a refund of an address goes that is credited at a sequence number of the
+// journal: what was set before it counts, what was set later does not.
 func (l *Ledger) RecipientAt(ctx context.Context, from common.Address, seq uint64) (common.Address, error) {
 	var to []byte
 	err := l.projection.QueryRow(ctx,

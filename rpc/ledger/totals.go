@@ -25,14 +25,15 @@ func (l *Ledger) Totals(ctx context.Context, at time.Time, recipient common.Addr
 	return l.totals(ctx, q)
 }
 
-// MevTotals sums up what an address has of bundles that followed orders. Otherwise it is like
+// MevTotals sums up what an address gets from bundles that followed orders. Otherwise it is like
 // Totals.
 func (l *Ledger) MevTotals(ctx context.Context, at time.Time, recipient common.Address) (rpc.RefundTotals, error) {
 	return l.mevTotals(ctx, at, "recipient = ?", recipient)
 }
 
-// MevTotalsOfSender sums up what bundles gave that followed orders of a sender, to whomever.
-// Otherwise it is like Totals. Refunds of facts from before senders were recorded are nobody's.
+// MevTotalsOfSender sums up what bundles gave back for following orders of a sender, whoever the
+// recipient is. Otherwise it is like Totals. Refunds of facts that do not have a sender are not
+// counted for anybody.
 func (l *Ledger) MevTotalsOfSender(ctx context.Context, at time.Time, sender common.Address) (rpc.RefundTotals, error) {
 	return l.mevTotals(ctx, at, "sender = ?", sender)
 }
@@ -49,8 +50,8 @@ func (l *Ledger) mevTotals(ctx context.Context, at time.Time, whose string,
 	return l.totals(ctx, q)
 }
 
-// DelayedTotals sums up delayed refunds for an address in an inclusive range of blocks; nil does
-// not bound. It is always current. A range that cannot be is rpc.InvalidRange.
+// DelayedTotals sums up delayed refunds for an address in an inclusive range of blocks; nil sets no
+// bound. It is always current. An impossible range is rpc.InvalidRange.
 func (l *Ledger) DelayedTotals(ctx context.Context, recipient common.Address, from,
 	to *uint64) (rpc.RefundTotals, error) {
 	query := rpc.DelayedQuery{Recipient: recipient, FromBlock: from, ToBlock: to}
@@ -66,8 +67,8 @@ func (l *Ledger) DelayedTotals(ctx context.Context, recipient common.Address, fr
 	return l.totals(ctx, q)
 }
 
-// totals sums up a listing as it was when its last block was the newest: payouts in later blocks
-// were not known then.
+// totals sums up a listing as it was when its last block was the newest. So a refund that was paid
+// in a later block counts as pending.
 func (l *Ledger) totals(ctx context.Context, q listing) (rpc.RefundTotals, error) {
 	q.where("block >= ? AND block <= ?", column(q.from), q.last())
 	totals := rpc.RefundTotals{PendingWei: new(uint256.Int), ReceivedWei: new(uint256.Int), UpTo: q.upTo}

@@ -16,8 +16,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// follow hands the chain's blocks to the lifecycle until the context ends. A block whose ancestors
-// cannot be read now is left to the next one, which shows that they are missing again.
+// follow passes the chain's blocks to the lifecycle until the context ends. If a block's missing
+// ancestors cannot be read now, the block is left out; the next block shows that they are missing,
+// and they are read then.
 func (l *Lifecycle) follow(ctx context.Context) error {
 	return l.Chain.Follow(ctx, l.Head().Hash, func(block *types.Block) error {
 		if err := l.catchUp(ctx, block); err != nil && ctx.Err() == nil {
@@ -28,8 +29,8 @@ func (l *Lifecycle) follow(ctx context.Context) error {
 	})
 }
 
-// catchUp takes a block after those that came before it unseen. If they cannot be read now it takes
-// none; if they are gone it goes on without them.
+// catchUp processes a block after the blocks before it that were missed. If these cannot be read
+// now it processes none; if the node no longer has them, it goes on without them.
 func (l *Lifecycle) catchUp(ctx context.Context, block *types.Block) error {
 	missed, err := l.readMissed(ctx, block)
 	switch {
@@ -45,9 +46,9 @@ func (l *Lifecycle) catchUp(ctx context.Context, block *types.Block) error {
 	return nil
 }
 
-// readMissed are the blocks between the newest head that a block is built on and the block itself,
-// parents first: those that came while nobody followed the chain. There are at most maxMissed; what
-// is older is not asked for. With an error they are those that could be read.
+// readMissed returns the blocks between the newest known head among a block's ancestors and the
+// block itself, parents first: those that came while the chain was not followed. It reads at most
+// maxMissed of them, the newest. With an error it returns those that it could read.
 func (l *Lifecycle) readMissed(ctx context.Context, block *types.Block) (list []*types.Block, err error) {
 	for len(list) < maxMissed && block.NumberU64() > 1 && !l.knows(block.ParentHash()) {
 		if block, err = l.Chain.Block(ctx, block.ParentHash()); err != nil {
@@ -66,8 +67,8 @@ func (l *Lifecycle) knows(head common.Hash) bool {
 	return slices.ContainsFunc(l.heads, func(h rpc.Head) bool { return h.Hash == head })
 }
 
-// Block takes the next block of the chain: orders land or expire, and those that could be in the
-// block after it are simulated again.
+// Block processes the next block of the chain: orders land or expire, and those that the block
+// after it may include are simulated again.
 func (l *Lifecycle) Block(ctx context.Context, block *types.Block) {
 	at := l.Clock.Now()
 	landed, landings := l.advance(at, block)
@@ -80,9 +81,9 @@ func (l *Lifecycle) Block(ctx context.Context, block *types.Block) {
 	l.recordLandings(landings, valueWei)
 }
 
-// advance moves the pool to a block, and tells which orders are in it, those last that were
-// cancelled too late. The facts of orders that landed are not recorded yet: what they paid is found
-// out first.
+// advance moves the pool to a block. It returns the orders that are in the block; those that were
+// cancelled too late come last. It does not record the facts of orders that landed but returns
+// them, because what they paid is not known yet.
 func (l *Lifecycle) advance(at time.Time, block *types.Block) (landed []*rpc.Order, landings []rpc.OrderEnded) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +104,8 @@ func (l *Lifecycle) advance(at time.Time, block *types.Block) (landed []*rpc.Ord
 	l.disclosure.forget(head.Number)
 	l.queue.replace(l.readyOrders())
 	there := append(l.Pool.LandedIn(head), l.Pool.CancelledIn(head, hashes)...)
-	// the orders that an earlier life saw landing were not indexed, or the block would not come again
+	// Orders that an earlier run saw landing were not indexed there: otherwise this block would not
+	// come again.
 	return there, landings
 }
 
@@ -112,7 +114,7 @@ func (l *Lifecycle) revert(at time.Time, block *types.Block) {
 	for len(l.heads) > 0 {
 		last := l.heads[len(l.heads)-1]
 		if last.Hash == block.ParentHash() || last.Number+1 < block.NumberU64() {
-			return // a gap is the follower's to fill; there is nothing to take back
+			return // the follower fills gaps; there is nothing to take back
 		}
 		l.heads = slices.Delete(l.heads, len(l.heads)-1, len(l.heads))
 		l.record(l.Pool.Reverted(at, last))
@@ -121,7 +123,8 @@ func (l *Lifecycle) revert(at time.Time, block *types.Block) {
 }
 
 // recordLandings records the ends of landed orders with what they paid, nil if that is not known.
-// What is isKnown of orders that landed before is for those who ask. The caller holds mu.
+// It also stores what orders that had landed before paid, for the status of these orders. The
+// caller holds mu.
 func (l *Lifecycle) recordLandings(landings []rpc.OrderEnded, valueWei map[uint64]*uint256.Int) {
 	for id, paid := range valueWei {
 		l.Pool.SetPaid(id, paid)
@@ -132,7 +135,8 @@ func (l *Lifecycle) recordLandings(landings []rpc.OrderEnded, valueWei map[uint6
 	}
 }
 
-// Run works until the context ends, or the chain cannot be followed any more.
+// Run follows the chain and simulates orders until the context ends, or the chain cannot be
+// followed any more.
 func (l *Lifecycle) Run(ctx context.Context) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()

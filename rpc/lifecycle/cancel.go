@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Cancel ends what the signer has under a replacementUuid, and keeps out what comes under it for a
-// while. There need not be anything. Builders that have it are told; bids that they have placed
-// stay. It answers when the journal has the cancel; one that the journal does not ack in time
-// counts until a restart, and the signer's next one brings it again.
+// Cancel ends what the signer has under a replacementUuid, and refuses what comes under it for some
+// time. It need not have anything. Builders that have the order are asked to forget it; bids that
+// they have already placed stay. It returns when the journal has the cancel. If the journal does
+// not ack it in time, it counts until a restart, and the signer's next cancel records it again.
 func (l *Lifecycle) Cancel(at time.Time, signer common.Address, replacement uuid.UUID) error {
 	_, kept := l.cancel(signer, func() []rpc.Fact {
 		_, facts := l.Pool.Cancel(at, signer, replacement)
@@ -22,8 +22,8 @@ func (l *Lifecycle) Cancel(at time.Time, signer common.Address, replacement uuid
 	return kept()
 }
 
-// CancelPrivate ends a private transaction, and says whether there was one of this signer that
-// could be ended. It answers when the journal has that.
+// CancelPrivate ends a private transaction, and says whether this signer had one that could be
+// ended. It returns when the journal has that.
 func (l *Lifecycle) CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) (bool, error) {
 	ends, kept := l.cancel(signer, func() []rpc.Fact {
 		_, facts := l.Pool.CancelPrivate(at, signer, txHash)
@@ -38,11 +38,12 @@ func (l *Lifecycle) CancelPrivate(at time.Time, signer common.Address, txHash co
 	}), nil
 }
 
-// maxUnackedSigners is of how many signers cancels are brought again that the journal did not ack.
+// maxUnackedSigners is for how many signers cancels are recorded again that the journal did not
+// ack.
 const maxUnackedSigners = 10_000
 
-// cancel does what a signer asks for, and has it kept together with what it asked for before
-// without getting the journal's ack. facts are all of that.
+// cancel applies what a signer asks for. It records it together with the signer's earlier cancels
+// that the journal did not ack. facts are all of these.
 func (l *Lifecycle) cancel(signer common.Address, ask func() []rpc.Fact) (facts []rpc.Fact, kept func() error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,30 +67,30 @@ func (l *Lifecycle) cancel(signer common.Address, ask func() []rpc.Fact) (facts 
 	}
 }
 
-// maxUnackedEach is how many facts of one signer are brought again: the newest.
+// maxUnackedEach is how many facts of one signer are recorded again: the newest.
 const maxUnackedEach = 256
 
 func lastOf(facts []rpc.Fact, n int) []rpc.Fact { return facts[max(0, len(facts)-n):] }
 
-// buildersWith are the builders that may have an order, or a version of it before: also who did not
-// answer. The caller holds mu.
+// buildersWith returns the builders that may have an order or an earlier version of it, including
+// those that did not answer. The caller holds mu.
 func (l *Lifecycle) buildersWith(order *rpc.Order) []string {
 	have := append(l.Pool.Builders(order.ID), l.superseded[order.ID]...)
 	slices.Sort(have)
 	return slices.Compact(have)
 }
 
-// withdraw keeps the orders that have just ended from builders, and asks those who may have them to
-// forget them: what its signer does not want any more, and what followed it. It leaves out one
-// order, nil for none. The caller holds mu, so that nothing is sent, and no delivery ends, between
-// the look at who has an order and this.
+// withdraw cancels, at the builders that may have them, the orders that have just ended: those that
+// the signer no longer wants, and those that followed them. It skips the order but, unless that is
+// nil. The caller holds mu, so that no order is sent and no delivery ends between finding out which
+// builders have an order and cancelling it there.
 func (l *Lifecycle) withdraw(facts []rpc.Fact, but *rpc.Order) {
 	for _, fact := range facts {
 		end, ok := fact.(rpc.OrderEnded)
 		if !ok || but != nil && end.ID == but.ID {
 			continue
 		}
-		if order := l.Pool.Order(end.ID); order != nil { // else more ended at once than the pool keeps
+		if order := l.Pool.Order(end.ID); order != nil { // nil if more orders ended at once than the pool keeps
 			l.Sender.Cancel(order, l.buildersWith(order))
 		}
 	}

@@ -8,35 +8,36 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// followsPerBlock is how many orders of one signer, or with transactions of one sender, may
-// follow the same order in one block: each is a simulation that others pay for with their turns.
+// followsPerBlock is how many orders of one signer, or with transactions of one sender, may follow
+// the same order in one block. Each costs a simulation, for which other orders wait.
 const followsPerBlock = 20
 
-// disclosure decides which answers those get who follow somebody else's order. A backrun may read
-// any state that the followed order leaves and succeed or fail by it, so every outcome is a bit of
-// what that order's hints hide. For one order and block a follower is told one outcome: that of the
-// first of its orders that came. A follower is a signing key, and the sender of the transactions.
-// Since keys are free and accounts with little money almost, all whose orders have not earned them
-// precedence (Ranking) are one follower together.
+// disclosure decides which followers of an order learn how their orders did. A backrun may read any
+// state that the followed order leaves, and succeed or fail depending on it, so every outcome
+// reveals one bit of what that order's hints hide. Therefore a follower learns one outcome for each
+// followed order and block: that of the first of its orders that came. A follower is a signing key,
+// and also the sender of the transactions. Keys cost nothing, and accounts with little money cost
+// almost nothing. So all followers without the reputation for precedence (Ranking) count as a
+// single one.
 //
-// Which outcome is told depends on when orders came and which blocks they are for, never on how
-// they did. The lifecycle's lock guards it.
+// Which outcome is disclosed depends only on when orders came and which blocks they are for, never
+// on how they did. The lifecycle's lock guards it.
 type disclosure struct {
 	spans map[follower][]span
-	last  map[uint64]uint64 // of each leader: the last block of all spans
+	last  map[uint64]uint64 // of each leader: the last block of all its spans
 	high  func(signer common.Address) bool
 }
 
-// newcomers stand for all followers without a reputation.
+// newcomers is the follower that stands for all followers without a reputation.
 var newcomers = common.Address{}
 
-// follower is somebody who follows an order.
+// follower is an address that follows an order, the leader.
 type follower struct {
 	leader uint64
 	who    common.Address
 }
 
-// span are the blocks that an order of a follower counts for.
+// span is the range of blocks that a follower's order counts for.
 type span struct{ id, first, last uint64 }
 
 func (s span) holds(block uint64) bool { return s.first <= block && block <= s.last }
@@ -45,22 +46,22 @@ func newDisclosure(high func(signer common.Address) bool) disclosure {
 	return disclosure{spans: map[follower][]span{}, last: map[uint64]uint64{}, high: high}
 }
 
-// apply takes a fact of this life or an earlier one. order finds an order by its id, nil for none;
-// head is the newest block then.
+// apply applies a fact of this run or an earlier one. order finds an order by its id, nil if there
+// is none; head is the newest block at the time of the fact.
 func (d *disclosure) apply(fact rpc.Fact, head uint64, order func(id uint64) *rpc.Order) {
 	switch f := fact.(type) {
 	case rpc.OrderAccepted:
 		d.add(f.Order, f.Order.Bundle.Window.FirstBlock, f.Order.Bundle.Window.LastBlock, head)
 	case rpc.OrderExtended:
 		d.resize(order(f.ID), func(s *span) { s.last = max(s.last, f.Window.LastBlock) })
-	case rpc.OrderEnded: // it was simulated for the block after the head at most
+	case rpc.OrderEnded: // it was simulated at most for the block after the head
 		d.resize(order(f.ID), func(s *span) { s.last = min(s.last, head+1) })
 	case rpc.BlockIndexed:
 		d.forget(f.Number)
 	}
 }
 
-// add notes that an order follows another one from now on.
+// add records that an order follows another one from now on.
 func (d *disclosure) add(order *rpc.Order, first, last, head uint64) {
 	if order.Follows == 0 {
 		return
@@ -91,7 +92,7 @@ func (d *disclosure) resize(order *rpc.Order, change func(*span)) {
 	}
 }
 
-// isFull says whether so many orders follow the same one for a block already that no other may.
+// isFull says whether so many orders already follow the same one for a block that another may not.
 func (d *disclosure) isFull(order *rpc.Order, block uint64) bool {
 	return slices.ContainsFunc(followersOf(order), func(who common.Address) bool {
 		count := 0
@@ -104,8 +105,8 @@ func (d *disclosure) isFull(order *rpc.Order, block uint64) bool {
 	})
 }
 
-// isAnswered says whether what happens in a block is told by another order already, to one of those
-// who an order stands for.
+// isAnswered says whether another order already discloses the outcome of a block to one of an
+// order's followers.
 func (d *disclosure) isAnswered(order *rpc.Order, block uint64) bool {
 	all := followersOf(order)
 	if !d.high(order.Signer) {
@@ -116,8 +117,8 @@ func (d *disclosure) isAnswered(order *rpc.Order, block uint64) bool {
 	})
 }
 
-// mayTell says whether the signer of an order is told how it did in a block: the order is the first
-// one for that block of all who it stands for.
+// mayTell says whether the signer of an order may learn how it did in a block: only if it is the
+// first order for that block of each of its followers.
 func (d *disclosure) mayTell(order *rpc.Order, block uint64) bool {
 	first := func(who common.Address) bool {
 		spans := d.spans[follower{order.Follows, who}]
@@ -136,7 +137,8 @@ func (d *disclosure) isNewcomers(order *rpc.Order) bool {
 	return slices.ContainsFunc(d.spans[follower{order.Follows, newcomers}], func(s span) bool { return s.id == order.ID })
 }
 
-// forget lets go of leaders whose blocks are over for so long that nobody is told of them.
+// forget removes leaders whose blocks ended so long ago that their outcomes are not reported any
+// more.
 func (d *disclosure) forget(head uint64) {
 	for leader, last := range d.last {
 		if last+2*headsKept < head {
@@ -150,8 +152,8 @@ func (d *disclosure) forget(head uint64) {
 	}
 }
 
-// followersOf are those who an order's outcome would be told to: who signed it, and who its own
-// transactions are from.
+// followersOf returns the addresses to which an order's outcome would be disclosed: its signer, and
+// the senders of its own transactions.
 func followersOf(order *rpc.Order) []common.Address {
 	all := []common.Address{order.Signer}
 	own := rpc.Bundle{Elements: order.Bundle.Elements[1:]}

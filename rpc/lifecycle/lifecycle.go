@@ -1,6 +1,6 @@
-// Package lifecycle keeps orders alive: it takes and cancels them, and at each block of the chain
-// it finds out which ended, simulates those that could be in the next one, and hands them to
-// builders. What becomes of an order is decided in pool; here is when.
+// Package lifecycle keeps orders moving: it accepts and cancels them, and at each block of the
+// chain it finds out which ended, simulates those that the next block may include, and sends them
+// to builders. Package pool decides what becomes of an order; this package decides when.
 //
 //	Submit ─▶ match ─▶ pool ─▶ facts
 //	Cancel ────────────▶│ new, or ready for the next block
@@ -10,8 +10,8 @@
 //	chain ─▶ Block: landed, expired, what is ready now; then Index: what was paid
 //
 // The files in the order of an order's life: submit.go, queue.go, simulate.go (ownpart.go,
-// share.go, recipients.go), block.go; and beside it cancel.go, probe.go and status.go, with
-// disclosure.go for what those may know who follow somebody else's order.
+// share.go, recipients.go), block.go. Besides: cancel.go, probe.go and status.go, and disclosure.go
+// for what the signers of following orders may learn.
 package lifecycle
 
 import (
@@ -34,39 +34,39 @@ import (
 	"github.com/gavel-relay/gavel/rpc/pool"
 )
 
-// Sender hands orders to builders. It does not wait for them.
+// Sender sends orders to builders. It does not wait for them.
 type Sender interface {
-	// Send offers an order for a block; told is called with each delivery that ended, perhaps at once,
-	// from another goroutine.
+	// Send offers an order for a block. told is called with each delivery when it has ended,
+	// perhaps at once, from another goroutine.
 	Send(order *rpc.Order, block uint64, told func(rpc.Delivery))
-	// Cancel asks those builders to forget an order.
+	// Cancel asks the builders to forget an order.
 	Cancel(order *rpc.Order, builders []string)
 }
 
 // Indexer finds out what a block paid for orders.
 type Indexer interface {
-	// Index records what follows from a block, and tells by order what it paid.
+	// Index records the effects of a block, and returns what each order paid, by its id.
 	Index(ctx context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (valueWei map[uint64]*uint256.Int,
 		err error)
-	// Revert takes back what followed from a block that is not part of the chain any more.
+	// Revert takes back the effects of a block that is not part of the chain any more.
 	Revert(at time.Time, block rpc.Head)
 }
 
 // Recipients says where refunds go.
 type Recipients interface {
-	// Recipient is the address that gets the refunds of an owner: its own, unless it wants another
-	// one. It must not call the lifecycle.
+	// Recipient is the address that gets the refunds of an owner: its own, unless it has set
+	// another one. It must not call the lifecycle.
 	Recipient(owner common.Address) common.Address
 }
 
-// Ranking says whose orders come first.
+// Ranking says which signers' orders come first.
 type Ranking interface {
 	High(signer common.Address) bool
 }
 
-// Config has the lifecycle's rooms.
+// Config has what the lifecycle works with.
 type Config struct {
-	Pool      *pool.Pool // the lifecycle's alone from now on
+	Pool      *pool.Pool // used by the lifecycle alone from now on
 	Chain     exec.Chain
 	Simulator exec.Simulator
 	Sender    Sender
@@ -77,44 +77,46 @@ type Config struct {
 	Facts      rpc.Keeper
 	Clock      clock.Clock
 	Log        *slog.Logger
-	// Senders finds who sent transactions.
+	// Senders finds the senders of transactions.
 	Senders bundle.Senders
 	// BlockTime is how long after a block the next one is expected.
 	BlockTime time.Duration
-	// SendUnpaid sends builders private transactions that pay the fee recipient nothing, too.
+	// SendUnpaid also sends private transactions to builders that pay nothing to the fee recipient.
 	SendUnpaid bool
-	// Workers is how many orders are simulated at a time; one for each processor.
+	// Workers is how many orders are simulated at a time; 0 is one for each processor.
 	Workers int
 }
 
-// Lifecycle is safe for concurrent use.
+// Lifecycle accepts, simulates, sends and ends orders. It is safe for concurrent use.
 type Lifecycle struct {
 	Config
 	queue *simQueue
 
-	mu    sync.Mutex // guards the pool and what follows; facts are recorded under it, so that they have the pool's order
+	// guards the pool and what follows; facts are recorded with it held, so that they have the pool's
+	// order
+	mu    sync.Mutex
 	head  rpc.Head
 	heads []rpc.Head // the newest ones, for reorganisations; the last one is head
-	// unacked are orders that the journal has not acked yet, by their ids: nobody is sent them, and
-	// nobody simulates them.
+	// unacked are orders that the journal has not acked yet, by their ids. They are neither
+	// simulated nor sent.
 	unacked map[uint64]func() error
-	// unackedCancels are ends of cancelled orders, by their signers, that the journal did not ack in
-	// time.
+	// unackedCancels are ends of cancelled orders that the journal did not ack in time, by their
+	// signers.
 	unackedCancels map[common.Address][]rpc.Fact
-	// superseded are builders that have an older version of an order, by its id, for as long as it
-	// lives.
+	// superseded are the builders that have an older version of an order, by the order's id, while
+	// it is live.
 	superseded map[uint64][]string
 	disclosure disclosure
 }
 
 const (
-	// headsKept is how deep a reorganisation can be taken back.
+	// headsKept is how many blocks of a reorganisation can be taken back.
 	headsKept = 64
-	// maxMissed is how many blocks are read that came while nobody followed the chain.
+	// maxMissed is how many blocks are read at most that came while the chain was not followed.
 	maxMissed = 1024
 )
 
-// New takes over a pool.
+// New makes a lifecycle, which uses the pool alone from now on.
 func New(cfg Config) *Lifecycle {
 	if cfg.Workers <= 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
@@ -126,7 +128,7 @@ func New(cfg Config) *Lifecycle {
 	}
 }
 
-// Head is the newest block, zero before the first one was seen.
+// Head is the newest block, zero before the first one.
 func (l *Lifecycle) Head() rpc.Head {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +143,8 @@ func (l *Lifecycle) record(facts []rpc.Fact) {
 	}
 }
 
-// keep records facts that somebody is promised. kept is called without mu. The caller holds mu.
+// keep records facts that a client is promised. kept must be called without mu. The caller holds
+// mu.
 func (l *Lifecycle) keep(facts []rpc.Fact) (kept func() error) {
 	for _, fact := range facts {
 		l.trackFact(fact)
@@ -149,7 +152,7 @@ func (l *Lifecycle) keep(facts []rpc.Fact) (kept func() error) {
 	return l.Facts.Keep(facts...)
 }
 
-// trackFact has the lifecycle's own indexes follow a fact of this life. The caller holds mu.
+// trackFact updates the lifecycle's own indexes with a fact of this run. The caller holds mu.
 func (l *Lifecycle) trackFact(fact rpc.Fact) {
 	l.disclosure.apply(fact, l.head.Number, l.Pool.Order)
 	if end, ok := fact.(rpc.OrderEnded); ok {
@@ -157,9 +160,9 @@ func (l *Lifecycle) trackFact(fact rpc.Fact) {
 	}
 }
 
-// Begin brings the lifecycle up to the chain before anything else happens: orders that come are for
-// the blocks after the newest one. Blocks that came since an earlier life, of which Apply has told,
-// are made up for.
+// Begin brings the lifecycle to the chain's head before anything else happens, since new orders are
+// for the blocks after it. It processes the blocks that came after the newest one that Apply knows
+// of.
 func (l *Lifecycle) Begin(ctx context.Context) error {
 	header, err := l.Chain.Head(ctx)
 	if err != nil {
@@ -194,8 +197,8 @@ func (l *Lifecycle) setHead(head rpc.Head) {
 	}
 }
 
-// readyOrders are the orders that the block after the head may have and that the journal has. The
-// caller holds mu.
+// readyOrders returns the orders that the block after the head may include and that the journal
+// has. The caller holds mu.
 func (l *Lifecycle) readyOrders() []*rpc.Order {
 	orders := l.Pool.Ready(l.head.Number+1, l.nextTimestamp())
 	if len(l.unacked) > 0 {
@@ -204,19 +207,19 @@ func (l *Lifecycle) readyOrders() []*rpc.Order {
 	return orders
 }
 
-// nextTimestamp is when the block after the head is expected. The caller holds mu.
+// nextTimestamp is the expected timestamp of the block after the head. The caller holds mu.
 func (l *Lifecycle) nextTimestamp() uint64 { return l.head.Timestamp + uint64(l.BlockTime/time.Second) }
 
-// CountFrom has the orders that come next numbered above a number. It is called before the first
-// comes.
+// CountFrom makes the ids of new orders greater than a number. It must be called before the first
+// order comes.
 func (l *Lifecycle) CountFrom(number uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Pool.CountFrom(number)
 }
 
-// Apply takes a fact of an earlier life. Its heads are the blocks that were indexed: one that was
-// not is taken again.
+// Apply applies a fact of an earlier run. Its heads are the blocks that were indexed: a block that
+// was not indexed is processed again.
 func (l *Lifecycle) Apply(fact rpc.Fact) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,7 +233,7 @@ func (l *Lifecycle) Apply(fact rpc.Fact) {
 	}
 }
 
-// leaveHead takes back the newest head, if it is this one. The caller holds mu.
+// leaveHead removes the newest head if it is this one. The caller holds mu.
 func (l *Lifecycle) leaveHead(head rpc.Head) {
 	last := len(l.heads) - 1
 	if last < 0 || l.heads[last].Hash != head.Hash {

@@ -10,14 +10,14 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// leaderFailed is all that the signer of an order learns of a failure of the one that it follows:
-// the execution's words may have its sender in them.
+// leaderFailed is all that an order's signer learns if the order that it follows fails: the text of
+// the execution's error may contain that order's sender.
 const leaderFailed = "the order that it follows cannot be included now"
 
-// keepOwnPart is what a simulation found of the order's own. Of an order that follows another one
-// it is that which its own transactions did: their gas, what they earned less the refund, and their
-// own failure. No failure of it lasts: that it ends before its blocks do would tell its signer how
-// it did.
+// keepOwnPart reduces a simulation to what is the order's own. For an order that follows another
+// one, that is what its own transactions did: their gas, what they earned less the refund, and
+// their own failure. None of its failures counts as lasting: if it ended before its blocks do, its
+// signer would learn how it did.
 func keepOwnPart(order *rpc.Order, found rpc.Simulation, seen *exec.BundleResult) rpc.Simulation {
 	if order.Follows == 0 {
 		return found
@@ -35,14 +35,15 @@ func keepOwnPart(order *rpc.Order, found rpc.Simulation, seen *exec.BundleResult
 	}
 	found.ProfitWei, found.RefundableWei = new(uint256.Int), new(uint256.Int)
 	ran := slices.ContainsFunc(seen.Txs, func(tx exec.TxResult) bool { return slices.Contains(own, tx.Hash) })
-	if !ran && !slices.Contains(own, seen.FailedTx) { // if that lasts the other one ends, and this one with it
+	// if the leader's failure lasts, the leader ends, and this order with it
+	if !ran && !slices.Contains(own, seen.FailedTx) {
 		found.Error = leaderFailed
 	}
 	return found
 }
 
-// ownTransactions are those of an order without those of the one that it follows, which is its
-// first element.
+// ownTransactions are an order's transactions without those of the order that it follows, which is
+// the first element.
 func ownTransactions(order *rpc.Order) []common.Hash {
 	var own []common.Hash
 	for _, e := range order.Bundle.Elements[1:] {
@@ -54,11 +55,11 @@ func ownTransactions(order *rpc.Order) []common.Hash {
 	return own
 }
 
-// afterRefunds is what remains of what refunds are counted from.
+// afterRefunds is what remains of the refundable amount after the refunds.
 func afterRefunds(refundableWei *uint256.Int, refunds []rpc.ElementRefund) *uint256.Int {
 	left := new(uint256.Int).Set(refundableWei)
 	for _, refund := range refunds {
-		// at most all
+		// Never more than the whole amount, so it does not overflow.
 		part, _ := new(uint256.Int).MulDivOverflow(refundableWei, uint256.NewInt(uint64(refund.Percent)), uint256.NewInt(100))
 		left.Sub(left, part)
 	}

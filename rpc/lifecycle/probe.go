@@ -2,10 +2,10 @@ package lifecycle
 
 import "github.com/gavel-relay/gavel/rpc"
 
-// Probe is an order with the one that it follows in the place of its hash, for a simulation of the
-// next block and nothing else: it is not taken. What comes of it is the bit that its signer is told
-// of that block (disclosure), so it is refused where there was one, or another order is to bring
-// it.
+// Probe returns an order in which the order that it follows replaces its hash, for a simulation on
+// the next block only: the order is not added to the pool. The simulation's outcome is the one bit
+// that a follower may learn of that block (disclosure). So Probe refuses if that bit was given, or
+// another order is to give it.
 func (l *Lifecycle) Probe(order *rpc.Order) (*rpc.Order, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

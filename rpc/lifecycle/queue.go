@@ -10,34 +10,35 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// simQueue is where orders wait for their simulation, in lanes (package lane): who sends thousands,
-// or what takes seconds, does not make the others wait, and each lane's orders keep their order.
-// Calls wait elsewhere. It is safe for concurrent use.
+// simQueue has the orders that wait for their simulation, in lanes (package lane). So a signer who
+// sends thousands, or orders that take seconds, do not make the others wait; within a lane, orders
+// keep their order. Calls have a queue elsewhere. It is safe for concurrent use.
 type simQueue struct {
 	isKnown func(signer common.Address) bool
 
 	mu    sync.Mutex // guards what follows
 	lanes *lane.Lanes[lane.Key, *rpc.Order]
-	// round counts the blocks: who was taken out of the queue in an earlier one is in it again, if
-	// it should.
+	// round counts the blocks. An order that was taken out of the queue in an earlier round was
+	// queued again in this one, if it is still ready.
 	round uint64
-	// readyOrders has a token when somebody may be next; who takes one looks until nobody is.
+	// ready has a token when there may be a next order. A worker that takes the token calls next
+	// until there is none.
 	ready chan struct{}
 }
 
-// turn is an order whose turn it is.
+// turn is an order that is to be simulated now.
 type turn struct {
 	order  *rpc.Order
 	ticket lane.Ticket[lane.Key]
 	round  uint64
 }
 
-// newSimQueue is for so many workers.
+// newSimQueue makes a queue for a number of workers.
 func newSimQueue(workers int, known func(common.Address) bool) *simQueue {
 	return &simQueue{isKnown: known, lanes: lane.New[lane.Key, *rpc.Order](workers), ready: make(chan struct{}, 1)}
 }
 
-// add puts an order at its lane's end.
+// add puts an order at the end of its lane.
 func (q *simQueue) add(order *rpc.Order) {
 	known := q.isKnown(order.Signer)
 	q.mu.Lock()
@@ -50,7 +51,7 @@ func (q *simQueue) enqueue(order *rpc.Order, known bool) {
 	q.lanes.Add(lane.Who{Signer: order.Signer, Source: order.Source, Known: known}.Key(), known, order)
 }
 
-// replace puts other orders in place of all: a new block has come.
+// replace replaces all waiting orders, because a new block has come.
 func (q *simQueue) replace(orders []*rpc.Order) {
 	known := map[common.Address]bool{}
 	for _, order := range orders {
@@ -68,7 +69,7 @@ func (q *simQueue) replace(orders []*rpc.Order) {
 	q.wake()
 }
 
-// wake leaves a token.
+// wake puts a token into ready.
 func (q *simQueue) wake() {
 	select {
 	case q.ready <- struct{}{}:
@@ -76,18 +77,19 @@ func (q *simQueue) wake() {
 	}
 }
 
-// next is the order whose turn it is; false when nobody's is. Its place is given back with done.
+// next returns the next order to simulate, false if there is none. The caller returns its place
+// with done.
 func (q *simQueue) next() (turn, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	order, ticket, ok := q.lanes.Next()
 	if ok {
-		q.wake() // another worker may take what is left
+		q.wake() // another worker may take the next one
 	}
 	return turn{order, ticket, q.round}, ok
 }
 
-// done gives a place back after a time.
+// done returns the place of an order whose simulation took this long.
 func (q *simQueue) done(t turn, took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/refund"
 )
 
-// resolveRecipients is an order as builders get it: refunds go where those who get them want them
+// resolveRecipients returns an order as builders get it: with the recipients that refunds go to
 // now.
 func (l *Lifecycle) resolveRecipients(order *rpc.Order) *rpc.Order {
 	recipient := func(owner common.Address) common.Address { return owner }

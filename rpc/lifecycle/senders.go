@@ -12,21 +12,22 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Senders finds who sent transactions, and remembers them: the same transactions come again for
-// every block. A transaction's hash covers its signature, so the answer never changes. It
+// Senders finds the senders of transactions, and remembers them, because the same transactions come
+// again for every block. A transaction's hash covers its signature, so its sender never changes. It
 // implements bundle.Senders.
 type Senders struct {
 	signer types.Signer
 	known  *lru.Cache[common.Hash, common.Address]
 }
 
-// NewSenders recovers senders as the signer's chain does, and remembers so many, at about 200 bytes
-// each.
+// NewSenders recovers senders as the signer's chain does. It remembers at most that many, at about
+// 200 bytes each.
 func NewSenders(signer types.Signer, most int) *Senders {
 	return &Senders{signer: signer, known: lru.NewCache[common.Hash, common.Address](most)}
 }
 
-// Find implements bundle.Senders. Who is not known is recovered, on all cores if that is worth it.
+// Find implements bundle.Senders. Unknown senders are recovered, on all cores if there are enough
+// of them.
 func (s *Senders) Find(txs []*exec.Tx) (failed int, err error) {
 	unknown := make([]int, 0, len(txs))
 	for i, tx := range txs {
@@ -50,10 +51,10 @@ func (s *Senders) Find(txs []*exec.Tx) (failed int, err error) {
 	return 0, nil
 }
 
-// parallelFrom is the number of transactions from which on it is worth to wake other cores.
+// parallelFrom is the number of transactions from which on it pays to wake other cores.
 const parallelFrom = 9
 
-// inParallel does something for 0 to n-1, on all cores if that is worth it.
+// inParallel calls do with 0 to n-1, on all cores if n is large enough.
 func inParallel(n int, do func(i int)) {
 	workers := 1
 	if n >= parallelFrom {

@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// announceShared tells the event stream of an order that has just succeeded in a simulation, if its
-// signer shares something of it and that was not told yet. The caller holds mu, so that nobody is
-// told of an order whose cancel was acknowledged.
+// announceShared records an order for the event stream when a simulation of it has just succeeded,
+// if its signer shares something of it and it has not been announced yet. The caller holds mu, so
+// that no order is announced after its cancel was acknowledged.
 func (l *Lifecycle) announceShared(order *rpc.Order, head rpc.Head, seen *exec.BundleResult) {
 	if !l.Pool.IsUnshared(order.ID) {
 		return
@@ -27,8 +27,8 @@ func (l *Lifecycle) announceShared(order *rpc.Order, head rpc.Head, seen *exec.B
 	l.record(l.Pool.Share(order.ID, shared))
 }
 
-// buildShared is an order with what its simulation saw, for the event stream; when, and on which
-// block, is the caller's to say.
+// buildShared combines an order with what its simulation saw, for the event stream. The caller sets
+// the time and the block.
 func buildShared(order *rpc.Order, seen *exec.BundleResult) (orderflow.Shared, error) {
 	txs := seen.Txs
 	bundle, err := sharedBundle(&order.Bundle, &txs)
@@ -39,7 +39,8 @@ func buildShared(order *rpc.Order, seen *exec.BundleResult) (orderflow.Shared, e
 		MevGasPriceWei: seen.MevGasPriceWei}, nil
 }
 
-// sharedBundle takes what it needs from the front of seen, which has all transactions, depth first.
+// sharedBundle consumes its transactions from the front of seen, which has all of them, depth
+// first.
 func sharedBundle(b *rpc.Bundle, seen *[]exec.TxResult) (shared orderflow.Bundle, err error) {
 	shared.Hints = b.Hints
 	for i := range b.Elements {
@@ -76,7 +77,7 @@ func sharedTx(tx *rpc.Transaction, seen *[]exec.TxResult) (*orderflow.Tx, error)
 	return shared, nil
 }
 
-// withoutBlobs is a transaction as it is in a block: the blobs travel beside it.
+// withoutBlobs returns a transaction as it is in a block: without the blobs.
 func withoutBlobs(raw hexutil.Bytes) (hexutil.Bytes, error) {
 	if len(raw) == 0 || raw[0] != types.BlobTxType {
 		return raw, nil

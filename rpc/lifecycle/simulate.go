@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// runWorker simulates what stands in the queue until the context ends.
+// runWorker simulates the queue's orders until the context ends.
 func (l *Lifecycle) runWorker(ctx context.Context) {
 	for {
 		select {
@@ -31,8 +31,8 @@ func (l *Lifecycle) runWorker(ctx context.Context) {
 	}
 }
 
-// simulateAndSend simulates an order on the head and sends it if that succeeds. What cannot be
-// found out now is tried again at the next block.
+// simulateAndSend simulates an order on the head and sends it if that succeeds. If the simulation
+// itself fails, it is tried again at the next block.
 func (l *Lifecycle) simulateAndSend(ctx context.Context, order *rpc.Order, round uint64) {
 	head := l.headFor(order, round)
 	if head.Hash == (common.Hash{}) {
@@ -49,15 +49,15 @@ func (l *Lifecycle) simulateAndSend(ctx context.Context, order *rpc.Order, round
 	l.applySimulation(order, head, found)
 }
 
-// simulated is what a simulation found, as the order's signer may know it, and what was seen; that
-// is nil if nothing was.
+// simulated is the part of a simulation that the order's signer may know, and all that was seen;
+// seen is nil if nothing was executed.
 type simulated struct {
 	rpc.Simulation
 	seen *exec.BundleResult
 }
 
-// headFor is the head if the order may be in the block after it, else zero; so it is when a block
-// came while it waited for its turn, since then it stands in the queue again.
+// headFor returns the head if the block after it may include the order, else zero. It is zero too
+// if a block came while the order waited, because then the order is in the queue again.
 func (l *Lifecycle) headFor(order *rpc.Order, round uint64) rpc.Head {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *Lifecycle) simulate(ctx context.Context, order *rpc.Order, head rpc.Hea
 	}
 	env := exec.Environment{ParentHash: head.Hash, Timestamp: head.Timestamp + uint64(l.BlockTime/time.Second)}
 	got, err := l.Simulator.Simulate(ctx, whole, env)
-	if errors.Is(err, exec.ErrTimeout) { // whatever it does, it takes too long
+	if errors.Is(err, exec.ErrTimeout) { // whatever it would do, it takes too long
 		return simulated{Simulation: rpc.Simulation{Block: head.Number + 1, Error: err.Error()}}, nil
 	}
 	if err != nil {
@@ -94,18 +94,19 @@ func (l *Lifecycle) simulate(ctx context.Context, order *rpc.Order, head rpc.Hea
 	return simulated{keepOwnPart(order, result, got), got}, nil
 }
 
-// applySimulation tells the pool what a simulation found, and sends the order if it may be in the
-// next block: under the lock, so that nothing is sent whose cancel was acknowledged. A version that
-// fails must not leave an older one with the builders, and who followed an order that can never be
-// included is submission back from them. What was found on a head that is not the newest any more
-// says nothing of the next block: the order stands in the queue again.
+// applySimulation passes the result of a simulation to the pool, and sends the order if the next
+// block may include it. It does so under the lock, so that nothing is sent after its cancel was
+// acknowledged. If the order fails, it is cancelled at the builders that have it or an older
+// version of it. If it can never be included, the orders that follow it are cancelled too. A result
+// on a head that is no longer the newest says nothing about the next block; the order is in the
+// queue again.
 func (l *Lifecycle) applySimulation(order *rpc.Order, head rpc.Head, found simulated) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.head != head || !l.isLive(order) {
 		return
 	}
-	have := l.buildersWith(order) // a failure that lasts ends it
+	have := l.buildersWith(order) // before a lasting failure ends the order
 	facts := l.Pool.Simulated(l.Clock.Now(), order.ID, found.Simulation)
 	l.withdraw(facts, order)
 	l.record(facts)
@@ -122,21 +123,21 @@ func (l *Lifecycle) applySimulation(order *rpc.Order, head rpc.Head, found simul
 	})
 }
 
-// recordDelivery keeps what a builder said.
+// recordDelivery records a builder's answer.
 func (l *Lifecycle) recordDelivery(order *rpc.Order, delivery rpc.Delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.record(l.Pool.Sent(l.Clock.Now(), order.ID, delivery))
 }
 
-// isLive says whether an order has not come to its end. The caller holds mu.
+// isLive says whether an order has not ended. The caller holds mu.
 func (l *Lifecycle) isLive(order *rpc.Order) bool {
 	state, known := l.Pool.State(order.ID)
 	return known && !state.Final()
 }
 
-// paysNothing says whether a private transaction pays the block's fee recipient nothing: alone it
-// is of no use to a builder (docs/spec.md, Private transactions), and waits for somebody who
+// paysNothing says whether a private transaction pays nothing to the block's fee recipient. Alone
+// it is of no use to a builder (docs/spec.md, Private transactions), so it waits for an order that
 // follows it.
 func paysNothing(order *rpc.Order, result rpc.Simulation) bool {
 	return order.Kind == rpc.KindPrivate && result.ProfitWei.IsZero()

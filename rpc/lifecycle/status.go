@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Status is what is known of a signer's newest order with a hash; nil if there is none, or none any
-// more.
+// Status returns what is known of a signer's newest order with a hash; nil if there is none, or the
+// pool has forgotten it.
 func (l *Lifecycle) Status(signer common.Address, hash common.Hash) *rpc.OrderStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,11 +33,11 @@ func (l *Lifecycle) Status(signer common.Address, hash common.Hash) *rpc.OrderSt
 	return status
 }
 
-// followerFailed is why an order that follows another one failed, while nobody may know more.
+// followerFailed is all that may be known about why an order that follows another one failed.
 const followerFailed = "it could not be included behind the order that it follows"
 
-// isHidden says whether an order in a state follows one that is not on the chain: then what it did
-// mayTell of that one. The caller holds mu.
+// isHidden says whether an order in this state follows one that is not on the chain. What it did
+// may reveal something about that one. The caller holds mu.
 func (l *Lifecycle) isHidden(order *rpc.Order, state rpc.State) bool {
 	if order.Follows == 0 || state == rpc.Landed {
 		return false
@@ -46,9 +46,10 @@ func (l *Lifecycle) isHidden(order *rpc.Order, state rpc.State) bool {
 	return leader != rpc.Landed
 }
 
-// hide leaves of a status what a follower may know: for one of its orders and each block whether it
-// could be included, once that block is over, so that the moment tells nothing either. No gas, no
-// profit, no error. The caller holds mu.
+// hide reduces a status to what a follower may know: whether the order could be included in a
+// block, if it is the order that disclosure allows for that block, and only when the block is over,
+// because even the moment would reveal something. It shows no gas, no profit and no error. The
+// caller holds mu.
 func (l *Lifecycle) hide(status *rpc.OrderStatus) {
 	told := func(block uint64) bool { return block <= l.head.Number && l.disclosure.mayTell(status.Order, block) }
 	var simulations []rpc.DatedSimulation
@@ -85,8 +86,8 @@ func (l *Lifecycle) hide(status *rpc.OrderStatus) {
 	}
 }
 
-// seenAt is the time of a block that is over; of one that is not known any more it is when the
-// order came. The caller holds mu.
+// seenAt is the time of a past block. If the block is no longer remembered, it is the time at which
+// the order came. The caller holds mu.
 func (l *Lifecycle) seenAt(status *rpc.OrderStatus, block uint64) time.Time {
 	for _, head := range l.heads {
 		if head.Number == block {

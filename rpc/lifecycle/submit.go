@@ -11,13 +11,14 @@ import (
 	"github.com/gavel-relay/gavel/rpc/pool"
 )
 
-// Submit adds an order, which the lifecycle owns from now on, and returns the one that stands: an
-// earlier one, if this is its repetition. One that follows a hash gets the order of that hash as
-// its first element: under the lock, so that it is never there without the other one.
+// Submit adds an order, which belongs to the lifecycle from now on. It returns the order that
+// counts: an earlier one, if this one repeats it. If an order follows a hash, the order with that
+// hash becomes its first element. This happens under the lock, so that it is never in the pool
+// without the other order.
 //
-// It answers when the journal has the order. Not before that is it simulated and sent, if it could
-// be in the next block, so that builders never have what its signer was refused. An order that the
-// journal does not ack in time has ended, and the version that it took the place of with it.
+// It returns when the journal has the order. Only then is the order simulated and sent, if the next
+// block may include it: builders must not have an order that its signer was refused. An order that
+// the journal does not ack in time ends, and so does the version that it replaced.
 func (l *Lifecycle) Submit(at time.Time, order *rpc.Order) (*rpc.Order, error) {
 	if err := l.checkSignaturesIfCrowded(order); err != nil {
 		return nil, err
@@ -39,9 +40,9 @@ func (l *Lifecycle) Submit(at time.Time, order *rpc.Order) (*rpc.Order, error) {
 	return added.order, nil
 }
 
-// checkSignaturesIfCrowded refuses a newcomer's order with a signature that belongs to nobody when
-// the room for newcomers becomes scarce. Otherwise that is found at its simulation: to recover a
-// sender costs as much as the request's own signature.
+// checkSignaturesIfCrowded refuses a newcomer's order with an invalid signature when the pool's
+// places for newcomers become scarce. Otherwise its simulation finds that out: recovering a sender
+// costs as much as verifying the request's own signature.
 func (l *Lifecycle) checkSignaturesIfCrowded(order *rpc.Order) error {
 	l.mu.Lock()
 	crowded := l.Pool.Crowded(order.Signer)
@@ -55,7 +56,7 @@ func (l *Lifecycle) checkSignaturesIfCrowded(order *rpc.Order) error {
 	return nil
 }
 
-// submission is an order on its way to the journal.
+// submission is an order that is being written to the journal.
 type submission struct {
 	order  *rpc.Order
 	result pool.Result
@@ -63,11 +64,11 @@ type submission struct {
 	waitKept func() error
 }
 
-// addToPool takes an order in, up to where it is on its way to the journal.
+// addToPool adds an order to the pool and begins to write it to the journal.
 func (l *Lifecycle) addToPool(at time.Time, order *rpc.Order) (submission, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.head.Hash == (common.Hash{}) { // a chain may begin at time 0
+	if l.head.Hash == (common.Hash{}) { // the hash, because a chain may begin at time 0
 		return submission{}, rpc.NotReady.Plain()
 	}
 	order, err := l.joinMatch(order)
@@ -81,7 +82,7 @@ func (l *Lifecycle) addToPool(at time.Time, order *rpc.Order) (submission, error
 	if err != nil {
 		return submission{}, err
 	}
-	if outcome.Replaced != nil { // builders learn of it from the new version, when that is sent or fails
+	if outcome.Replaced != nil { // builders learn of the replacement from the new version, when that is sent or fails
 		l.superseded[outcome.Order.ID] = l.buildersWith(outcome.Replaced)
 		l.withdraw(outcome.Facts, outcome.Replaced)
 	}
@@ -91,8 +92,8 @@ func (l *Lifecycle) addToPool(at time.Time, order *rpc.Order) (submission, error
 	}
 	switch before := l.unacked[id]; {
 	case before != nil:
-		// whoever repeats an order is promised no more than who sent it first, and that one goes on with
-		// it
+		// A repetition is promised no more than the first submission of the order, and only that
+		// one continues with it.
 		return submission{outcome.Order, pool.Known, waitBoth(before, kept)}, nil
 	case outcome.Result != pool.Known && outcome.Result != pool.Extended:
 		l.unacked[id] = kept
@@ -100,8 +101,8 @@ func (l *Lifecycle) addToPool(at time.Time, order *rpc.Order) (submission, error
 	return submission{outcome.Order, outcome.Result, kept}, nil
 }
 
-// joinMatch is the order that goes on: itself, or what it becomes with the one that it follows. The
-// caller holds mu.
+// joinMatch returns the order itself, or, if it follows a hash, the order joined with the one that
+// it follows. The caller holds mu.
 func (l *Lifecycle) joinMatch(order *rpc.Order) (*rpc.Order, error) {
 	wanted := bundle.WantedMatch(order)
 	if wanted == nil {
@@ -114,7 +115,7 @@ func (l *Lifecycle) joinMatch(order *rpc.Order) (*rpc.Order, error) {
 	return bundle.JoinMatch(order, target)
 }
 
-// waitBoth waits for two promises, of which the first must hold for the second to be asked for.
+// waitBoth waits for two promises; if the first fails, it does not wait for the second.
 func waitBoth(first, second func() error) func() error {
 	return func() error {
 		if err := first(); err != nil {
@@ -124,9 +125,9 @@ func waitBoth(first, second func() error) func() error {
 	}
 }
 
-// finishSubmit goes on with a new order once it is known whether the journal has it: then it is
-// simulated, if it could be in the next block. Else it ends, and that is recorded too: should the
-// journal have it all the same, it has its end as well.
+// finishSubmit continues with a new order once it is known whether the journal has it. If so, it is
+// simulated, provided that the next block may include it. Else it ends, which is recorded too: if
+// the journal has the order after all, it also has its end.
 func (l *Lifecycle) finishSubmit(order *rpc.Order, kept bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,21 +141,22 @@ func (l *Lifecycle) finishSubmit(order *rpc.Order, kept bool) {
 	l.record(facts)
 }
 
-// simulateExtended looks at an order whose window has become longer.
+// simulateExtended simulates an order whose window has become longer, if the next block may include
+// it.
 func (l *Lifecycle) simulateExtended(order *rpc.Order) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.simulateNext(order)
 }
 
-// simulateNext puts an order into the queue if the next block may have it. The caller holds mu.
+// simulateNext queues an order if the next block may include it. The caller holds mu.
 func (l *Lifecycle) simulateNext(order *rpc.Order) {
 	if standing := l.Pool.Order(order.ID); standing != nil && l.fitsNextBlock(standing) {
 		l.queue.add(standing)
 	}
 }
 
-// fitsNextBlock says whether the block after the head may have an order. The caller holds mu.
+// fitsNextBlock says whether the block after the head may include an order. The caller holds mu.
 func (l *Lifecycle) fitsNextBlock(order *rpc.Order) bool {
 	return l.Pool.CountsFor(order.ID, l.head.Number+1, l.nextTimestamp())
 }
