@@ -2,12 +2,11 @@ package relay
 
 import "github.com/gavel-relay/gavel/internal/refusal"
 
-// A Refusal is one named way of saying no. Refused is the refusal of one request: the error that
-// every package returns which refuses one.
-type (
-	Refusal = refusal.Refusal
-	Refused = refusal.Refused
-)
+// Refusal is one named way of saying no.
+type Refusal = refusal.Refusal
+
+// Refused is the refusal of one request: an error, which every package that refuses returns.
+type Refused = refusal.Refused
 
 // Refusals is the catalogue, in the order of docs/relay.md. The variables below are its entries.
 // Package relay/api has the HTTP status of each.

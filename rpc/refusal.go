@@ -2,12 +2,12 @@ package rpc
 
 import "github.com/gavel-relay/gavel/internal/refusal"
 
-// A Refusal is one way of saying no. Refused is the refusal of one request: the error that every
-// package that refuses returns. Its data is that of the JSON-RPC error.
-type (
-	Refusal = refusal.Refusal
-	Refused = refusal.Refused
-)
+// Refusal is one way of saying no.
+type Refusal = refusal.Refusal
+
+// Refused is the refusal of one request: the error that every package that refuses returns. Its
+// data is that of the JSON-RPC error.
+type Refused = refusal.Refused
 
 // Refusals is the catalogue, in the order of docs/rpc.md. The variables below are its entries.
 // Their JSON-RPC codes and HTTP statuses are in rpc/jsonrpc.

@@ -2,12 +2,11 @@ package stream
 
 import "github.com/gavel-relay/gavel/internal/refusal"
 
-// A Refusal is one way of saying no, and Refused the refusal of one request: an error, which every
-// room that refuses returns.
-type (
-	Refusal = refusal.Refusal
-	Refused = refusal.Refused
-)
+// Refusal is one way of saying no.
+type Refusal = refusal.Refusal
+
+// Refused is the refusal of one request: an error, which every package that refuses returns.
+type Refused = refusal.Refused
 
 // Refusals is the catalogue, in the order of docs/stream.md. The variables below are its entries;
 // with which HTTP status each is answered is in stream/api.

@@ -37,7 +37,7 @@ type App struct {
 	archive   *archive.Archive
 	nodes     *beacon.Nodes
 	registry  *registry.Registry
-	topBid    *top.TopBid
+	topBid    *top.Bids
 	broadcast *top.Broadcast
 	submit    *submit.Pipeline
 	deliver   *deliver.Deliverer

@@ -72,14 +72,14 @@ var (
 // noticeBoard is the board, and notes when the last bid became visible, and then when its header
 // could be written.
 type noticeBoard struct {
-	top.TopBid
+	top.Bids
 	shown time.Time
 	whole chan time.Time
 }
 
 // Show implements submit.Board.
 func (b *noticeBoard) Show(key relay.Key, bid *relay.SignedBid) {
-	b.TopBid.Show(key, bid)
+	b.Bids.Show(key, bid)
 	b.shown = time.Now()
 	b.whole = make(chan time.Time, 1)
 	if bid.Signing == nil {

@@ -41,7 +41,7 @@ func TestDutiesFollowTheirDependentRoot(t *testing.T) {
 	}
 	spec := &eth.Spec{SlotsPerEpoch: 32}
 	a := &App{spec: spec, nodes: nodes, log: slog.New(slog.DiscardHandler), registry: registry.New(spec, nil),
-		topBid: new(top.TopBid)}
+		topBid: new(top.Bids)}
 
 	for _, step := range []struct {
 		what              string

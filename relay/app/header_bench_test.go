@@ -33,15 +33,15 @@ type headOf relay.Head
 func (h headOf) Head() relay.Head { return relay.Head(h) }
 
 // headersOver is the API with one bid of a usual size on the board, and the path to ask for it.
-func headersOver(served top.Served) (handler http.Handler, board *top.TopBid, path string, ssz []byte) {
+func headersOver(served top.Served) (handler http.Handler, board *top.Bids, path string, ssz []byte) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	key := relay.Key{Slot: 65, ParentHash: phase0.Hash32{1}, Proposer: phase0.BLSPubKey{2}}
 	bid := &relay.SignedBid{Key: key, Fork: eth.Fulu, ValueWei: uint256.NewInt(7), SSZ: make([]byte, 900)}
-	board = &top.TopBid{Served: served}
+	board = &top.Bids{Served: served}
 	board.Show(key, bid)
 	mux := api.NewMux()
 	proposer.Mount(mux, proposer.Config{Spec: spec, Clock: clock.NewHeld(spec.SlotStart(65), 1), Headers: &top.Headers{
-		TopBid: board, Spec: spec, Head: headOf{}, CutOff: 3 * time.Second, Stopped: new(killSwitch).On,
+		Bids: board, Spec: spec, Head: headOf{}, CutOff: 3 * time.Second, Stopped: new(killSwitch).On,
 	}})
 	path = fmt.Sprintf("/eth/v1/builder/header/65/%#x/%#x", key.ParentHash[:], key.Proposer[:])
 	return mux, board, path, bid.SSZ

@@ -8,7 +8,7 @@ import (
 
 // shown is the leading bids, with what keeps the payloads of leading bids in memory.
 type shown struct {
-	topBid *top.TopBid
+	topBid *top.Bids
 	served *slots.Payloads
 }
 

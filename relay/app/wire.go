@@ -35,7 +35,7 @@ func (a *App) wire() (err error) {
 	a.slots = new(slots.Slots)
 	a.served = &slots.Payloads{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
 	a.broadcast = a.newBroadcast(a.registry)
-	a.topBid = &top.TopBid{Broadcast: a.broadcast, Served: handedOut{a.facts, a.served}}
+	a.topBid = &top.Bids{Broadcast: a.broadcast, Served: handedOut{a.facts, a.served}}
 	a.opened.AddCloser(func() error { a.topBid.TellRepeats(); return nil })
 	pipeline := a.submitRules()
 	pipeline.Chain, pipeline.Builders, pipeline.Slots, pipeline.Facts = a.registry, a.builders, a.slots, a.facts
@@ -47,7 +47,7 @@ func (a *App) wire() (err error) {
 
 	// a header: top bid ─▶ proposer
 	headers := a.headerRules()
-	headers.TopBid, headers.Head, headers.Stopped = a.topBid, a.registry, a.stopped
+	headers.Bids, headers.Head, headers.Stopped = a.topBid, a.registry, a.stopped
 
 	// a payload: signed block ─▶ guard ─▶ escrow ─▶ beacon nodes ─▶ proposer
 	delivery := a.deliverRules()

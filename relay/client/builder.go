@@ -12,6 +12,7 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	builderspec "github.com/attestantio/go-builder-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/internal/eth/versioned"
 )
 

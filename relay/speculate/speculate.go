@@ -87,7 +87,7 @@ func (b *Body) Arrived(soFar []byte) {
 	}
 	if b.isKnown() {
 		if part := b.hashing.add(b.prefix.Transactions(soFar)); part != nil {
-			go part.do() // do returns the error again to the caller that needs the root
+			go func() { _ = part.do() }() // do returns the error again to the caller that needs the root
 		}
 	}
 	if block := b.prefix.Block(soFar); block != nil {

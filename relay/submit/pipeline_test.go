@@ -39,7 +39,7 @@ type pipelineUnderTest struct {
 	pipeline  *Pipeline
 	node      *chain.Node
 	spec      *eth.Spec
-	board     *top.TopBid
+	board     *top.Bids
 	validator exec.Validator
 	builders  *builders.List
 	clock     *clock.Fast
@@ -111,7 +111,7 @@ func newPipelineOn(t *testing.T, first *pipelineUnderTest) *pipelineUnderTest {
 func (h *pipelineUnderTest) open() {
 	h.t.Helper()
 	h.asks = builderv1.ValidatorRegistration{FeeRecipient: payee, GasLimit: 60_000_000, Pubkey: proposerKey}
-	h.escrowed, h.board, h.changed = map[relay.PayloadID]*relay.Contents{}, new(top.TopBid), make(chan struct{})
+	h.escrowed, h.board, h.changed = map[relay.PayloadID]*relay.Contents{}, new(top.Bids), make(chan struct{})
 	h.clock, h.slots = clock.NewHeld(h.spec.GenesisTime, 1), new(slots.Slots)
 	var err error
 	h.builders, err = builders.New(nil, h)

@@ -25,10 +25,10 @@ const (
 	defaultQueue     = 256
 )
 
-// Broadcast tells listeners of every change of a leading bid, in the order in which TopBid showed
+// Broadcast tells listeners of every change of a leading bid, in the order in which Bids showed
 // them. A change is encoded once. Nobody waits for a listener: one that does not keep up is cut.
 //
-//	TopBid.Show ─▶ Broadcast ─┬─▶ queue ─▶ listener
+//	Bids.Show ─▶ Broadcast ─┬─▶ queue ─▶ listener
 //	                    ├─▶ queue ─▶ listener
 //	                    └─▶ queue ✂  full: the context of this one ends, the others notice nothing
 //
@@ -147,7 +147,7 @@ func (f *Broadcast) inOrder() []*present {
 }
 
 // Show tells everybody that a bid leads from now on, nil that none does. It never blocks. Calls for
-// one TopBid come one after the other.
+// one Bids come one after the other.
 func (f *Broadcast) Show(key relay.Key, bid *relay.SignedBid) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -70,10 +70,10 @@ func wantTold(t *testing.T, l *Listener, want ...told) {
 	}
 }
 
-// A story of one TopBid, as three listeners hear it who come one after the other.
+// A story of one Bids, as three listeners hear it who come one after the other.
 func TestBroadcastTellsWhatLeadsAndWhatChanges(t *testing.T) {
 	broadcast := testFeed()
-	topBid := &TopBid{Broadcast: broadcast}
+	topBid := &Bids{Broadcast: broadcast}
 	early := listen(t, broadcast)
 	topBid.Show(inSlot(7), bidOf(10))
 	topBid.Show(inSlot(6), bidOf(20))
@@ -97,7 +97,7 @@ func TestBroadcastTellsWhatLeadsAndWhatChanges(t *testing.T) {
 func TestBroadcastHasNoGaps(t *testing.T) {
 	broadcast := testFeed()
 	broadcast.Queue, broadcast.MaxListeners = 10_000, 200
-	topBid := &TopBid{Broadcast: broadcast}
+	topBid := &Bids{Broadcast: broadcast}
 	const writers, changes = 4, 500
 	var writing sync.WaitGroup
 	for slot := range phase0.Slot(writers) {

@@ -16,8 +16,8 @@ import (
 func TestTopBidKnowsWhatWasGiven(t *testing.T) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	key, block := relay.Key{Slot: 10}, phase0.Hash32{9}
-	topBid := new(TopBid)
-	headers := &Headers{TopBid: topBid, Spec: spec, Head: fixedHead(9)}
+	topBid := new(Bids)
+	headers := &Headers{Bids: topBid, Spec: spec, Head: fixedHead(9)}
 	bid := func(wei uint64) *relay.SignedBid {
 		value := uint256.NewInt(wei)
 		return &relay.SignedBid{Key: key, BlockHash: block, ValueWei: value, Trace: relay.Trace{Slot: 10, BlockHash: block,

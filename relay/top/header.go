@@ -16,9 +16,9 @@ type HeadSource interface {
 
 // Headers answers getHeader: the leading bid, and the rules of when it may be read (decision 6).
 type Headers struct {
-	TopBid *TopBid
-	Spec   *eth.Spec
-	Head   HeadSource
+	Bids *Bids
+	Spec *eth.Spec
+	Head HeadSource
 	// CutOff is how far into its slot a header is still served, in chain time; 0 means always.
 	CutOff time.Duration
 	// Stopped, if set, says that no header is served now: the operator's kill switch. It never blocks.
@@ -57,7 +57,7 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key,
 	if h.Stopped != nil && h.Stopped() {
 		return nil, nil
 	}
-	top := h.TopBid.top(key)
+	top := h.Bids.top(key)
 	if top == nil {
 		return nil, nil
 	}
@@ -69,7 +69,7 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key,
 		}
 		bid = whole
 	}
-	h.TopBid.serve(top, key, bid, at)
+	h.Bids.serve(top, key, bid, at)
 	return bid, nil
 }
 

@@ -44,9 +44,9 @@ func TestHeaderRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := new(recorded)
-			topBid := &TopBid{Served: facts}
+			topBid := &Bids{Served: facts}
 			topBid.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7)})
-			headers := &Headers{TopBid: topBid, Spec: spec, Head: row.head, CutOff: 3 * time.Second}
+			headers := &Headers{Bids: topBid, Spec: spec, Head: row.head, CutOff: 3 * time.Second}
 			bid, err := headers.Header(t.Context(), row.at, row.key, time.Time{})
 			if (bid != nil) != row.bid || (err != nil) != row.error {
 				t.Errorf("bid %v, error %v", bid, err)
@@ -62,7 +62,7 @@ func TestHeaderRules(t *testing.T) {
 }
 
 func TestTopBidForgetsAndTakesDown(t *testing.T) {
-	var topBid TopBid
+	var topBid Bids
 	key := func(slot phase0.Slot) relay.Key { return relay.Key{Slot: slot} }
 	topBid.Show(key(1), nil)
 	for slot := range phase0.Slot(3) {

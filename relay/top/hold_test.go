@@ -41,7 +41,7 @@ func TestHeaderIsHeldBack(t *testing.T) {
 				began := time.Now().Add(time.Minute)
 				ms := func(n int) time.Time { return began.Add(time.Duration(n) * time.Millisecond) }
 				facts := new(recorded)
-				topBid := &TopBid{Served: facts}
+				topBid := &Bids{Served: facts}
 				topBid.Show(inSlot(0), bidOf(0))
 				go func() {
 					for n := 50; n <= 5000; n += 50 {
@@ -50,7 +50,7 @@ func TestHeaderIsHeldBack(t *testing.T) {
 					}
 				}()
 				headers := &Headers{
-					TopBid: topBid, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
+					Bids: topBid, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
 					Head:   fixedHead(0),
 					CutOff: time.Duration(row.cutOffMs) * time.Millisecond, Clock: clock.Real{},
 					Delay: time.Duration(row.delayMs) * time.Millisecond, Margin: time.Duration(row.marginMs) * time.Millisecond,
@@ -90,10 +90,10 @@ func TestHeaderForAClientThatGoesAwayIsNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		facts := new(recorded)
-		topBid := &TopBid{Served: facts}
+		topBid := &Bids{Served: facts}
 		topBid.Show(inSlot(0), bidOf(1))
 		headers := &Headers{
-			TopBid: topBid, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
+			Bids: topBid, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
 			Head:  fixedHead(0),
 			Clock: clock.Real{}, Delay: time.Second,
 		}
@@ -111,10 +111,10 @@ func TestStoppedHeadersAreNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		facts := new(recorded)
-		topBid := &TopBid{Served: facts}
+		topBid := &Bids{Served: facts}
 		topBid.Show(inSlot(0), bidOf(1))
 		headers := &Headers{
-			TopBid: topBid, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
+			Bids: topBid, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
 			Head:  fixedHead(0),
 			Clock: clock.Real{}, Delay: time.Second, Stopped: func() bool { return time.Since(began) > 0 },
 		}

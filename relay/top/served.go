@@ -25,7 +25,7 @@ type shown struct {
 }
 
 // serve notes that a proposer is answered with a bid, whose header is signed.
-func (b *TopBid) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Time) {
+func (b *Bids) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Time) {
 	served := relay.HeaderServed{
 		At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, Builder: bid.Builder,
 		ValueWei:     bid.ValueWei,
@@ -60,7 +60,7 @@ func (s *shown) serve(served relay.HeaderServed) (told, first bool) {
 
 // TellRepeats tells what was served again since the last time. It is for the end of a slot, so that
 // nobody waits longer for what can still be asked for.
-func (b *TopBid) TellRepeats() {
+func (b *Bids) TellRepeats() {
 	tops := b.tops.Load()
 	if tops == nil {
 		return
@@ -72,14 +72,14 @@ func (b *TopBid) TellRepeats() {
 
 // retire tells the rest of a bid that leads no longer. Requests that found it before are told one
 // by one.
-func (b *TopBid) retire(top *shown) {
+func (b *Bids) retire(top *shown) {
 	if top != nil {
 		b.fetch(top, true)
 	}
 }
 
 // fetch tells how often a bid was served again, if it was.
-func (b *TopBid) fetch(top *shown, gone bool) {
+func (b *Bids) fetch(top *shown, gone bool) {
 	top.mu.Lock()
 	again := top.again
 	top.again = relay.HeaderServed{}
@@ -90,7 +90,7 @@ func (b *TopBid) fetch(top *shown, gone bool) {
 	}
 }
 
-func (b *TopBid) tell(served relay.HeaderServed) {
+func (b *Bids) tell(served relay.HeaderServed) {
 	if b.Served != nil {
 		b.Served.RecordHeader(served)
 	}

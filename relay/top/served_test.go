@@ -40,8 +40,8 @@ func TestRepeatsAreOneFact(t *testing.T) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	start, told := spec.SlotStart(10), new(recorded)
 	key := relay.Key{Slot: 10, Proposer: phase0.BLSPubKey{2}}
-	topBid := &TopBid{Served: told}
-	headers := &Headers{TopBid: topBid, Spec: spec, Head: fixedHead(9)}
+	topBid := &Bids{Served: told}
+	headers := &Headers{Bids: topBid, Spec: spec, Head: fixedHead(9)}
 	topBid.Show(key, &relay.SignedBid{Key: key, BlockHash: phase0.Hash32{3}, ValueWei: uint256.NewInt(7)})
 	ask := func(ms int) {
 		if bid, err := headers.Header(t.Context(), start.Add(time.Duration(ms)*time.Millisecond), key,
@@ -88,8 +88,8 @@ func TestRepeatsAreOneFact(t *testing.T) {
 func TestAnswersAreToldOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		told := new(lockedFacts)
-		topBid := &TopBid{Served: told}
-		headers := &Headers{TopBid: topBid, Spec: new(eth.Spec), Head: fixedHead(0)}
+		topBid := &Bids{Served: told}
+		headers := &Headers{Bids: topBid, Spec: new(eth.Spec), Head: fixedHead(0)}
 		served, most := 0, 0
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			slot := phase0.Slot(rapid.IntRange(0, 2).Draw(t, "slot"))
@@ -126,8 +126,8 @@ func TestAnswersAreToldOnce(t *testing.T) {
 // No answer is lost, or told twice, when bids change while they are served.
 func TestAnswersOfBidsThatChange(t *testing.T) {
 	told := new(lockedFacts)
-	topBid := &TopBid{Served: told}
-	headers := &Headers{TopBid: topBid, Spec: new(eth.Spec), Head: fixedHead(0)}
+	topBid := &Bids{Served: told}
+	headers := &Headers{Bids: topBid, Spec: new(eth.Spec), Head: fixedHead(0)}
 	key := relay.Key{Slot: 1}
 	topBid.Show(key, &relay.SignedBid{Key: key})
 	const clients, each, changes = 4, 2000, 300

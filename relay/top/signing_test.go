@@ -24,7 +24,7 @@ func TestHeaderWaitsForTheRelaysSignature(t *testing.T) {
 				release := make(chan struct{})
 				whole := &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7), BlockHash: phase0.Hash32{9}}
 				facts := new(recorded)
-				topBid := &TopBid{Served: facts}
+				topBid := &Bids{Served: facts}
 				topBid.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7), Signing: func() (*relay.SignedBid, error) {
 					<-release
 					if fails != nil {
@@ -32,7 +32,7 @@ func TestHeaderWaitsForTheRelaysSignature(t *testing.T) {
 					}
 					return whole, nil
 				}})
-				headers := &Headers{TopBid: topBid, Spec: spec, Head: fixedHead(9)}
+				headers := &Headers{Bids: topBid, Spec: spec, Head: fixedHead(9)}
 
 				answered := make(chan *relay.SignedBid, 1)
 				go func() {

@@ -3,6 +3,7 @@ package app
 import (
 	builderdeneb "github.com/attestantio/go-builder-client/api/deneb"
 	builderelectra "github.com/attestantio/go-builder-client/api/electra"
+
 	"github.com/gavel-relay/gavel/internal/eth/versioned"
 
 	"context"

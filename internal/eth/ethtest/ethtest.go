@@ -2,6 +2,7 @@
 package ethtest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -15,6 +16,6 @@ func TrialFork(tb testing.TB) eth.Fork {
 	before := eth.Table
 	tb.Cleanup(func() { eth.Table = before })
 	row := eth.Row{Name: "trial", Spec: "specs/trial", Blobs: eth.Blobs{PerBlock: 3, Proofs: 1}}
-	eth.Table = append(before[:len(before):len(before)], row)
+	eth.Table = slices.Concat(before, []eth.Row{row})
 	return eth.Newest()
 }

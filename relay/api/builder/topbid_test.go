@@ -32,12 +32,12 @@ import (
 // theatre is a relay whose leading bids tests make up.
 type theatre struct {
 	feed  *top.Broadcast
-	board *top.TopBid
+	board *top.Bids
 }
 
 func newTheatre() *theatre {
 	feed := &top.Broadcast{Clock: clock.NewHeld(now, 1)}
-	return &theatre{feed, &top.TopBid{Broadcast: feed}}
+	return &theatre{feed, &top.Bids{Broadcast: feed}}
 }
 
 func (h *theatre) handler(needKey bool) http.Handler {

@@ -40,14 +40,14 @@ func realRooms() (*skin, *servedCount) {
 	bid := *testBid
 	bid.ValueWei, bid.JSON, bid.SSZ = uint256.NewInt(7), make([]byte, 2500), make([]byte, 900)
 	facts := &servedCount{room: make([]relay.HeaderServed, 1024)}
-	board := &top.TopBid{Served: facts}
+	board := &top.Bids{Served: facts}
 	for i := range byte(8) {
 		key := testKey
 		key.ParentHash[0] += i
 		board.Show(key, &bid)
 	}
 	return &skin{Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Headers: &top.Headers{
-		TopBid: board, Spec: testSpec(), Head: headOf{}, CutOff: 3 * time.Second,
+		Bids: board, Spec: testSpec(), Head: headOf{}, CutOff: 3 * time.Second,
 	}}}, facts
 }
 

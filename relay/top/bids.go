@@ -1,7 +1,7 @@
 // Package top holds what is served: for each auction the leading bid, signed and encoded once,
 // immutable. getHeader only reads here, and whoever listens is told of each change.
 //
-//	submit ─▶ TopBid.Show ─┬─▶ map, replaced as a whole ◀─ Headers.Header ◀─ getHeader (no lock but the bid's own, no allocation)
+//	submit ─▶ Bids.Show ─┬─▶ map, replaced as a whole ◀─ Headers.Header ◀─ getHeader (no lock but the bid's own, no allocation)
 //	                       │                                     └─ each bid's first answer at once, the others as a sum ─▶ Served
 //	                       └─▶ Broadcast ─▶ listeners
 package top
@@ -17,8 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// TopBid is safe for concurrent use; its zero value is empty.
-type TopBid struct {
+// Bids is safe for concurrent use; its zero value is empty.
+type Bids struct {
 	// Broadcast, if there is one, is told of each change in the order in which they were shown. It
 	// must not change once there is one in use.
 	Broadcast *Broadcast
@@ -35,7 +35,7 @@ type TopBid struct {
 }
 
 // Show serves a bid from now on; nil serves none. To take down what is not shown changes nothing.
-func (b *TopBid) Show(key relay.Key, bid *relay.SignedBid) {
+func (b *Bids) Show(key relay.Key, bid *relay.SignedBid) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
 	if bid == nil && b.Top(key) == nil {
@@ -56,14 +56,14 @@ func (b *TopBid) Show(key relay.Key, bid *relay.SignedBid) {
 }
 
 // Top is the bid that is served, nil when there is none.
-func (b *TopBid) Top(key relay.Key) *relay.SignedBid {
+func (b *Bids) Top(key relay.Key) *relay.SignedBid {
 	if top := b.top(key); top != nil {
 		return top.bid
 	}
 	return nil
 }
 
-func (b *TopBid) top(key relay.Key) *shown {
+func (b *Bids) top(key relay.Key) *shown {
 	tops := b.tops.Load()
 	if tops == nil {
 		return nil
@@ -73,7 +73,7 @@ func (b *TopBid) top(key relay.Key) *shown {
 
 // Give notes that a proposer is answered with a bid for the first time since it leads, or was in an
 // earlier life of the process.
-func (b *TopBid) Give(served relay.HeaderServed) {
+func (b *Bids) Give(served relay.HeaderServed) {
 	b.giving.Lock()
 	defer b.giving.Unlock()
 	if b.given == nil {
@@ -84,7 +84,7 @@ func (b *TopBid) Give(served relay.HeaderServed) {
 
 // Given is the header that a proposer was last answered with for a block of a slot: what it signed
 // for, if it signs that block. nil if nobody noted that it was answered with any.
-func (b *TopBid) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
+func (b *Bids) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
 	b.giving.Lock()
 	defer b.giving.Unlock()
 	for _, served := range slices.Backward(b.given[slot]) {
@@ -96,7 +96,7 @@ func (b *TopBid) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServe
 }
 
 // Clear forgets all auctions of slots before the given one.
-func (b *TopBid) Clear(before phase0.Slot) {
+func (b *Bids) Clear(before phase0.Slot) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
 	b.replace(func(tops map[relay.Key]*shown) {
@@ -117,7 +117,7 @@ func (b *TopBid) Clear(before phase0.Slot) {
 }
 
 // replace changes a copy of the tops and shows that. The caller holds writing.
-func (b *TopBid) replace(change func(tops map[relay.Key]*shown)) {
+func (b *Bids) replace(change func(tops map[relay.Key]*shown)) {
 	tops := map[relay.Key]*shown{}
 	if before := b.tops.Load(); before != nil {
 		tops = maps.Clone(*before)
