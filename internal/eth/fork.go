@@ -52,9 +52,6 @@ func Forks() []Fork {
 	return all
 }
 
-// Newest is the last fork of the table.
-func Newest() Fork { return Fork(len(Table)) }
-
 // ForkNames lists the names of all forks, oldest first, as flags and errors show them.
 func ForkNames() string {
 	names := make([]string, len(Table))

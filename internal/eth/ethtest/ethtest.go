@@ -17,5 +17,5 @@ func TrialFork(tb testing.TB) eth.Fork {
 	tb.Cleanup(func() { eth.Table = before })
 	row := eth.Row{Name: "trial", Spec: "specs/trial", Blobs: eth.Blobs{PerBlock: 3, Proofs: 1}}
 	eth.Table = slices.Concat(before, []eth.Row{row})
-	return eth.Newest()
+	return eth.Fork(len(eth.Table))
 }
