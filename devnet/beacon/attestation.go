@@ -19,7 +19,7 @@ var (
 	domainSyncCommittee  = phase0.DomainType{7}
 )
 
-// attestationOf is what a slot's committee attests to. The caller holds mu.
+// attestationOf returns what a slot's committee attests to. The caller holds mu.
 func (b *Beacon) attestationOf(slot phase0.Slot) *phase0.AttestationData {
 	epoch := b.cfg.Spec.EpochOf(slot)
 	head := b.choice.ancestor(b.choice.head(), slot)
@@ -31,7 +31,8 @@ func (b *Beacon) attestationOf(slot phase0.Slot) *phase0.AttestationData {
 	}
 }
 
-// attestationData is what a validator signs in its slot (beacon-APIs, produceAttestationData).
+// attestationData answers with what a validator signs in its slot (beacon-APIs,
+// produceAttestationData).
 func (b *Beacon) attestationData(w http.ResponseWriter, r *http.Request) {
 	slot, err := b.querySlot(r)
 	index := r.URL.Query().Get("committee_index")
@@ -48,7 +49,7 @@ func (b *Beacon) attestationData(w http.ResponseWriter, r *http.Request) {
 	data(w, r, attestation, nil)
 }
 
-// aggregate is a slot's attestation with the signature of the committee's first member
+// aggregate answers with a slot's attestation, signed by the committee's first member only
 // (beacon-APIs, getAggregatedAttestationV2).
 func (b *Beacon) aggregate(w http.ResponseWriter, r *http.Request) {
 	slot, err := b.querySlot(r)
@@ -92,7 +93,7 @@ func (b *Beacon) aggregate(w http.ResponseWriter, r *http.Request) {
 	}, extra)
 }
 
-// contribution is what the first member of a sync subcommittee signed (beacon-APIs,
+// contribution answers with what the first member of a sync subcommittee signs (beacon-APIs,
 // produceSyncCommitteeContribution).
 func (b *Beacon) contribution(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
@@ -122,7 +123,7 @@ func (b *Beacon) contribution(w http.ResponseWriter, r *http.Request) {
 	}, nil)
 }
 
-// domain of a signature at a slot (consensus-specs, get_domain).
+// domain returns the domain of a signature at a slot (consensus-specs, get_domain).
 func (b *Beacon) domain(slot phase0.Slot, kind phase0.DomainType) phase0.Domain {
 	spec := b.cfg.Spec
 	return eth.ComputeDomain(kind, spec.ForkPointAt(spec.EpochOf(slot)).Version, spec.GenesisValidatorsRoot)

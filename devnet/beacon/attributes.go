@@ -12,13 +12,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// attributesKey tells announcements apart: a slot may be announced on several parents.
+// attributesKey identifies an announcement. A slot may be announced several times, on different
+// parents.
 type attributesKey struct {
 	slot   phase0.Slot
 	parent phase0.Root
 }
 
-// attributes are what a block for a slot on a parent must carry.
+// attributes are what a block for a slot on a certain parent must contain.
 type attributes struct {
 	slot         phase0.Slot
 	parent       *Block
@@ -28,7 +29,7 @@ type attributes struct {
 	withdrawals  []*capella.Withdrawal // nil before capella
 }
 
-// attributesOf works them out. The caller holds mu.
+// attributesOf computes the attributes. The caller holds mu.
 func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block) attributes {
 	proposer := b.schedule.proposer(slot)
 	a := attributes{
@@ -41,7 +42,8 @@ func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block) attributes {
 	return a
 }
 
-// announce sends the payload attributes of a slot, once for each parent.
+// announce sends the payload attributes of a slot on its present parent, unless they were sent
+// already.
 func (b *Beacon) announce(slot phase0.Slot) {
 	b.mu.Lock()
 	parent := b.choice.proposerHead(slot)
@@ -66,9 +68,9 @@ func (b *Beacon) announce(slot phase0.Slot) {
 	b.events.send("payload_attributes", data)
 }
 
-// event is the payload_attributes event (beacon-APIs, eventstream). The version is the fork of the
-// proposal slot. From electra on three lists are added that no other node sends: go-eth2-client
-// 0.29 drops the event without them, and everybody else ignores them.
+// event encodes the payload_attributes event (beacon-APIs, eventstream). Its version is the fork of
+// the proposal slot. From electra on it has three more lists, which no other node sends:
+// go-eth2-client 0.29 drops the event without them, and other clients ignore them.
 func (a attributes) event(fork eth.Fork) ([]byte, error) {
 	decimal := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	inner := map[string]any{

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// stateRootOf is a state's emulated root (beacon-APIs, getStateRoot).
+// stateRootOf answers with a state's emulated root (beacon-APIs, getStateRoot).
 func (b *Beacon) stateRootOf(w http.ResponseWriter, r *http.Request) {
 	block, err := b.findState(r.PathValue("state_id"))
 	if err != nil {
@@ -18,7 +18,7 @@ func (b *Beacon) stateRootOf(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]string{"root": hexOf(block.header.Message.StateRoot[:])}, b.settled(block))
 }
 
-// validator is one row of the table (beacon-APIs, getStateValidator).
+// validator answers with one row of the validator table (beacon-APIs, getStateValidator).
 func (b *Beacon) validator(w http.ResponseWriter, r *http.Request) {
 	state, err := b.findState(r.PathValue("state_id"))
 	var indices []int
@@ -35,7 +35,7 @@ func (b *Beacon) validator(w http.ResponseWriter, r *http.Request) {
 	data(w, r, b.validatorOf(indices[0]), b.settled(state))
 }
 
-// balances lists what validators have, those of ?id= or all (beacon-APIs,
+// balances lists the balances of the validators of ?id=, or of all (beacon-APIs,
 // getStateValidatorBalances).
 func (b *Beacon) balances(w http.ResponseWriter, r *http.Request) {
 	ids := queryList(r, "id")
@@ -71,8 +71,8 @@ func (b *Beacon) listBalances(w http.ResponseWriter, r *http.Request, indices []
 	data(w, r, list, b.settled(state))
 }
 
-// pendingNothing answers for the queues of electra's states, which are empty here (beacon-APIs,
-// getPendingDeposits and its like).
+// pendingNothing answers for the queues of electra's states, which are always empty here
+// (beacon-APIs, getPendingDeposits and similar).
 func (b *Beacon) pendingNothing(w http.ResponseWriter, r *http.Request) {
 	block, err := b.findState(r.PathValue("state_id"))
 	if err != nil {

@@ -23,9 +23,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Execution is the execution node. *chain.Node is one.
+// Execution is the execution node. *chain.Node implements it.
 type Execution interface {
-	// Import executes a payload; chain.ErrInvalid says that it breaks a rule.
+	// Import executes a payload. An error that wraps chain.ErrInvalid says that the payload breaks
+	// a rule.
 	Import(ctx context.Context, fork eth.Fork, p *payload.Payload, commitments []deneb.KZGCommitment,
 		parentBeaconRoot phase0.Root,
 		requests *electra.ExecutionRequests) error
@@ -33,32 +34,34 @@ type Execution interface {
 	SetHead(ctx context.Context, hash phase0.Hash32) error
 	// Build makes a block for a local proposal.
 	Build(ctx context.Context, args chain.BuildArgs) (*chain.Built, error)
-	// Pending are transactions for it.
+	// Pending returns transactions for such a block.
 	Pending() []*types.Transaction
 }
 
-// Config says what network to emulate.
+// Config says which network to emulate.
 type Config struct {
-	// Spec with GenesisValidatorsRoot as GenesisValidatorsRoot(Validators) gives it.
+	// Spec must have the GenesisValidatorsRoot that the function of this name returns for
+	// Validators.
 	Spec  *eth.Spec
 	Clock clock.Clock
 	// Validators propose in turn; their keys are bls.Derive("validator", index).
 	Validators int
-	// Seed shuffles the schedule and starts the RANDAO.
+	// Seed determines the order of proposers and the first RANDAO mix.
 	Seed      uint64
 	Execution Execution
-	// GenesisHash is the execution chain's genesis block.
+	// GenesisHash is the hash of the execution chain's genesis block.
 	GenesisHash phase0.Hash32
-	// ChainID is the execution chain's.
+	// ChainID is that of the execution chain.
 	ChainID uint64
-	// AttestationDeadline is how far into its slot a block is in time (chain time); 0 is a third of
-	// the slot.
+	// AttestationDeadline is until when in its slot a block is in time (chain time); 0 means a
+	// third of the slot.
 	AttestationDeadline time.Duration
-	// LocalTxLimit bounds the transactions of locally built blocks; 0 is 100.
+	// LocalTxLimit bounds the transactions of locally built blocks; 0 means 100.
 	LocalTxLimit int
-	// RefusesKnown names the slots whose block is refused if the node has it already, when
-	// equivocations are to be refused, in the words of Prysm: its own block is one to it. Otherwise
-	// such a block is answered 200, as other nodes do. nil names none.
+	// RefusesKnown says in which slots the node refuses a block that it has already, if the
+	// publisher asks for a check of equivocations. Prysm does this, because it takes the same block
+	// for an equivocation; the message is Prysm's. In other slots the answer is 200, as other nodes
+	// do. nil means in no slot.
 	RefusesKnown func(slot phase0.Slot) bool
 	Log          *slog.Logger
 }
@@ -72,19 +75,19 @@ type Beacon struct {
 	events   *hub
 	proofs   *proofCache
 
-	importing sync.Mutex   // one block is imported at a time; taken before following
-	following sync.Mutex   // one head is followed at a time; taken before mu
-	mu        sync.RWMutex // guards all below
+	importing sync.Mutex   // one block is imported at a time; locked before following
+	following sync.Mutex   // the head is changed by one goroutine at a time; locked before mu
+	mu        sync.RWMutex // guards all fields below
 	choice    *forkChoice
-	head      *Block // that was announced last
+	head      *Block // the head that was announced last
 	recipient map[phase0.ValidatorIndex]bellatrix.ExecutionAddress
 	announced map[attributesKey]bool
-	blobs     map[phase0.Root]*payload.Blobs // of blocks that are not final yet
-	pools     map[string][]json.RawMessage   // what validators sent for later blocks, by pool
-	kept      map[phase0.Root]*produced      // local blocks that went out blinded
+	blobs     map[phase0.Root]*payload.Blobs // of the last final block and later ones
+	pools     map[string][]json.RawMessage   // operations that validators sent, by pool
+	kept      map[phase0.Root]*produced      // local blocks that were handed out blinded
 }
 
-// New makes a beacon node at genesis.
+// New makes a beacon node that is at genesis.
 func New(cfg Config) (*Beacon, error) {
 	if err := cfg.Spec.Validate(); err != nil {
 		return nil, err
@@ -119,8 +122,8 @@ func New(cfg Config) (*Beacon, error) {
 	return b, nil
 }
 
-// GenesisValidatorsRoot is the root that block signatures are bound to: a hash over the validators'
-// keys.
+// GenesisValidatorsRoot returns the root to which block signatures are bound: a hash over the
+// validators' public keys.
 func GenesisValidatorsRoot(validators int) phase0.Root {
 	hash := sha256.New()
 	for i := range validators {
@@ -130,7 +133,7 @@ func GenesisValidatorsRoot(validators int) phase0.Root {
 	return phase0.Root(hash.Sum(nil))
 }
 
-// ValidatorKey is the secret key of a validator.
+// ValidatorKey returns the secret key of a validator.
 func (b *Beacon) ValidatorKey(index phase0.ValidatorIndex) *bls.SecretKey { return b.keys[index] }
 
 // Duty says who proposes in a slot.
@@ -139,22 +142,23 @@ func (b *Beacon) Duty(slot phase0.Slot) (phase0.ValidatorIndex, phase0.BLSPubKey
 	return index, b.keys[index].PublicKey()
 }
 
-// Head is the block at the head of the chain.
+// Head returns the block at the head of the chain.
 func (b *Beacon) Head() *Block {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.choice.head()
 }
 
-// Canonical is the block of a slot on the chain to the head; false for a missed or orphaned slot.
+// Canonical returns the block of a slot on the chain that ends with the head; false if the slot was
+// missed or its block orphaned.
 func (b *Beacon) Canonical(slot phase0.Slot) (*Block, bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.choice.canonical(slot)
 }
 
-// Run is the clock: it announces each slot's payload attributes, lets committees vote, and returns
-// nil when the context ends.
+// Run follows the clock: in each slot it announces the next slot's payload attributes and lets the
+// committee vote. It returns nil when the context ends.
 func (b *Beacon) Run(ctx context.Context) error {
 	spec := b.cfg.Spec
 	for slot := spec.SlotAt(b.cfg.Clock.Now()); ; slot++ {
@@ -163,7 +167,7 @@ func (b *Beacon) Run(ctx context.Context) error {
 		}
 		b.beginSlot(slot)
 		if b.Head().Slot == slot {
-			b.announce(slot + 1) // only genesis is there before its slot
+			b.announce(slot + 1) // the genesis block is the only one that is there when its slot begins
 		}
 		if b.cfg.Clock.Until(ctx, spec.SlotStart(slot).Add(b.cfg.AttestationDeadline)) != nil {
 			return nil
@@ -174,13 +178,13 @@ func (b *Beacon) Run(ctx context.Context) error {
 		if err := b.followHead(ctx); err != nil {
 			b.log.Error("follow head", "slot", slot, "error", err)
 		}
-		// With no block in time, builders of the next slot work on what there is.
+		// If no block came in time, builders of the next slot build on the present head.
 		b.announce(slot + 1)
 	}
 }
 
-// beginSlot moves the fork choice to a slot. What becomes final with it is told, and its blobs are
-// forgotten once a later block is final.
+// beginSlot moves the fork choice to a slot. It sends an event for a block that becomes final, and
+// forgets the blobs of older blocks.
 func (b *Beacon) beginSlot(slot phase0.Slot) {
 	b.mu.Lock()
 	before := b.choice.final
@@ -197,7 +201,7 @@ func (b *Beacon) beginSlot(slot phase0.Slot) {
 	}
 }
 
-// stateRoot is the emulated root of the state after a block.
+// stateRoot returns the emulated root of the state after a block.
 func stateRoot(parent phase0.Root, slot phase0.Slot) phase0.Root {
 	return sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("gavel devnet state"), parent[:]...), uint64(slot)))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// A node that has no builder network still hands out blinded blocks: of its own payloads, which it
-// keeps and puts back in when the signed block comes.
+// This node has no builder network, but it can hand out blinded blocks of its own payloads. It
+// keeps such a payload, and puts it back in when the signed block comes.
 
 // maxKept bounds the local blocks that wait for their signature.
 const maxKept = 16
@@ -64,7 +64,7 @@ func (b *Beacon) blindedBlock(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, mediaSSZ, raw)
 }
 
-// publishBlinded takes a signed blinded block of a payload that is kept (beacon-APIs,
+// publishBlinded takes a signed blinded block whose payload this node has kept (beacon-APIs,
 // publishBlindedBlock and V2).
 func (b *Beacon) publishBlinded(w http.ResponseWriter, r *http.Request) {
 	fork := b.cfg.Spec.ForkAt(b.cfg.Spec.SlotAt(b.cfg.Clock.Now()))
@@ -107,9 +107,9 @@ func (b *Beacon) publishBlinded(w http.ResponseWriter, r *http.Request) {
 	b.importAnswered(w, r, signed, level)
 }
 
-// decodeBlinded reads a signed blinded block, as far as it is needed: its root and its signature.
+// decodeBlinded reads the root and the signature of a signed blinded block; nothing else is needed.
 func decodeBlinded(fork eth.Fork, json bool, body []byte) (root phase0.Root, signature phase0.BLSSignature, err error) {
-	defer func() { // the library indexes into what it reads
+	defer func() { // the library can panic on malformed input
 		if r := recover(); r != nil {
 			err = bad("decode block: malformed input: %v", r)
 		}
@@ -145,7 +145,7 @@ func blinded(made *produced) (blind.Block, error) {
 	return blind.Of(blockOf(made.block), offer)
 }
 
-// blockOf is a local block without its blobs.
+// blockOf returns a local block without its blobs.
 func blockOf(local codec) any {
 	switch local := local.(type) {
 	case *apideneb.BlockContents:

@@ -19,11 +19,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// firstCommitment is the generalized index of a body's first blob commitment: field 11 of 16, the
-// list's elements, 4,096 places (consensus-specs, deneb, "Blob sidecar").
+// firstCommitment is the generalized index of a body's first blob commitment: field 11 of 16, then
+// the list's elements, of which there are places for 4,096 (consensus-specs, deneb, "Blob
+// sidecar").
 const firstCommitment = (16 + 11) * 2 * 4096
 
-// blobsOf are the blobs of a block: none if it has none, or if it is final for long.
+// blobsOf returns the blobs of a block. They are empty if the block has none, or is older than the
+// last final block.
 func (b *Beacon) blobsOf(block *Block) *payload.Blobs {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -64,8 +66,8 @@ func (b *Beacon) listBlobs(w http.ResponseWriter, r *http.Request) {
 }
 
 // blobSidecars lists a block's blobs with their proofs, all or those of ?indices= (beacon-APIs,
-// getBlobSidecars). From fulu on the blob's own proof is worked out, since the network has those of
-// its cells.
+// getBlobSidecars). From fulu on a block comes with proofs of cells, so the proof of the whole blob
+// is computed.
 func (b *Beacon) blobSidecars(w http.ResponseWriter, r *http.Request) {
 	block, media, err := b.blockAs(r)
 	var list []*deneb.BlobSidecar
@@ -93,7 +95,8 @@ func (b *Beacon) blobSidecars(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, mediaSSZ, raw)
 }
 
-// sidecars are a block's blobs of some indices, each with the proof that the block has it.
+// sidecars returns a block's blobs of some indices, each with the proof that the block contains its
+// commitment.
 func sidecars(block *Block, blobs *payload.Blobs, indices []string) ([]*deneb.BlobSidecar, error) {
 	list := []*deneb.BlobSidecar{}
 	if len(blobs.Blobs) == 0 {
@@ -122,7 +125,7 @@ func sidecars(block *Block, blobs *payload.Blobs, indices []string) ([]*deneb.Bl
 	return list, nil
 }
 
-// blobProof is the proof of one blob as a whole.
+// blobProof returns the proof of one blob as a whole.
 func blobProof(fork eth.Fork, blobs *payload.Blobs, i int) (deneb.KZGProof, error) {
 	if !fork.HasCellProofs() {
 		return blobs.Proofs[i], nil
@@ -132,10 +135,11 @@ func blobProof(fork eth.Fork, blobs *payload.Blobs, i int) (deneb.KZGProof, erro
 	return deneb.KZGProof(proof), err
 }
 
-// hasher is what every generated type of the library can do.
+// hasher is implemented by every generated type of the library.
 type hasher interface{ HashTreeRoot() ([32]byte, error) }
 
-// inclusion hashes a block's body, and proves from then on that it has a commitment.
+// inclusion hashes a block's body. The function that it returns proves that the body contains the
+// commitment with an index.
 func inclusion(signed codec) (func(i int) (deneb.KZGCommitmentInclusionProof, error), error) {
 	var body any
 	var sync, executed hasher
@@ -164,20 +168,21 @@ func inclusion(signed codec) (func(i int) (deneb.KZGCommitmentInclusionProof, er
 		for _, hash := range branch.Hashes {
 			proof = append(proof, deneb.KZGCommitmentInclusionProofElement(hash))
 		}
-		// dynamic-ssz 1.3.2 makes trees of payloads with a wrong root, and hashes them right.
+		// dynamic-ssz 1.3.2 computes a wrong root for payloads when it makes a tree, but a right
+		// one in HashTreeRoot. So the node above the payload is replaced.
 		proof[len(proof)-3] = pair
 		return proof, nil
 	}, nil
 }
 
-// hashPair is the node above two fields.
+// hashPair returns the node above two fields.
 func hashPair(left, right hasher) (node [32]byte, err error) {
 	a, leftErr := left.HashTreeRoot()
 	b, rightErr := right.HashTreeRoot()
 	return sha256.Sum256(append(a[:], b[:]...)), errors.Join(leftErr, rightErr)
 }
 
-// blockAs finds the block that a path names, and how the caller wants to have it.
+// blockAs finds the block that a path names, and the media type that the client wants.
 func (b *Beacon) blockAs(r *http.Request) (*Block, string, error) {
 	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
 	if !ok {
@@ -187,7 +192,7 @@ func (b *Beacon) blockAs(r *http.Request) (*Block, string, error) {
 	return block, media, err
 }
 
-// queryList reads a list from the query, whether with commas or with the name repeated.
+// queryList reads a list from the query. Clients separate values by commas, or repeat the name.
 func queryList(r *http.Request, name string) (list []string) {
 	for _, value := range r.URL.Query()[name] {
 		list = append(list, strings.Split(value, ",")...)

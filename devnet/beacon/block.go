@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// codec is what every generated type of the library can do.
+// codec is implemented by every generated type of the library.
 type codec interface {
 	MarshalSSZ() ([]byte, error)
 	UnmarshalSSZ([]byte) error
@@ -22,7 +22,7 @@ type codec interface {
 	UnmarshalJSON([]byte) error
 }
 
-// signedBlock is a published block of any fork, seen through what import looks at.
+// signedBlock is a published block of any fork, with the fields that importing needs.
 type signedBlock struct {
 	fork        eth.Fork
 	slot        phase0.Slot
@@ -40,10 +40,10 @@ type signedBlock struct {
 	block       codec          // the SignedBeaconBlock
 }
 
-// decodeBlock reads the body of POST /eth/v2/beacon/blocks: a signed block before deneb, its
-// contents with blobs from deneb on.
+// decodeBlock reads the body of POST /eth/v2/beacon/blocks: a signed block before deneb, a signed
+// block with its blobs from deneb on.
 func decodeBlock(fork eth.Fork, json bool, body []byte) (s *signedBlock, err error) {
-	defer func() { // the library indexes into what it reads
+	defer func() { // the library can panic on malformed input
 		if r := recover(); r != nil {
 			s, err = nil, fmt.Errorf("malformed input: %v", r)
 		}
@@ -61,7 +61,7 @@ func decodeBlock(fork eth.Fork, json bool, body []byte) (s *signedBlock, err err
 	return form.read(fork, read)
 }
 
-// viewSigned sees a block that comes without its blobs.
+// viewSigned reads the fields of a signed block without its blobs.
 func viewSigned(fork eth.Fork, block codec) (*signedBlock, error) {
 	switch block := block.(type) {
 	case *bellatrix.SignedBeaconBlock:
@@ -131,7 +131,7 @@ func (s *signedBlock) hash(message, body hasher) error {
 	return nil
 }
 
-// header is the block's header, as /eth/v1/beacon/headers shows it.
+// header returns the block's header, as /eth/v1/beacon/headers shows it.
 func (s *signedBlock) header() *phase0.SignedBeaconBlockHeader {
 	return &phase0.SignedBeaconBlockHeader{Signature: s.signature, Message: &phase0.BeaconBlockHeader{
 		Slot: s.slot, ProposerIndex: s.proposer, ParentRoot: s.parentRoot, StateRoot: s.stateRoot, BodyRoot: s.bodyRoot,

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// headerOf is a block as /headers shows it. Genesis has no signature.
+// headerOf returns a block as /headers shows it. The genesis block has an empty signature.
 func (b *Beacon) headerOf(block *Block) map[string]any {
 	b.mu.RLock()
 	at, canonical := b.choice.canonical(block.Slot)
@@ -37,7 +37,8 @@ func (b *Beacon) headers(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, map[string]any{"execution_optimistic": false, "finalized": final})
 }
 
-// listed are the blocks that a query of /headers names; a slot without a block is an empty list.
+// listed returns the blocks that a query of /headers names; for a slot without a block that is an
+// empty list.
 func (b *Beacon) listed(query url.Values) ([]*Block, error) {
 	switch parent, slot := query.Get("parent_root"), query.Get("slot"); {
 	case parent != "":
@@ -80,7 +81,7 @@ func (b *Beacon) blockRoot(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]string{"root": hexOf(block.Root[:])}, b.settled(block))
 }
 
-// block is a whole signed block, in JSON or SSZ.
+// block answers with a whole signed block, in JSON or SSZ.
 func (b *Beacon) block(w http.ResponseWriter, r *http.Request) {
 	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
 	if !ok {
@@ -110,9 +111,9 @@ func (b *Beacon) block(w http.ResponseWriter, r *http.Request) {
 // maxBlock bounds a published block in bytes.
 const maxBlock = 64 << 20
 
-// publish imports a signed block (beacon-APIs, publishBlockV2): 200 when it is part of the chain
-// now; 202 when the rules that the caller asked for hold, but the execution node could not take it;
-// 400 when they do not.
+// publish imports a signed block (beacon-APIs, publishBlockV2). The status is 200 if the block was
+// imported, 202 if it keeps the consensus rules but the execution node could not judge it, and 400
+// if it breaks a rule.
 func (b *Beacon) publish(w http.ResponseWriter, r *http.Request) {
 	fork, err := forkOf(r)
 	if err != nil {
@@ -122,8 +123,8 @@ func (b *Beacon) publish(w http.ResponseWriter, r *http.Request) {
 	b.publishAs(w, r, fork)
 }
 
-// publishV1 takes a block without the header that names its fork (beacon-APIs, publishBlock): it is
-// of the fork that the network is in.
+// publishV1 takes a block without the header that names its fork (beacon-APIs, publishBlock). The
+// block is then of the network's present fork.
 func (b *Beacon) publishV1(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get(versionHeader) != "" {
 		b.publish(w, r)
@@ -146,7 +147,8 @@ func (b *Beacon) publishAs(w http.ResponseWriter, r *http.Request, fork eth.Fork
 	b.importAnswered(w, r, signed, level)
 }
 
-// readPublished reads a published block's body, its form, and what is to be checked of it first.
+// readPublished reads a published block's body, whether it is JSON, and the level of
+// broadcast_validation.
 func readPublished(w http.ResponseWriter, r *http.Request) (body []byte, json bool, level string, err error) {
 	level = r.URL.Query().Get("broadcast_validation")
 	switch level {
@@ -171,8 +173,8 @@ func readPublished(w http.ResponseWriter, r *http.Request) (body []byte, json bo
 	return body, contentType == mediaJSON, level, err
 }
 
-// importAnswered imports a block and answers its publisher. Who asked to publish may go away; the
-// block is judged and imported all the same.
+// importAnswered imports a block and answers its publisher. The import goes on if the publisher
+// disconnects.
 func (b *Beacon) importAnswered(w http.ResponseWriter, r *http.Request, signed *signedBlock, level string) {
 	if err := b.importBlock(withoutCancel(r), signed, level == "consensus_and_equivocation"); err != nil {
 		b.log.Warn("block refused", "slot", signed.slot, "error", err)

@@ -11,15 +11,15 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// syncCommitteeSize and its subcommittees are mainnet's (consensus-specs, SYNC_COMMITTEE_SIZE and
+// syncCommitteeSize and syncSubcommittees are mainnet's (consensus-specs, SYNC_COMMITTEE_SIZE and
 // SYNC_COMMITTEE_SUBNET_COUNT).
 const (
 	syncCommitteeSize = 512
 	syncSubcommittees = 4
 )
 
-// committee lists who attests in a slot: each validator once an epoch, one committee a slot. With
-// fewer validators than slots some committees are empty.
+// committee lists the validators that attest in a slot: each one once an epoch, in one committee a
+// slot. If there are fewer validators than slots, some committees are empty.
 func (s schedule) committee(slot phase0.Slot, slotsPerEpoch uint64) []phase0.ValidatorIndex {
 	epoch, place := uint64(slot)/slotsPerEpoch, uint64(slot)%slotsPerEpoch
 	order := rand.New(rand.NewPCG(^s.seed, epoch)).Perm(int(s.validators))
@@ -30,12 +30,14 @@ func (s schedule) committee(slot phase0.Slot, slotsPerEpoch uint64) []phase0.Val
 	return list
 }
 
-// syncMember is who sits at a place of the sync committee: all validators, in turn, for ever.
+// syncMember returns the validator at a place of the sync committee. All validators take places in
+// turn, and the committee never changes.
 func (s schedule) syncMember(place uint64) phase0.ValidatorIndex {
 	return phase0.ValidatorIndex(place % s.validators)
 }
 
-// epochOf reads ?epoch=, the state's own without one; an epoch beyond the next is refused.
+// epochOf reads ?epoch=; the default is the state's own epoch. Epochs beyond the next one are
+// refused.
 func (b *Beacon) epochOf(r *http.Request, block *Block) (phase0.Epoch, error) {
 	text := r.URL.Query().Get("epoch")
 	if text == "" {
@@ -48,7 +50,7 @@ func (b *Beacon) epochOf(r *http.Request, block *Block) (phase0.Epoch, error) {
 	return phase0.Epoch(epoch), b.near(phase0.Epoch(epoch))
 }
 
-// near refuses epochs whose duties are not known yet.
+// near refuses epochs whose duties are not known yet: those after the next one.
 func (b *Beacon) near(epoch phase0.Epoch) error {
 	if current := b.epoch(); epoch > current+1 {
 		return bad("epoch %d is too far ahead: it is epoch %d", epoch, current)
@@ -60,7 +62,7 @@ func (b *Beacon) epoch() phase0.Epoch {
 	return b.cfg.Spec.EpochOf(b.cfg.Spec.SlotAt(b.cfg.Clock.Now()))
 }
 
-// slotsOf are the slots of an epoch.
+// slotsOf returns the slots of an epoch.
 func (b *Beacon) slotsOf(epoch phase0.Epoch) []phase0.Slot {
 	list := make([]phase0.Slot, b.cfg.Spec.SlotsPerEpoch)
 	for i := range list {
@@ -69,7 +71,7 @@ func (b *Beacon) slotsOf(epoch phase0.Epoch) []phase0.Slot {
 	return list
 }
 
-// committees lists who attests when (beacon-APIs, getEpochCommittees).
+// committees lists the committees of an epoch (beacon-APIs, getEpochCommittees).
 func (b *Beacon) committees(w http.ResponseWriter, r *http.Request) {
 	block, err := b.findState(r.PathValue("state_id"))
 	var epoch phase0.Epoch
@@ -117,7 +119,7 @@ func (b *Beacon) syncCommittee(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]any{"validators": members, "validator_aggregates": groups}, b.settled(block))
 }
 
-// attesterDuties says where validators attest in an epoch (beacon-APIs, getAttesterDuties).
+// attesterDuties lists when validators attest in an epoch (beacon-APIs, getAttesterDuties).
 func (b *Beacon) attesterDuties(w http.ResponseWriter, r *http.Request) {
 	epoch, asked, ok := b.askedDuties(w, r)
 	if !ok {
@@ -142,7 +144,8 @@ func (b *Beacon) attesterDuties(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, map[string]any{"dependent_root": hexOf(dependent[:]), "execution_optimistic": false})
 }
 
-// syncDuties says at which places validators sit (beacon-APIs, getSyncCommitteeDuties).
+// syncDuties lists the places of validators in the sync committee (beacon-APIs,
+// getSyncCommitteeDuties).
 func (b *Beacon) syncDuties(w http.ResponseWriter, r *http.Request) {
 	_, asked, ok := b.askedDuties(w, r)
 	if !ok {
@@ -166,8 +169,7 @@ func (b *Beacon) syncDuties(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, map[string]any{"execution_optimistic": false})
 }
 
-// liveness says that every validator of an epoch that has begun is alive (beacon-APIs,
-// getLiveness).
+// liveness answers that every validator is live, if the epoch has begun (beacon-APIs, getLiveness).
 func (b *Beacon) liveness(w http.ResponseWriter, r *http.Request) {
 	epoch, asked, ok := b.askedDuties(w, r)
 	if !ok {
@@ -182,8 +184,8 @@ func (b *Beacon) liveness(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, nil)
 }
 
-// askedDuties reads an epoch from the path and validators' indices from the body. ok is false if
-// the refusal is written.
+// askedDuties reads an epoch from the path and validators' indices from the body. If ok is false,
+// it has answered with a refusal.
 func (b *Beacon) askedDuties(w http.ResponseWriter, r *http.Request) (
 	epoch phase0.Epoch, asked map[phase0.ValidatorIndex]bool, ok bool,
 ) {
@@ -212,8 +214,8 @@ func (b *Beacon) askedDuties(w http.ResponseWriter, r *http.Request) (
 	return epoch, asked, true
 }
 
-// subscribe takes what validators tell a node about their duties, of which this one needs nothing:
-// its committees vote by themselves, and it has no peers.
+// subscribe accepts what validators announce about their duties and does nothing with it:
+// committees vote by themselves here, and the node has no peers.
 func (b *Beacon) subscribe(w http.ResponseWriter, r *http.Request) {
 	var list []any
 	if readJSON(w, r, &list) {
@@ -221,8 +223,8 @@ func (b *Beacon) subscribe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// selections hands back selection proofs, as a node that stands alone does (beacon-APIs,
-// submitBeaconCommitteeSelections and submitSyncCommitteeSelections).
+// selections returns the selection proofs unchanged, as a node without distributed validators does
+// (beacon-APIs, submitBeaconCommitteeSelections and submitSyncCommitteeSelections).
 func (b *Beacon) selections(w http.ResponseWriter, r *http.Request) {
 	list := []any{}
 	if readJSON(w, r, &list) {
@@ -230,7 +232,7 @@ func (b *Beacon) selections(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// querySlot reads ?slot=, up to the present one.
+// querySlot reads ?slot=, which may not be later than the present slot.
 func (b *Beacon) querySlot(r *http.Request) (phase0.Slot, error) {
 	text := r.URL.Query().Get("slot")
 	slot, err := strconv.ParseUint(text, 10, 63)

@@ -22,8 +22,8 @@ func (b *Beacon) genesis(w http.ResponseWriter, r *http.Request) {
 	}, nil)
 }
 
-// spec is the configuration (beacon-APIs, getSpec): what clients ask a devnet for, with mainnet's
-// preset beside it.
+// spec answers with the configuration (beacon-APIs, getSpec): the values that clients of a devnet
+// ask for, and those of mainnet's preset.
 func (b *Beacon) spec(w http.ResponseWriter, r *http.Request) {
 	s := b.cfg.Spec
 	seconds := int64(s.SlotDuration.Seconds())
@@ -60,12 +60,12 @@ func (b *Beacon) spec(w http.ResponseWriter, r *http.Request) {
 	data(w, r, table, nil)
 }
 
-// altairVersion is that of the fork before bellatrix, which comes at genesis and is never signed
-// with.
+// altairVersion is the version of the fork before bellatrix. That fork is active from genesis on,
+// but nothing is signed with its version.
 var altairVersion = phase0.Version{0xff, 0, 'n', 'o'}
 
-// scheduled is when a fork comes. One that was skipped over comes with the next one that is
-// scheduled; its version then is never signed with.
+// scheduled returns the epoch and version of a fork. A fork that the schedule skips begins together
+// with the next one, and nothing is signed with its version.
 func (b *Beacon) scheduled(fork eth.Fork) (phase0.Epoch, phase0.Version) {
 	for _, point := range b.cfg.Spec.Forks {
 		if point.Fork == fork {
@@ -78,8 +78,8 @@ func (b *Beacon) scheduled(fork eth.Fork) (phase0.Epoch, phase0.Version) {
 	return farFuture, phase0.Version{0xff, byte(fork), 'n', 'o'}
 }
 
-// forkSchedule lists all forks, past, present and future, also those that genesis skips over
-// (beacon-APIs, getForkSchedule): clients find a fork by its version.
+// forkSchedule lists all forks, past and future, also those that genesis skips (beacon-APIs,
+// getForkSchedule): clients find a fork by its version.
 func (b *Beacon) forkSchedule(w http.ResponseWriter, r *http.Request) {
 	previous := b.cfg.Spec.GenesisForkVersion
 	list := []map[string]string{}

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// dumpForkChoice shows the tree of blocks (beacon-APIs, getDebugForkChoice).
+// dumpForkChoice answers with the tree of blocks (beacon-APIs, getDebugForkChoice).
 func (b *Beacon) dumpForkChoice(w http.ResponseWriter, r *http.Request) {
 	b.mu.RLock()
 	head := b.choice.head()
@@ -36,7 +36,7 @@ func (b *Beacon) dumpForkChoice(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// debugHeads lists the blocks that nothing is built on (beacon-APIs, getDebugChainHeadsV2).
+// debugHeads lists the blocks without children (beacon-APIs, getDebugChainHeadsV2).
 func (b *Beacon) debugHeads(w http.ResponseWriter, r *http.Request) {
 	b.mu.RLock()
 	list := []any{}
@@ -50,7 +50,8 @@ func (b *Beacon) debugHeads(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, nil)
 }
 
-// debugState is a whole state of the fork, in JSON or SSZ (beacon-APIs, getStateV2).
+// debugState answers with a whole state in the form of its fork, in JSON or SSZ (beacon-APIs,
+// getStateV2).
 func (b *Beacon) debugState(w http.ResponseWriter, r *http.Request) {
 	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
 	if !ok {
@@ -78,7 +79,8 @@ func (b *Beacon) debugState(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, mediaSSZ, raw)
 }
 
-// checkpointOf is the checkpoint some epochs before a block's own. The caller holds mu.
+// checkpointOf returns the checkpoint of the epoch that is before epochs earlier, on the chain of a
+// block. The caller holds mu.
 func (b *Beacon) checkpointOf(block *Block, epoch, before phase0.Epoch) *phase0.Checkpoint {
 	return &phase0.Checkpoint{Epoch: max(epoch, before) - before, Root: b.choice.checkpoint(block, epoch, before).Root}
 }

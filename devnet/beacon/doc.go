@@ -1,5 +1,5 @@
-// Package beacon is the devnet's beacon node: the standard Beacon API over HTTP, in front of a
-// small consensus that needs no peers.
+// Package beacon is the devnet's beacon node: the standard Beacon API over HTTP, with a small
+// consensus behind it that needs no peers.
 //
 //	                 ┌── clock: slot starts, attestation deadlines
 //	                 ▼
@@ -8,17 +8,18 @@
 //	                 ├──▶ fork choice ──▶ head event ──▶ payload_attributes for the next slot
 //	proposers ◀── duties, local blocks
 //
-// Real: slots, epochs and fork boundaries; proposer signatures, RANDAO reveals and their mixes;
-// block, header and body roots by SSZ; execution payloads, their hashes, blobs and KZG proofs; the
-// order of withdrawals; proposer boost, late and orphaned blocks, equivocations; every byte of the
-// HTTP interface.
+// These are real: slots, epochs and fork boundaries; proposer signatures, RANDAO reveals and their
+// mixes; block, header and body roots by SSZ; execution payloads, their hashes, blobs and KZG
+// proofs; the order of withdrawals; proposer boost, late and orphaned blocks, equivocations; every
+// byte of the HTTP interface.
 //
-// Emulated: the beacon state. Its root is a hash of the parent's root and the slot, so that a
-// blinded and a full block agree without a state transition; whoever asks for a whole state gets
-// one in the standard's form, with what is known of it. Each slot's committee is one voter that
-// attests, at the deadline, to the head that this node sees; who attests, aggregates or sits in the
-// sync committee is told, and what they send is taken and not needed. There are no deposits, exits
-// or slashings: what is sent to the pools is kept and shown. Balances stay at 32 ether, withdrawals
-// are small gifts in turn, finality trails by two epochs without being voted for, and there is no
-// data availability sampling: a block's blobs come with it or it is refused.
+// The beacon state is emulated. Its root is a hash of the parent's root and the slot, so that a
+// blinded and a full block agree without a state transition. A client that asks for a whole state
+// gets one in the standard's form, filled with what the emulation knows. Each slot's committee is
+// one voter that attests, at the deadline, to the head that this node sees. Duties to attest, to
+// aggregate and in the sync committee are listed, but what validators send for them is accepted and
+// ignored. There are no deposits, exits or slashings: the pools keep and show what is sent to them.
+// Balances stay at 32 ether, withdrawals are small gifts that validators get in turn, finality
+// follows two epochs behind without votes, and there is no data availability sampling: a block
+// without its blobs is refused.
 package beacon

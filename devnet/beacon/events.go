@@ -18,15 +18,15 @@ type event struct {
 	data  []byte
 }
 
-// hub hands events to listeners. A listener that falls behind is cut, so that it never holds up the
-// chain.
+// hub sends events to listeners. It disconnects a listener that falls behind, so that no listener
+// delays the chain.
 type hub struct {
 	mu        sync.Mutex // guards both
 	listeners map[chan event][]string
-	last      map[string][]byte // of each topic
+	last      map[string][]byte // the last event of each topic
 }
 
-// queue is how many events a listener may be behind; it is cut at the next.
+// queue is how many events a listener may be behind; the next one disconnects it.
 const queue = 256
 
 func newHub() *hub { return &hub{listeners: map[chan event][]string{}, last: map[string][]byte{}} }
@@ -48,8 +48,9 @@ func (h *hub) send(topic string, data []byte) {
 	}
 }
 
-// listen returns a channel that is closed when the listener is cut. The last payload attributes are
-// handed over at once, so that who comes late in a slot can still work on the next.
+// listen returns a channel that is closed if the listener is disconnected. The last payload
+// attributes are sent at once, so that a builder that connects late in a slot can still work on the
+// next one.
 func (h *hub) listen(topics []string) chan event {
 	listener := make(chan event, queue)
 	h.mu.Lock()
@@ -67,8 +68,8 @@ func (h *hub) leave(listener chan event) {
 	delete(h.listeners, listener)
 }
 
-// topics are what can be listened to; the standard's others are accepted and stay silent, since
-// nothing of theirs happens here.
+// topics can be listened to. Only some of them have events here; the standard's others are accepted
+// and stay silent.
 var topics = []string{
 	"head", "block", "payload_attributes", "attestation", "voluntary_exit", "bls_to_execution_change",
 	"finalized_checkpoint", "chain_reorg",
@@ -77,14 +78,14 @@ var topics = []string{
 	"attester_slashing", "proposer_slashing", "single_attestation", "data_column_sidecar",
 }
 
-// Wall times of a stream: how often a silent one sends a comment, and how long a reader may hold up
-// one event.
+// Wall times of a stream: after how much silence it sends a comment, and how long a reader may
+// delay one event.
 const (
 	keepAlive = 10 * time.Second
 	patience  = 10 * time.Second
 )
 
-// streamEvents is GET /eth/v1/events?topics=…: server-sent events until the client goes.
+// streamEvents serves GET /eth/v1/events?topics=…: server-sent events until the client disconnects.
 func (b *Beacon) streamEvents(w http.ResponseWriter, r *http.Request) {
 	var wanted []string
 	for _, value := range r.URL.Query()["topics"] {
@@ -106,11 +107,11 @@ func (b *Beacon) streamEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // a stream outlives the server's bound on a request
+	_ = control.SetReadDeadline(time.Time{}) // a stream may last longer than the server's limit for requests
 	ticker := time.NewTicker(keepAlive)
 	defer ticker.Stop()
 	for {
-		// not all transports have one; then only the queue cuts
+		// Not all transports have deadlines. Without one, only the queue disconnects slow readers.
 		_ = control.SetWriteDeadline(time.Now().Add(patience + keepAlive))
 		if control.Flush() != nil {
 			return

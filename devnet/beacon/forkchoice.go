@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Block is what the consensus knows of a block. It is immutable; whether it is on the chain is the
-// fork choice's to say (Canonical).
+// Block is what the consensus knows of a block. It is immutable. Whether it is on the chain depends
+// on the fork choice (Canonical).
 type Block struct {
 	Slot          phase0.Slot
 	Root          phase0.Root
@@ -22,20 +22,21 @@ type Block struct {
 	FeeRecipient  bellatrix.ExecutionAddress
 	Fork          eth.Fork
 	ArrivedAt     time.Time
-	// Late: it came after the attestation deadline of its slot, so its committee had voted already.
+	// Late says that the block came after the attestation deadline of its slot, when its committee
+	// had voted already.
 	Late bool
 
-	// What the next block needs to know.
+	// What the next block depends on.
 	randao         [32]byte
 	nextWithdrawal uint64
-	// What is shown of it.
+	// What the API shows of the block.
 	header *phase0.SignedBeaconBlockHeader
 	signed codec // SignedBeaconBlock
 }
 
-// forkChoice picks the head among known blocks: from the last final one on, at each block the child
-// with the heavier subtree. A committee weighs 100, proposer boost 40, as on mainnet in percent of
-// a committee. It is pure: time comes as slots and votes.
+// forkChoice selects the head among the known blocks: from the last final block on, it follows the
+// child with the heavier subtree. A committee weighs 100 and proposer boost 40, since mainnet's
+// boost is 40 percent of a committee. It is pure: time comes in as slots and votes.
 type forkChoice struct {
 	slotsPerEpoch phase0.Slot
 	blocks        map[phase0.Root]*Block
@@ -44,7 +45,7 @@ type forkChoice struct {
 	votes         map[phase0.Slot]phase0.Root // of each slot's committee, since the final block
 	genesis       *Block
 	final         *Block // every head descends from it
-	boosted       *Block // the first timely block of the running slot, if any
+	boosted       *Block // the first timely block of the present slot, if any
 }
 
 // Weights in percent of a committee (consensus-specs, PROPOSER_SCORE_BOOST and
@@ -55,7 +56,7 @@ const (
 	weakHead        = 20
 )
 
-// finalAfter is how many epochs finality trails: two, as when everybody votes.
+// finalAfter is how many epochs finality is behind: two, as if every validator voted.
 const finalAfter = 2
 
 func newForkChoice(genesis *Block, slotsPerEpoch uint64) *forkChoice {
@@ -66,8 +67,8 @@ func newForkChoice(genesis *Block, slotsPerEpoch uint64) *forkChoice {
 	}
 }
 
-// add takes a block whose parent is known. The first timely one of a slot is boosted until the slot
-// is over.
+// add takes a block whose parent is known. The first timely block of a slot has the boost until the
+// slot is over.
 func (f *forkChoice) add(b *Block) {
 	f.blocks[b.Root] = b
 	f.children[b.ParentRoot] = append(f.children[b.ParentRoot], b)
@@ -77,8 +78,9 @@ func (f *forkChoice) add(b *Block) {
 	}
 }
 
-// beginSlot ends the boost of the slot before; a block that was quicker than the slot's own tick
-// keeps its boost. What is two epochs old becomes final, and votes before it no longer count.
+// beginSlot ends the boost of the slot before. A block of the new slot that arrived before this
+// call keeps its boost. Blocks that are two epochs old become final, and votes before them no
+// longer count.
 func (f *forkChoice) beginSlot(slot phase0.Slot) {
 	if f.boosted != nil && f.boosted.Slot < slot {
 		f.boosted = nil
@@ -96,10 +98,10 @@ func (f *forkChoice) beginSlot(slot phase0.Slot) {
 	}
 }
 
-// attest lets a slot's committee vote for the head that it sees.
+// attest makes a slot's committee vote for the present head.
 func (f *forkChoice) attest(slot phase0.Slot) { f.votes[slot] = f.head().Root }
 
-// head is the block at the end of the heaviest way.
+// head returns the last block on the heaviest branch.
 func (f *forkChoice) head() *Block {
 	weights := f.weights()
 	at := f.final
@@ -116,7 +118,7 @@ func (f *forkChoice) head() *Block {
 	return at
 }
 
-// weights of all subtrees after the final block that anybody voted for.
+// weights returns the weight of each subtree after the final block that has votes or the boost.
 func (f *forkChoice) weights() map[phase0.Root]int {
 	weights := map[phase0.Root]int{}
 	support := func(b *Block, weight int) {
@@ -131,9 +133,9 @@ func (f *forkChoice) weights() map[phase0.Root]int {
 	return weights
 }
 
-// proposerHead is the block that the proposer of a slot builds on (consensus-specs,
-// get_proposer_head): the head, but not one that came late and that nobody voted for, if its parent
-// is just one slot older. That is a re-organisation of one block.
+// proposerHead returns the block on which the proposer of a slot builds (consensus-specs,
+// get_proposer_head). It is the head, unless the head came late, has no votes, and its parent is
+// just one slot older: then it is the parent, and the head is orphaned.
 func (f *forkChoice) proposerHead(slot phase0.Slot) *Block {
 	head := f.head()
 	parent := f.blocks[head.ParentRoot]
@@ -144,7 +146,7 @@ func (f *forkChoice) proposerHead(slot phase0.Slot) *Block {
 	return head
 }
 
-// ancestor is the last block at or before a slot on the way to b.
+// ancestor returns the last block at or before a slot on the chain that ends with b.
 func (f *forkChoice) ancestor(b *Block, slot phase0.Slot) *Block {
 	for b.Slot > slot {
 		b = f.blocks[b.ParentRoot]
@@ -152,13 +154,13 @@ func (f *forkChoice) ancestor(b *Block, slot phase0.Slot) *Block {
 	return b
 }
 
-// checkpoint is the block that a chain's epoch begins with, some epochs before: its last at or
-// before the epoch's first slot.
+// checkpoint returns the checkpoint block of the epoch that is before epochs earlier, on the chain
+// that ends with b: the last block at or before the epoch's first slot.
 func (f *forkChoice) checkpoint(b *Block, epoch, before phase0.Epoch) *Block {
 	return f.ancestor(b, phase0.Slot(max(epoch, before)-before)*f.slotsPerEpoch)
 }
 
-// fork is the last block that the ways to a and to b have in common.
+// fork returns the last block that the chains to a and to b have in common.
 func (f *forkChoice) fork(a, b *Block) *Block {
 	for a != b {
 		if a.Slot < b.Slot {
@@ -169,7 +171,7 @@ func (f *forkChoice) fork(a, b *Block) *Block {
 	return a
 }
 
-// canonical is the block of a slot on the way to the head.
+// canonical returns the block of a slot on the chain that ends with the head.
 func (f *forkChoice) canonical(slot phase0.Slot) (*Block, bool) {
 	b := f.ancestor(f.head(), slot)
 	return b, b.Slot == slot

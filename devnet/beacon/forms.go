@@ -85,19 +85,19 @@ var forms = eth.Column[form]{
 	},
 }
 
-// form is how a fork's blocks and states look in the library's types.
+// form has the functions that make and read one fork's blocks and states.
 type form struct {
-	// local is an unsigned block: a BeaconBlock, from deneb on BlockContents.
+	// local makes an unsigned block: a BeaconBlock, or BlockContents from deneb on.
 	local func(template, *chain.Built) codec
-	// read reads what is published: a SignedBeaconBlock, from deneb on SignedBlockContents.
+	// read reads a published block: a SignedBeaconBlock, or SignedBlockContents from deneb on.
 	read func(fork eth.Fork, decode func(codec) error) (*signedBlock, error)
 	// blinded reads a SignedBlindedBeaconBlock.
 	blinded func(decode func(codec) error) (blind.Block, phase0.BLSSignature, error)
-	// state is a state of the fork with what it has of the newest fork's.
+	// state makes a state of the fork from one of the newest fork, with the fields that it has.
 	state func(*fulu.BeaconState) codec
 }
 
-// readAs reads one of the library's types and sees it as import does.
+// readAs returns a reader of one of the library's types that keeps what importing needs.
 func readAs[T any, P interface {
 	*T
 	codec
@@ -111,7 +111,7 @@ func readAs[T any, P interface {
 	}
 }
 
-// blindedAs reads one of the library's types of signed blinded blocks.
+// blindedAs returns a reader of one of the library's types of signed blinded blocks.
 func blindedAs[T any, P interface {
 	*T
 	codec

@@ -14,8 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// genesisBlock is an empty block of slot 0, unsigned, as consensus-specs make it. Its state root
-// stands for the execution genesis and the validators, so that two networks never share a root.
+// genesisBlock returns an empty, unsigned block of slot 0, as consensus-specs define it. Its state
+// root depends on the execution genesis and the validators, so that two networks never share a
+// root.
 func genesisBlock(cfg Config) (*Block, error) {
 	text := append([]byte("gavel devnet genesis"), cfg.GenesisHash[:]...)
 	state := stateRoot(sha256.Sum256(append(text, cfg.Spec.GenesisValidatorsRoot[:]...)), 0)
@@ -38,8 +39,8 @@ func genesisBlock(cfg Config) (*Block, error) {
 	}, nil
 }
 
-// emptyBlock is what the block of slot 0 has inside: a payload of zeros. The execution chain's
-// genesis is its own, and no beacon block carries it.
+// emptyBlock returns the contents of the block of slot 0: a payload of zeros. No beacon block
+// contains the execution chain's genesis.
 func emptyBlock(cfg Config) *chain.Built {
 	return &chain.Built{
 		Fork: cfg.Spec.ForkAt(0), Requests: payload.EmptyRequests(), Blobs: &payload.Blobs{},

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// Handler is the Beacon API (beacon-APIs), as far as relays, sidecars and validators use it.
+// Handler serves the part of the Beacon API (beacon-APIs) that relays, sidecars and validators use.
 func (b *Beacon) Handler() http.Handler {
 	mux := &serve.Mux{
 		NotFound:   problem{http.StatusNotFound, "this beacon node has no such endpoint"},
@@ -30,7 +30,7 @@ type route struct {
 	operation    http.HandlerFunc
 }
 
-// nodeRoutes are what the node says of itself and of its network.
+// nodeRoutes are about the node itself and its network.
 func (b *Beacon) nodeRoutes() []route {
 	return []route{
 		{"GET", "/eth/v1/node/health", b.health},
@@ -46,7 +46,7 @@ func (b *Beacon) nodeRoutes() []route {
 	}
 }
 
-// blockRoutes are blocks, their blobs and rewards, and the pools of what goes into them.
+// blockRoutes are about blocks, their blobs and rewards, and the pools of operations.
 func (b *Beacon) blockRoutes() []route {
 	return []route{
 		{"GET", "/eth/v1/beacon/headers", b.headers},
@@ -69,7 +69,7 @@ func (b *Beacon) blockRoutes() []route {
 	}
 }
 
-// stateRoutes are states, and what the fork choice makes of them.
+// stateRoutes are about states and the fork choice.
 func (b *Beacon) stateRoutes() []route {
 	return []route{
 		{"GET", "/eth/v1/beacon/states/{state_id}/root", b.stateRootOf},
@@ -94,8 +94,7 @@ func (b *Beacon) stateRoutes() []route {
 	}
 }
 
-// validatorRoutes are what validators ask for: duties, blocks to sign, and the events that tell
-// when.
+// validatorRoutes are what validators need: duties, blocks to sign, and events.
 func (b *Beacon) validatorRoutes() []route {
 	return []route{
 		{"GET", "/eth/v1/validator/duties/proposer/{epoch}", b.dutiesV1},
@@ -128,7 +127,7 @@ const (
 	mediaSSZ  = "application/octet-stream"
 )
 
-// data answers {"data":…} with extra members beside it.
+// data answers {"data":…} with extra members.
 func data(w http.ResponseWriter, r *http.Request, value any, extra map[string]any) {
 	document := map[string]any{"data": value}
 	for name, member := range extra {
@@ -137,12 +136,12 @@ func data(w http.ResponseWriter, r *http.Request, value any, extra map[string]an
 	serve.JSON(w, r, http.StatusOK, document)
 }
 
-// settled are the members that answers about a block, or about the state after it, carry.
+// settled returns the extra members of answers about a block, or about the state after it.
 func (b *Beacon) settled(block *Block) map[string]any {
 	return map[string]any{"execution_optimistic": false, "finalized": b.isFinal(block)}
 }
 
-// isFinal says that a block can no longer leave the chain.
+// isFinal says whether a block is final, so that it can no longer leave the chain.
 func (b *Beacon) isFinal(block *Block) bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -166,7 +165,7 @@ func pathNumber(r *http.Request, name string) (uint64, error) {
 	return n, nil
 }
 
-// find is the block that an id names: head, genesis, finalized, a slot, or a root.
+// find returns the block that an id names: head, genesis, finalized, a slot, or a root.
 func (b *Beacon) find(id string) (*Block, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -190,9 +189,9 @@ func (b *Beacon) find(id string) (*Block, error) {
 	return nil, problem{http.StatusNotFound, fmt.Sprintf("slot %d has no block", slot)}
 }
 
-// findState is the block after which an id's state is: head, genesis, finalized, justified, a slot
-// up to the present one, or a state's root. Unlike a block, the state of a missed slot exists: it
-// is the one before, moved on.
+// findState returns the block that belongs to a state's id: head, genesis, finalized, justified, a
+// slot up to the present one, or a state's root. In contrast to a block, a state exists for a
+// missed slot too: it belongs to the last block before.
 func (b *Beacon) findState(id string) (*Block, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -222,7 +221,8 @@ func (b *Beacon) findState(id string) (*Block, error) {
 	return b.choice.ancestor(b.choice.head(), phase0.Slot(slot)), nil
 }
 
-// named is the block of one of the names that blocks and states share, or nil. The caller holds mu.
+// named returns the block for a name that is allowed for blocks and states, or nil. The caller
+// holds mu.
 func (b *Beacon) named(id string) *Block {
 	switch id {
 	case "head":

@@ -19,9 +19,9 @@ import (
 // errEquivocation says that the proposer has already published another block for the slot.
 var errEquivocation = errors.New("the proposer has published another block for this slot")
 
-// importBlock checks a published block, executes it and makes it part of the chain. A known block
-// is no error, unless the node is made to refuse it. With equivocations refused, a second block of
-// the slot's proposer is not even looked at.
+// importBlock checks a published block, executes it and adds it to the chain. A known block is not
+// an error, unless RefusesKnown says so. If equivocations are to be refused, a second block of the
+// slot's proposer is refused before any other check.
 func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivocations bool) error {
 	b.importing.Lock()
 	defer b.importing.Unlock()
@@ -80,7 +80,7 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	return nil
 }
 
-// check applies the rules of consensus that do not need execution, cheap ones first.
+// check applies the consensus rules that need no execution, cheap ones first.
 func (b *Beacon) check(s *signedBlock, expected attributes) error {
 	spec := b.cfg.Spec
 	switch {
@@ -115,7 +115,7 @@ func (b *Beacon) check(s *signedBlock, expected attributes) error {
 	return nil
 }
 
-// checkPayload compares the payload with the slot's attributes and its hash with its contents.
+// checkPayload compares the payload with the slot's attributes, and its hash with its contents.
 func checkPayload(s *signedBlock, expected attributes) error {
 	p := s.payload
 	switch {
@@ -139,9 +139,8 @@ func checkPayload(s *signedBlock, expected attributes) error {
 	return nil
 }
 
-// followHead brings the execution node to the head of the fork choice and tells everybody, if it
-// has moved. If the execution node does not follow, it is tried again with the next block or
-// deadline.
+// followHead makes the head of the fork choice the execution node's head and sends the events, if
+// the head has moved. If that fails, it is tried again at the next block or deadline.
 func (b *Beacon) followHead(ctx context.Context) error {
 	b.following.Lock()
 	defer b.following.Unlock()
@@ -168,7 +167,7 @@ func (b *Beacon) followHead(ctx context.Context) error {
 	return nil
 }
 
-// headEvent is the head event (beacon-APIs, eventstream).
+// headEvent encodes the head event (beacon-APIs, eventstream).
 func (b *Beacon) headEvent(head, before *Block) []byte {
 	epoch := b.cfg.Spec.EpochOf(head.Slot)
 	current, previous := b.schedule.dependent(epoch), b.schedule.dependent(max(epoch, 1)-1)
@@ -190,7 +189,7 @@ func (b *Beacon) blockEvent(block *Block) []byte {
 	})
 }
 
-// finalEvent is the finalized_checkpoint event (beacon-APIs, eventstream).
+// finalEvent encodes the finalized_checkpoint event (beacon-APIs, eventstream).
 func (b *Beacon) finalEvent(block *Block, epoch phase0.Epoch) []byte {
 	return mustJSON(map[string]any{
 		"block": hexOf(block.Root[:]), "state": hexOf(block.header.Message.StateRoot[:]), "epoch": decimal(epoch),
@@ -198,8 +197,8 @@ func (b *Beacon) finalEvent(block *Block, epoch phase0.Epoch) []byte {
 	})
 }
 
-// reorgEvent is the chain_reorg event: how many slots of the old chain, back to the last common
-// block, no longer count.
+// reorgEvent encodes the chain_reorg event. Its depth is how many slots of the old chain, back to
+// the last common block, no longer count.
 func (b *Beacon) reorgEvent(head, before, common *Block) []byte {
 	return mustJSON(map[string]any{
 		"slot": decimal(head.Slot), "depth": decimal(before.Slot - common.Slot),
@@ -210,7 +209,7 @@ func (b *Beacon) reorgEvent(head, before, common *Block) []byte {
 	})
 }
 
-// mustJSON is for values that cannot fail to encode: maps of text, numbers and the library's
+// mustJSON encodes values for which encoding cannot fail: maps of text, numbers and the library's
 // fixed-size types.
 func mustJSON(value any) []byte {
 	raw, err := json.Marshal(value)
@@ -220,11 +219,11 @@ func mustJSON(value any) []byte {
 	return raw
 }
 
-// errExecution says that a block keeps the rules of consensus, but the execution node could not say
+// errExecution says that a block keeps the consensus rules, but the execution node could not tell
 // whether it is valid.
 var errExecution = errors.New("the execution node could not take the payload")
 
-// importStatus is the answer to a publisher whose block was not imported.
+// importStatus returns the HTTP status for a publisher whose block was not imported.
 func importStatus(err error) int {
 	if errors.Is(err, errExecution) {
 		return http.StatusAccepted
@@ -232,5 +231,5 @@ func importStatus(err error) int {
 	return http.StatusBadRequest
 }
 
-// withoutCancel is the request's context without its end.
+// withoutCancel returns the request's context without its cancellation.
 func withoutCancel(r *http.Request) context.Context { return context.WithoutCancel(r.Context()) }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 )
 
-// health is 200 while the node is up: it is never syncing.
+// health answers 200 while the node runs: it never syncs.
 func (b *Beacon) health(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
 func (b *Beacon) syncing(w http.ResponseWriter, r *http.Request) {
@@ -18,7 +18,7 @@ func (b *Beacon) version(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]string{"version": "gavel-devnet/v1"}, nil)
 }
 
-// peers are none: everything is in this process.
+// peers lists no peers: everything is in this process.
 func (b *Beacon) peers(w http.ResponseWriter, r *http.Request) {
 	data(w, r, []any{}, map[string]any{"meta": map[string]any{"count": 0}})
 }
@@ -27,7 +27,7 @@ func (b *Beacon) peerCount(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]string{"disconnected": "0", "connecting": "0", "connected": "0", "disconnecting": "0"}, nil)
 }
 
-// identity is of a node without a network: nothing can reach it but HTTP.
+// identity answers for a node that has no peer-to-peer network.
 func (b *Beacon) identity(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]any{
 		"peer_id": "", "enr": "", "p2p_addresses": []string{}, "discovery_addresses": []string{},

@@ -7,18 +7,18 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// maxPool bounds a pool: what comes beyond it pushes the oldest out.
+// maxPool bounds a pool: beyond it, new operations replace the oldest.
 const maxPool = 1024
 
-// pooled are the operations that a pool keeps and shows, and the event that tells of each. Nothing
-// here puts them into blocks: the emulated state has no exits, slashings or changes.
+// pooled maps the pools that keep and show operations to the events about them. No block contains
+// these operations: the emulated state has no exits, slashings or changes.
 var pooled = map[string]string{
 	"voluntary_exits": "voluntary_exit", "bls_to_execution_changes": "bls_to_execution_change",
 	"proposer_slashings": "proposer_slashing", "attester_slashings": "attester_slashing",
 }
 
-// showPool lists what was sent to a pool (beacon-APIs, getPoolVoluntaryExits and its like). Those
-// of attestations are empty: committees vote as the fork choice says.
+// showPool lists what was sent to a pool (beacon-APIs, getPoolVoluntaryExits and similar). Pools of
+// attestations and sync committees are always empty, because committees vote by themselves here.
 func (b *Beacon) showPool(w http.ResponseWriter, r *http.Request) {
 	b.mu.RLock()
 	list := append([]json.RawMessage{}, b.pools[r.PathValue("pool")]...)
@@ -54,13 +54,13 @@ func (b *Beacon) addToPool(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// pools lists the paths' names (beacon-APIs, "Beacon/Pool").
+// pools lists the pools' names in paths (beacon-APIs, "Beacon/Pool").
 var pools = []string{
 	"attestations", "attester_slashings", "proposer_slashings", "sync_committees", "voluntary_exits",
 	"bls_to_execution_changes",
 }
 
-// knownPool refuses a pool that the standard has not, and goes on otherwise.
+// knownPool refuses pools that the standard does not have.
 func knownPool(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, pool := range pools {

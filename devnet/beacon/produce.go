@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// localGasLimit is what locally built blocks aim at.
+// localGasLimit is the gas limit that locally built blocks aim at.
 const localGasLimit = 60_000_000
 
 // produced is an unsigned local block.
@@ -32,8 +32,8 @@ type produced struct {
 	template template
 }
 
-// produce builds a block for a slot on the proposer's head from the pool's transactions: what a
-// validator falls back to without a relay.
+// produce builds a block for a slot from the pool's transactions, on the head that the proposer
+// sees. Validators use such a block if they get none from a relay.
 func (b *Beacon) produce(ctx context.Context, slot phase0.Slot, reveal phase0.BLSSignature,
 	graffiti [32]byte) (*produced, error) {
 	b.mu.RLock()
@@ -61,7 +61,7 @@ func (b *Beacon) produce(ctx context.Context, slot phase0.Slot, reveal phase0.BL
 	return &produced{fork: built.Fork, block: form.local(t, built), built: built, template: t}, nil
 }
 
-// template is what all forks' blocks have besides the payload.
+// template has the fields besides the payload that the blocks of all forks have.
 type template struct {
 	slot       phase0.Slot
 	proposer   phase0.ValidatorIndex
@@ -73,7 +73,7 @@ type template struct {
 
 func (t template) eth1() *phase0.ETH1Data { return &phase0.ETH1Data{BlockHash: make([]byte, 32)} }
 
-// sync is an aggregate in which nobody took part; its signature is the point at infinity.
+// sync returns an aggregate without participants; its signature is the point at infinity.
 func (t template) sync() *altair.SyncAggregate {
 	return &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512(),
 		SyncCommitteeSignature: phase0.BLSSignature{0xc0}}
@@ -119,7 +119,7 @@ func (t template) deneb(built *chain.Built) codec {
 	}}
 }
 
-// electra is the block of electra and of fulu.
+// electra returns the block of electra and of fulu.
 func (t template) electra(built *chain.Built) *electra.BeaconBlock {
 	return &electra.BeaconBlock{
 		Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
@@ -134,7 +134,7 @@ func (t template) electra(built *chain.Built) *electra.BeaconBlock {
 	}
 }
 
-// sign is a local block with a signature, as publishing wants it, without its blobs.
+// sign returns a local block with a signature, as it is published, without its blobs.
 func sign(local codec, signature phase0.BLSSignature) (codec, error) {
 	switch block := local.(type) {
 	case *bellatrix.BeaconBlock:

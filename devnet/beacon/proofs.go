@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// proofCache remembers blobs whose proofs were right: the devnet uses few blobs, and a proof costs
-// tens of milliseconds. A run has a handful, so nothing is ever forgotten.
+// proofCache remembers blobs whose proofs were right, because verifying a proof takes tens of
+// milliseconds. It never forgets any: the devnet has only a handful of different blobs.
 type proofCache struct {
 	mu   sync.Mutex // guards good
 	good map[[32]byte]bool
@@ -21,7 +21,7 @@ type proofCache struct {
 
 func newProofCache() *proofCache { return &proofCache{good: map[[32]byte]bool{}} }
 
-// verify wants a blob and the right proofs for each commitment.
+// verify checks that each commitment has its blob and the right proofs.
 func (c *proofCache) verify(fork eth.Fork, b *payload.Blobs) error {
 	each := fork.ProofsPerBlob()
 	if len(b.Blobs) != len(b.Commitments) || len(b.Proofs) != each*len(b.Blobs) {

@@ -7,10 +7,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// There are no rewards or penalties in the emulated state: balances stay as they are. These answers
-// say so in the standard's form.
+// The emulated state has no rewards or penalties: balances stay as they are. These endpoints say so
+// in the standard's form.
 
-// blockRewards is what a proposer got from the consensus (beacon-APIs, getBlockRewards).
+// blockRewards answers with a proposer's consensus rewards (beacon-APIs, getBlockRewards).
 func (b *Beacon) blockRewards(w http.ResponseWriter, r *http.Request) {
 	block, err := b.find(r.PathValue("block_id"))
 	if err != nil {
@@ -23,7 +23,8 @@ func (b *Beacon) blockRewards(w http.ResponseWriter, r *http.Request) {
 	}, b.settled(block))
 }
 
-// syncRewards is what members of the sync committee got (beacon-APIs, getSyncCommitteeRewards).
+// syncRewards answers with the rewards of the sync committee (beacon-APIs,
+// getSyncCommitteeRewards).
 func (b *Beacon) syncRewards(w http.ResponseWriter, r *http.Request) {
 	block, err := b.find(r.PathValue("block_id"))
 	if err != nil {
@@ -41,7 +42,8 @@ func (b *Beacon) syncRewards(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, b.settled(block))
 }
 
-// attestationRewards is what attesters of an epoch got (beacon-APIs, getAttestationsRewards).
+// attestationRewards answers with the attesters' rewards of an epoch (beacon-APIs,
+// getAttestationsRewards).
 func (b *Beacon) attestationRewards(w http.ResponseWriter, r *http.Request) {
 	number, err := pathNumber(r, "epoch")
 	if current := uint64(b.epoch()); err == nil && number > current {
@@ -67,8 +69,8 @@ func (b *Beacon) attestationRewards(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]any{"ideal_rewards": []any{ideal}, "total_rewards": total}, b.settled(b.Head()))
 }
 
-// postedValidators are the validators that a body names; without any, all. ok is false if the
-// refusal is written.
+// postedValidators returns the validators that a body names, or all if it names none. If ok is
+// false, it has answered with a refusal.
 func (b *Beacon) postedValidators(w http.ResponseWriter, r *http.Request) (indices []int, ok bool) {
 	var ids []string
 	if !readJSON(w, r, &ids) {

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Lengths of a state's vectors in the mainnet preset, which is the one that this node names
+// Lengths of a state's vectors in the mainnet preset, which this node says that it uses
 // (consensus-specs, "State list lengths"; fulu, proposer_lookahead).
 const (
 	slotsPerHistoricalRoot    = 8192
@@ -23,15 +23,15 @@ const (
 	lookaheadSlots            = 64
 )
 
-// stateAfter is a state in the form that the standard gives it, with what the emulation knows: the
+// stateAfter returns a state in the standard's form, filled with what the emulation knows: the
 // chain, the fork, checkpoints, validators, their balances and committees. Its hash is not the
-// state root that blocks carry, which is emulated.
+// emulated state root in the blocks.
 func (b *Beacon) stateAfter(block *Block) codec {
-	return forms[block.Fork].state(b.fuluState(block)) // a block is of a fork that has a form
+	return forms[block.Fork].state(b.fuluState(block)) // every block is of a fork that has a form
 }
 
-// copyFields copies what two structs have under the same name and of the same type: forks add
-// fields and keep the others.
+// copyFields copies the fields that have the same name and type in two structs. Forks add fields
+// and keep most others.
 func copyFields(from, to any) {
 	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
 	for i := range target.NumField() {
@@ -42,7 +42,7 @@ func copyFields(from, to any) {
 	}
 }
 
-// fuluState has the fields of all forks.
+// fuluState returns a state of fulu, which has the fields of all forks.
 func (b *Beacon) fuluState(block *Block) *fulu.BeaconState {
 	spec, count := b.cfg.Spec, len(b.keys)
 	epoch := spec.EpochOf(block.Slot)
@@ -81,7 +81,7 @@ func (b *Beacon) fuluState(block *Block) *fulu.BeaconState {
 	return state
 }
 
-// fillHistory puts in the chain that led to a block.
+// fillHistory fills in the chain that led to a block: roots, RANDAO mixes and checkpoints.
 func (b *Beacon) fillHistory(state *fulu.BeaconState, block *Block) {
 	state.BlockRoots = make([]phase0.Root, slotsPerHistoricalRoot)
 	state.StateRoots = make([]phase0.Root, slotsPerHistoricalRoot)
@@ -107,8 +107,8 @@ func (b *Beacon) fillHistory(state *fulu.BeaconState, block *Block) {
 	state.FinalizedCheckpoint = b.checkpointOf(block, epoch, finalAfter)
 }
 
-// syncMembers is the sync committee by key. Nobody aggregates with it, so its aggregate is the
-// point at infinity.
+// syncMembers returns the public keys of the sync committee. No aggregate signature of it is ever
+// checked, so its aggregate key is the point at infinity.
 func (b *Beacon) syncMembers() *altair.SyncCommittee {
 	committee := &altair.SyncCommittee{AggregatePubkey: phase0.BLSPubKey{0xc0}}
 	for place := range uint64(syncCommitteeSize) {
@@ -117,7 +117,8 @@ func (b *Beacon) syncMembers() *altair.SyncCommittee {
 	return committee
 }
 
-// latestHeader is the header of a block's payload; that of genesis names the execution chain's own.
+// latestHeader returns the header of a block's payload. For genesis it has only the hash of the
+// execution chain's genesis block.
 func latestHeader(block *Block) *payload.Header {
 	header := &payload.Header{BaseFeePerGas: new(uint256.Int), ExtraData: []byte{}, BlockHash: block.BlockHash}
 	if block.Slot == 0 {

@@ -17,19 +17,19 @@ import (
 // maxIDs is how many ids a GET may name (beacon-APIs, getStateValidators).
 const maxIDs = 64
 
-// What every validator has, as a text and in Gwei.
+// The balance of every validator, as text and as a number, in Gwei.
 const (
 	validatorBalance = "32000000000"
 	validatorGwei    = 32_000_000_000
 )
 
-// credentialsOf are a validator's withdrawal credentials, of an account (0x01).
+// credentialsOf returns a validator's withdrawal credentials, those of an account (0x01).
 func credentialsOf(index int) []byte {
 	address := withdrawalAddress(phase0.ValidatorIndex(index))
 	return append(append([]byte{1}, make([]byte, 11)...), address[:]...)
 }
 
-// validatorOf is a row of the validator table: all are active and stay so.
+// validatorOf returns a row of the validator table. All validators are active, and stay so.
 func (b *Beacon) validatorOf(index int) map[string]any {
 	pubkey := b.keys[index].PublicKey()
 	return map[string]any{
@@ -85,8 +85,8 @@ func (b *Beacon) listValidators(w http.ResponseWriter, r *http.Request, ids, sta
 	data(w, r, list, b.settled(state))
 }
 
-// indices are the validators that ids name, by index or public key; without ids all. Unknown ones
-// are left out.
+// indices returns the validators that ids name, by index or public key, or all without ids. Unknown
+// ones are left out.
 func (b *Beacon) indices(ids []string) ([]int, error) {
 	var list []int
 	if len(ids) == 0 {
@@ -116,7 +116,8 @@ func (b *Beacon) indices(ids []string) ([]int, error) {
 	return list, nil
 }
 
-// identities is the cheap validator table: index, key and activation epoch, 64 bytes each in SSZ.
+// identities answers with the small validator table: index, key and activation epoch, 64 bytes each
+// in SSZ.
 func (b *Beacon) identities(w http.ResponseWriter, r *http.Request) {
 	var ids []string
 	if !readJSON(w, r, &ids) {
@@ -153,7 +154,7 @@ func (b *Beacon) identities(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, b.settled(state))
 }
 
-// lookahead are the proposers of the state's epoch and the next one (fulu and later).
+// lookahead lists the proposers of the state's epoch and the next one (fulu and later).
 func (b *Beacon) lookahead(w http.ResponseWriter, r *http.Request) {
 	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
 	if !ok {
@@ -185,8 +186,8 @@ func (b *Beacon) lookahead(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, extra)
 }
 
-// randao is the mix after the state's block, or with ?epoch= the one that an epoch up to the
-// state's own ended with.
+// randao answers with the mix after the state's block. With ?epoch= it is the mix at the end of
+// that epoch, which may not be later than the state's own.
 func (b *Beacon) randao(w http.ResponseWriter, r *http.Request) {
 	block, err := b.findState(r.PathValue("state_id"))
 	if err != nil {
@@ -225,8 +226,8 @@ func (b *Beacon) fork(w http.ResponseWriter, r *http.Request) {
 	}, b.settled(block))
 }
 
-// finality trails by two epochs without being voted for: each checkpoint is the block that its
-// epoch began with.
+// finality answers with checkpoints. Finality is two epochs behind without votes: each checkpoint
+// is the block with which its epoch begins.
 func (b *Beacon) finality(w http.ResponseWriter, r *http.Request) {
 	block, err := b.findState(r.PathValue("state_id"))
 	if err != nil {
@@ -248,7 +249,7 @@ func (b *Beacon) finality(w http.ResponseWriter, r *http.Request) {
 // maxRequest bounds JSON request bodies in bytes.
 const maxRequest = 8 << 20
 
-// readJSON reads a request's body; false means that the refusal is written.
+// readJSON reads a request's body. If it returns false, it has answered with a refusal.
 func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	if contentType, ok := serve.ContentType(r); !ok || contentType != mediaJSON {
 		serve.Refuse(w, r, problem{http.StatusUnsupportedMediaType, "send application/json"})

@@ -12,16 +12,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// dutiesV1 has the dependent root of the epoch before, which a head event tells as
+// dutiesV1 names as dependent root that of the last block before the epoch. Head events call it
 // current_duty_dependent_root once the epoch has begun.
 func (b *Beacon) dutiesV1(w http.ResponseWriter, r *http.Request) { b.duties(w, r, 0) }
 
-// dutiesV2 has that of one epoch earlier, told as previous_duty_dependent_root: since fulu, duties
-// are fixed an epoch ahead.
+// dutiesV2 names the root that is one epoch earlier, which head events call
+// previous_duty_dependent_root: since fulu, duties are fixed one epoch ahead.
 func (b *Beacon) dutiesV2(w http.ResponseWriter, r *http.Request) { b.duties(w, r, 1) }
 
-// duties lists who proposes in an epoch, up to the one after the present (beacon-APIs,
-// getProposerDuties and V2).
+// duties lists the proposers of an epoch, up to the next one (beacon-APIs, getProposerDuties and
+// V2).
 func (b *Beacon) duties(w http.ResponseWriter, r *http.Request, earlier phase0.Epoch) {
 	number, err := pathNumber(r, "epoch")
 	epoch := phase0.Epoch(number)
@@ -43,7 +43,7 @@ func (b *Beacon) duties(w http.ResponseWriter, r *http.Request, earlier phase0.E
 	data(w, r, list, map[string]any{"dependent_root": hexOf(dependent[:]), "execution_optimistic": false})
 }
 
-// prepare takes fee recipients for local blocks (beacon-APIs, prepareBeaconProposer).
+// prepare stores fee recipients for local blocks (beacon-APIs, prepareBeaconProposer).
 func (b *Beacon) prepare(w http.ResponseWriter, r *http.Request) {
 	var body []struct {
 		ValidatorIndex string `json:"validator_index"`
@@ -73,8 +73,8 @@ func (b *Beacon) prepare(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// localBlock produces an unsigned block (beacon-APIs, produceBlockV3); it is never blinded, since
-// the sidecar is the validator's own.
+// localBlock produces an unsigned block (beacon-APIs, produceBlockV3). It is never blinded, because
+// validators here ask relays through a sidecar of their own.
 func (b *Beacon) localBlock(w http.ResponseWriter, r *http.Request) {
 	media, made, err := b.produceAsked(r)
 	if err != nil {
@@ -101,7 +101,8 @@ func (b *Beacon) localBlock(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, mediaSSZ, raw)
 }
 
-// produceAsked makes the block that a request asks for, and says in which form it wants it.
+// produceAsked produces the block that a request asks for, and returns the media type that the
+// client wants.
 func (b *Beacon) produceAsked(r *http.Request) (media string, made *produced, err error) {
 	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
 	if !ok {

@@ -6,11 +6,11 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// withdrawalsPerBlock is how many validators are given something in each block.
+// withdrawalsPerBlock is how many validators get a withdrawal in each block.
 const withdrawalsPerBlock = 4
 
-// withdrawals are those of the block that follows next withdrawals: validators take turns, index
-// and amount tell them apart.
+// withdrawals returns those of a block, where next is the number of withdrawals before it.
+// Validators take turns; index and amount make each one different.
 func withdrawals(next uint64, validators int) []*capella.Withdrawal {
 	list := make([]*capella.Withdrawal, min(withdrawalsPerBlock, validators))
 	for i := range list {
@@ -24,7 +24,7 @@ func withdrawals(next uint64, validators int) []*capella.Withdrawal {
 	return list
 }
 
-// withdrawalAddress is an account that is nobody's: 0x57 ("W") and the validator's index.
+// withdrawalAddress returns an account whose key nobody has: 0x57 ("W") and the validator's index.
 func withdrawalAddress(validator phase0.ValidatorIndex) (address bellatrix.ExecutionAddress) {
 	address[0] = 'W'
 	for i := range 8 {

@@ -15,11 +15,11 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// FixedBlobs is how many different blobs there are. Cell proofs cost more than a hundred
-// milliseconds a blob, so blobs are made once and used again and again.
+// FixedBlobs is how many different blobs there are. Computing cell proofs takes more than a hundred
+// milliseconds a blob, so these few blobs are computed once and used again and again.
 const FixedBlobs = 3
 
-// material is a blob with everything that any fork wants to know of it.
+// material is a blob with the commitment and the proofs that the forks need.
 type material struct {
 	blob       kzg4844.Blob
 	commitment kzg4844.Commitment
@@ -32,14 +32,15 @@ var materials [FixedBlobs]struct {
 	material
 }
 
-// materialOf makes the blob number i the first time that it is wanted. It panics if the KZG library
-// cannot commit to a valid blob.
+// materialOf returns the blob with the number i, which it computes on first use. It panics if the
+// KZG library cannot commit to a valid blob.
 func materialOf(i int) *material {
 	m := &materials[i]
 	m.once.Do(func() {
 		for at := 0; at < len(m.blob); at += 32 {
-			// Small field elements are canonical, different ones make a polynomial whose proofs are not
-			// trivial. Two blobs must not differ by a constant alone: they would have the same cell proofs.
+			// Small field elements are canonical, and different ones make a polynomial whose proofs
+			// are not trivial. Two blobs must not differ by a constant only: their cell proofs
+			// would be the same.
 			m.blob[at+30], m.blob[at+31] = byte(at/32*(i+1)), byte(i+1)
 		}
 		var err error
@@ -55,8 +56,8 @@ func materialOf(i int) *material {
 	return &m.material
 }
 
-// Sidecar is a sidecar of fixed blobs (0 to FixedBlobs-1) in the form that a fork wants: one proof
-// a blob before fulu, one a cell from then on.
+// Sidecar returns a sidecar of fixed blobs (0 to FixedBlobs-1) in the form of a fork: with one
+// proof for each blob before fulu, one for each cell from then on.
 func Sidecar(fork eth.Fork, indices ...int) *types.BlobTxSidecar {
 	version := types.BlobSidecarVersion0
 	if fork.HasCellProofs() {
@@ -77,7 +78,7 @@ func Sidecar(fork eth.Fork, indices ...int) *types.BlobTxSidecar {
 	return types.NewBlobTxSidecar(version, blobs, commitments, proofs)
 }
 
-// bundleOf is the blobs bundle of a block's sidecars, in the order of their transactions.
+// bundleOf returns the blobs bundle of a block's sidecars, in the order of their transactions.
 func bundleOf(sidecars []*types.BlobTxSidecar) *payload.Blobs {
 	bundle := &payload.Blobs{Commitments: []deneb.KZGCommitment{}, Proofs: []deneb.KZGProof{}, Blobs: []deneb.Blob{}}
 	for _, s := range sidecars {

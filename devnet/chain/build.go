@@ -22,15 +22,15 @@ import (
 // ErrUnprofitable says that the coinbase gains less than the payment itself costs.
 var ErrUnprofitable = errors.New("the block earns less than its payment costs")
 
-// maxBlockBytes is what a block may take in RLP from osaka on (EIP-7934), less room for the header
-// and the payment.
+// maxBlockBytes is how many bytes of RLP a block may have from osaka on (EIP-7934), less some for
+// the header and the payment.
 const maxBlockBytes = params.MaxBlockSize - 4096
 
-// paymentGas is what a transfer without data costs. Payees are plain accounts.
+// paymentGas is the gas of a transfer without data. Payees are accounts without code.
 const paymentGas = params.TxGas
 
-// Build executes transactions on a parent and returns the finished block; it is imported nowhere.
-// Any known parent will do, and any number of builds may run at once.
+// Build executes transactions on a parent and returns the finished block, without importing it. The
+// parent can be any known block, and builds may run at the same time.
 func (n *Node) Build(ctx context.Context, args BuildArgs) (*Built, error) {
 	d, err := n.Draft(ctx, args)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *Draft) pay(ctx context.Context, p *Payment, gain *uint256.Int) (*uint25
 	return value, nil
 }
 
-// transfer signs a transfer of an account for the base fee.
+// transfer signs a transfer from an account that pays the base fee only.
 func (d *Draft) transfer(from *ecdsa.PrivateKey, to common.Address, valueWei *uint256.Int,
 	gas uint64) (*types.Transaction, error) {
 	tx, err := types.SignNewTx(from, types.MakeSigner(d.chain.Config(), d.header.Number, d.header.Time),
@@ -91,7 +91,7 @@ func (d *Draft) transfer(from *ecdsa.PrivateKey, to common.Address, valueWei *ui
 	return tx, nil
 }
 
-// finish runs what comes after the last transaction and gives the block its roots and its hash.
+// finish runs what comes after the last transaction, and computes the block's roots and hash.
 func (d *Draft) finish(ctx context.Context) (*Built, error) {
 	config := d.chain.Config()
 	d.header.GasUsed = d.gas.Used()
@@ -142,5 +142,5 @@ func executionWithdrawals(list []*capella.Withdrawal) types.Withdrawals {
 	return out
 }
 
-// Hash is the block's execution hash.
+// Hash returns the block's execution hash.
 func (b *Built) Hash() phase0.Hash32 { return b.Payload.BlockHash }

@@ -20,11 +20,11 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// ErrNoRoom says that a transaction does not fit into the block any more.
+// ErrNoRoom says that a transaction does not fit into the rest of the block.
 var ErrNoRoom = errors.New("there is no room for it in the block")
 
-// Draft is a block being made: go-ethereum's own steps in go-ethereum's order. It is for one
-// goroutine.
+// Draft is an unfinished block. It is made by go-ethereum's own functions, in the order in which
+// go-ethereum calls them. It is for one goroutine.
 type Draft struct {
 	chain    *core.BlockChain
 	fork     eth.Fork
@@ -42,15 +42,16 @@ type Draft struct {
 	before   *uint256.Int // the coinbase's balance before the first transaction
 }
 
-// Outcome is what a transaction did.
+// Outcome is the effect of a transaction.
 type Outcome struct {
 	Succeeded bool // it was not reverted
 	GasUsed   uint64
-	// PaidWei is by how much it made the coinbase richer; negative is nothing.
+	// PaidWei is by how much it increased the coinbase's balance; zero if it decreased it.
 	PaidWei *uint256.Int
 }
 
-// Draft begins a block; Transactions and Payment of the arguments are left to the caller.
+// Draft begins a block. It ignores the arguments' Transactions, which the caller applies; Finish
+// appends their Payment.
 func (n *Node) Draft(ctx context.Context, args BuildArgs) (*Draft, error) {
 	d, err := n.begin(ctx, args)
 	if err != nil {
@@ -59,8 +60,7 @@ func (n *Node) Draft(ctx context.Context, args BuildArgs) (*Draft, error) {
 	return d, nil
 }
 
-// Fork is a second draft that goes on from here; what happens to one of the two does not touch the
-// other.
+// Fork returns a second draft that continues from here. Changes of one do not affect the other.
 func (d *Draft) Fork() *Draft {
 	other := *d
 	other.header, other.state, other.gas = types.CopyHeader(d.header), d.state.Copy(), d.gas.Snapshot()
@@ -72,23 +72,24 @@ func (d *Draft) Fork() *Draft {
 	return &other
 }
 
-// Number is the block's.
+// Number is the block's number.
 func (d *Draft) Number() uint64 { return d.header.Number.Uint64() }
 
 // Timestamp is the block's time in seconds.
 func (d *Draft) Timestamp() uint64 { return d.header.Time }
 
-// BaseFeeWei is what a unit of gas burns in the block.
+// BaseFeeWei is the block's base fee, for each unit of gas.
 func (d *Draft) BaseFeeWei() *uint256.Int { return uint256.MustFromBig(d.header.BaseFee) }
 
 // Has says whether a transaction is in the block.
 func (d *Draft) Has(hash common.Hash) bool { return d.has[hash] }
 
-// GainWei is what the coinbase has gained by the block's transactions so far; a loss is zero.
+// GainWei returns what the coinbase has gained by the block's transactions so far; zero if it has
+// lost.
 func (d *Draft) GainWei() *uint256.Int { return gain(d.before, d.state.GetBalance(d.args.Coinbase)) }
 
-// Apply executes a transaction, with room left for a payment at the end if one will come; one that
-// cannot be applied leaves no trace.
+// Apply executes a transaction. If the arguments have a payment, it leaves enough gas for it. A
+// transaction that cannot be applied changes nothing.
 func (d *Draft) Apply(ctx context.Context, tx *types.Transaction) (Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, err
@@ -99,8 +100,8 @@ func (d *Draft) Apply(ctx context.Context, tx *types.Transaction) (Outcome, erro
 	return d.apply(ctx, tx)
 }
 
-// Transfer appends a transfer of an account whose key the builder has, for the base fee, so that no
-// tip goes back to the coinbase (S26).
+// Transfer appends a transfer from an account whose key the builder has. It pays the base fee only,
+// so that no tip goes back to the coinbase (S26).
 func (d *Draft) Transfer(ctx context.Context, p Payment, gas uint64) (Outcome, error) {
 	tx, err := d.transfer(p.From, p.To, p.ValueWei, gas)
 	if err != nil {
@@ -109,8 +110,8 @@ func (d *Draft) Transfer(ctx context.Context, p Payment, gas uint64) (Outcome, e
 	return d.Apply(ctx, tx)
 }
 
-// Finish appends the payment of the arguments, if they have one, and gives the block its roots and
-// its hash. The draft is over then.
+// Finish appends the payment of the arguments, if they have one, and computes the block's roots and
+// hash. The draft must not be used afterwards.
 func (d *Draft) Finish(ctx context.Context) (*Built, error) {
 	gain, paid := d.GainWei(), new(uint256.Int)
 	var err error
@@ -182,7 +183,8 @@ func gain(before, after *uint256.Int) *uint256.Int {
 	return new(uint256.Int)
 }
 
-// fits says whether there is room for a transaction, and for the payment after it.
+// fits says whether there are gas and bytes left for a transaction, and gas for the payment after
+// it.
 func (d *Draft) fits(tx *types.Transaction, payment bool) bool {
 	room := d.gas.Available(false)
 	if payment {
@@ -201,8 +203,8 @@ func (d *Draft) fits(tx *types.Transaction, payment bool) bool {
 	return tx.Gas() <= room && d.bytes+size <= maxBlockBytes
 }
 
-// sidecarVersion is the form of proofs that the block's blobs must have: from osaka on a proof for
-// each cell (EIP-7594).
+// sidecarVersion returns the form of proofs that the block's blobs must have: from osaka on one
+// proof for each cell (EIP-7594).
 func (d *Draft) sidecarVersion() byte {
 	if d.chain.Config().IsOsaka(d.header.Number, d.header.Time) {
 		return types.BlobSidecarVersion1
@@ -210,7 +212,7 @@ func (d *Draft) sidecarVersion() byte {
 	return types.BlobSidecarVersion0
 }
 
-// apply executes a transaction; one that cannot be applied leaves no trace.
+// apply executes a transaction; one that cannot be applied changes nothing.
 func (d *Draft) apply(ctx context.Context, tx *types.Transaction) (Outcome, error) {
 	balance := d.state.GetBalance(d.args.Coinbase).Clone()
 	snapshot, gas := d.state.Snapshot(), d.gas.Snapshot()

@@ -17,12 +17,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// ErrInvalid says that the Engine API called a payload INVALID; it is wrapped with the reason.
+// ErrInvalid says that the Engine API's answer for a payload is INVALID; it is wrapped with the
+// reason.
 var ErrInvalid = errors.New("payload is invalid")
 
 // Import executes a payload and adds it to the chain, by the Engine API's newPayload method of its
-// fork. It does not become the head. The error is ErrInvalid if the payload breaks a rule, and
-// another one if that cannot be said (unknown parent).
+// fork. The block does not become the head. The error wraps ErrInvalid if the payload breaks a
+// rule; other errors mean that this could not be decided, for example because the parent is
+// unknown.
 func (n *Node) Import(
 	ctx context.Context, fork eth.Fork, p *payload.Payload, commitments []deneb.KZGCommitment,
 	parentBeaconRoot phase0.Root,
@@ -71,10 +73,10 @@ func (n *Node) Import(
 	}
 }
 
-// SetHead makes a block the head by the Engine API's forkchoiceUpdated, and lets the transaction
-// pool catch up. The method's versions differ in the payload attributes only, and we send none:
-// blocks are made by Build. Safe and final is the genesis block: whatever the beacon chain calls
-// final, nothing here depends on it, but wallets ask.
+// SetHead makes a block the head by the Engine API's forkchoiceUpdated, and waits until the
+// transaction pool has followed. Version 1 suffices, because the versions differ in the payload
+// attributes only, and none are sent: blocks are made by Build. The safe and the final block are
+// always genesis. Nothing here depends on them, but wallets ask for them.
 func (n *Node) SetHead(ctx context.Context, hash phase0.Hash32) error {
 	genesis := n.genesis.Hash()
 	state := engine.ForkchoiceStateV1{HeadBlockHash: common.Hash(hash), SafeBlockHash: genesis,

@@ -20,7 +20,7 @@ const defaultGasLimit = 60_000_000
 // fundedWei is what each funded account has at genesis: 1,000,000 ether.
 var fundedWei = new(big.Int).Mul(big.NewInt(1_000_000), big.NewInt(params.Ether))
 
-// GenesisOf is the genesis that a configuration describes.
+// GenesisOf returns the genesis that a configuration describes.
 func GenesisOf(cfg Config) (*core.Genesis, error) {
 	config, err := chainConfig(cfg)
 	if err != nil {
@@ -30,7 +30,7 @@ func GenesisOf(cfg Config) (*core.Genesis, error) {
 	if gasLimit == 0 {
 		gasLimit = defaultGasLimit
 	}
-	alloc := core.SystemContractAllocs() // without their code no block can be built from prague on
+	alloc := core.SystemContractAllocs() // without the code of these contracts no block can be built from prague on
 	alloc[DepositContract] = types.Account{Nonce: 1, Code: depositCode, Balance: new(big.Int)}
 	maps.Copy(alloc, cfg.Accounts)
 	for _, account := range cfg.Funded {
@@ -58,13 +58,13 @@ func chainConfig(cfg Config) (*params.ChainConfig, error) {
 		first := spec.FirstSlot(point.Epoch)
 		at := spec.Timestamp(first)
 		if i == 0 {
-			at = 0 // the first fork stands for everything before it, genesis included
+			at = 0 // the first fork includes all before it, and is active at genesis
 		}
 		if _, err := beginnings.Of(point.Fork, "execution fork"); err != nil {
 			return nil, fmt.Errorf("make genesis: %w", err)
 		}
 		for fork, begin := range beginnings {
-			// A fork that was skipped in the schedule comes with the next one.
+			// A fork that the schedule skips begins together with the next one.
 			if field := begin(&config); field != nil && point.Fork.Includes(fork) && *field == nil {
 				*field = &at
 			}
@@ -76,8 +76,8 @@ func chainConfig(cfg Config) (*params.ChainConfig, error) {
 	return &config, nil
 }
 
-// beginnings are where a chain's configuration says when an execution fork begins; nil for the
-// first, which is there from genesis on.
+// beginnings returns, for each fork, the field of a chain's configuration that says when the
+// execution fork begins. The first fork has none: it is active from genesis on.
 var beginnings = eth.Column[func(*params.ChainConfig) **uint64]{
 	eth.Bellatrix: func(*params.ChainConfig) **uint64 { return nil },
 	eth.Capella:   func(c *params.ChainConfig) **uint64 { return &c.ShanghaiTime },
@@ -86,13 +86,13 @@ var beginnings = eth.Column[func(*params.ChainConfig) **uint64]{
 	eth.Fulu:      func(c *params.ChainConfig) **uint64 { return &c.OsakaTime },
 }
 
-// scheduleBlobs gives deneb and electra the limits that the spec has at their beginnings, and turns
-// those from fulu on into blob-parameter-only forks.
+// scheduleBlobs gives deneb and electra the blob limits that the spec has when they begin. Limits
+// from fulu on become blob-parameter-only forks.
 func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 	schedule := &params.BlobScheduleConfig{}
 	config.BlobScheduleConfig = schedule
 	begins := map[phase0.Epoch]bool{}
-	for _, point := range slices.Backward(spec.Forks) { // a fork that was skipped has the limit of the next one
+	for _, point := range slices.Backward(spec.Forks) { // a fork that the schedule skips has the limit of the next one
 		limit := int(spec.MaxBlobs(spec.FirstSlot(point.Epoch)))
 		if point.Fork.HasBlobs() {
 			schedule.Cancun = blobConfig(limit, params.DefaultCancunBlobConfig)
@@ -111,7 +111,7 @@ func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 			return fmt.Errorf("the blob limit changes at epoch %d, inside %s: before fulu only a fork can change it",
 				limit.Epoch, fork)
 		case !fork.HasBlobSchedule():
-			continue // it is the limit of a fork that begins then or later
+			continue // it is the limit of a fork that begins in that epoch or later
 		case used == len(times):
 			return fmt.Errorf("more than %d blob limits from fulu on", len(times))
 		}
@@ -125,8 +125,8 @@ func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 	return nil
 }
 
-// blobConfig is a limit with the target and the fee's speed of its kind; for another limit than
-// usual the target is two thirds of it.
+// blobConfig returns the usual configuration if it has the given limit. For another limit, the
+// target is two thirds of the limit, and the blob fee changes as fast as usual.
 func blobConfig(maxBlobs int, usual *params.BlobConfig) *params.BlobConfig {
 	if maxBlobs == usual.Max {
 		return usual

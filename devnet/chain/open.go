@@ -28,7 +28,8 @@ type Node struct {
 	genesis *types.Block
 }
 
-// Open makes the genesis block if the folder has none, and starts the node at the head that it had.
+// Open starts the node at the head that its folder has; if the folder has no chain, it makes the
+// genesis block.
 func Open(cfg Config) (n *Node, err error) {
 	genesis, err := GenesisOf(cfg)
 	if err != nil {
@@ -45,7 +46,7 @@ func Open(cfg Config) (n *Node, err error) {
 		if stackConfig.HTTPPort, err = strconv.Atoi(port); err != nil {
 			return nil, fmt.Errorf("execution RPC address: %w", err)
 		}
-		modules, everybody := []string{"eth", "net", "web3", "txpool"}, []string{"*"} // also pages in browsers
+		modules, everybody := []string{"eth", "net", "web3", "txpool"}, []string{"*"} // web pages may use the RPC too
 		stackConfig.HTTPHost, stackConfig.HTTPModules, stackConfig.HTTPCors, stackConfig.HTTPVirtualHosts = host, modules,
 			everybody, everybody
 		stackConfig.WSHost, stackConfig.WSPort, stackConfig.WSModules, stackConfig.WSOrigins = host, stackConfig.HTTPPort,
@@ -64,13 +65,13 @@ func Open(cfg Config) (n *Node, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make node: %w", err)
 	}
-	// and subscriptions, which the backend has not by itself
+	// The backend does not offer filters and subscriptions by itself.
 	logs := filters.NewFilterSystem(backend.APIBackend, filters.Config{})
 	stack.RegisterAPIs([]rpc.API{{Namespace: "eth", Service: filters.NewFilterAPI(logs)}})
 	if err := stack.Start(); err != nil {
 		return nil, fmt.Errorf("start node: %w", err)
 	}
-	backend.SetSynced() // there is nobody to sync from; the pool takes transactions at once
+	backend.SetSynced() // there are no peers to sync from, so the pool can take transactions at once
 	n = &Node{
 		cfg: cfg, stack: stack, backend: backend, engine: catalyst.NewConsensusAPI(backend),
 		genesis: backend.BlockChain().Genesis(),
@@ -78,16 +79,16 @@ func Open(cfg Config) (n *Node, err error) {
 	return n, n.SetHead(context.Background(), headOf(backend))
 }
 
-// backendConfig is a full node with room for bursts of transactions of few senders. It keeps all
-// blocks, and the states after the last 128 of them unless all are wanted: who wants to know a
-// balance asks soon.
+// backendConfig configures a full node whose pool takes many transactions from few senders. It
+// keeps all blocks. Unless KeepStates is set, it keeps only the states after the last 128 blocks,
+// which is enough because balances are asked for soon.
 func backendConfig(cfg Config, genesis *core.Genesis) *ethconfig.Config {
 	c := ethconfig.Defaults
 	c.Genesis, c.NetworkId, c.SyncMode = genesis, cfg.ChainID, ethconfig.FullSync
 	c.NoPrefetch, c.LogNoHistory = true, true
 	c.DatabaseCache, c.TrieCleanCache, c.TrieDirtyCache, c.SnapshotCache = 64, 32, 64, 32
 	if cfg.KeepStates {
-		c.NoPruning, c.StateScheme = true, rawdb.HashScheme // the path scheme would have to index its history first
+		c.NoPruning, c.StateScheme = true, rawdb.HashScheme // the path scheme would first have to index its history
 	}
 	c.Miner.GasCeil = genesis.GasLimit
 	c.TxPool.NoLocals, c.TxPool.Journal = true, ""
@@ -98,19 +99,19 @@ func backendConfig(cfg Config, genesis *core.Genesis) *ethconfig.Config {
 	return &c
 }
 
-// Close stops the node and, if it has a folder, leaves the chain there.
+// Close stops the node. If it has a folder, the chain stays there.
 func (n *Node) Close() error { return n.stack.Close() }
 
-// Chain is the blockchain itself, for validation and for reading.
+// Chain returns the blockchain itself, for validation and for reading.
 func (n *Node) Chain() *core.BlockChain { return n.backend.BlockChain() }
 
-// Genesis is block 0.
+// Genesis returns block 0.
 func (n *Node) Genesis() *types.Block { return n.genesis }
 
-// Attach is a JSON-RPC client in this process.
+// Attach returns a JSON-RPC client in this process.
 func (n *Node) Attach() *rpc.Client { return n.stack.Attach() }
 
-// RPCURL is the JSON-RPC's address, empty if none was asked for.
+// RPCURL returns the address of the JSON-RPC, empty if it does not run.
 func (n *Node) RPCURL() string {
 	if n.cfg.RPCAddr == "" {
 		return ""

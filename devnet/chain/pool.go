@@ -15,13 +15,14 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Pending are the pool's transactions that can be executed on the head: the best tip first, but one
-// sender's always in the order of their nonces. Blob transactions carry their sidecars. Every one
-// that the pool took before the call is among them.
+// Pending returns the pool's transactions that can be executed on the head, the best tip first, but
+// a sender's transactions in the order of their nonces. Blob transactions carry their sidecars.
+// Every transaction that the pool accepted before the call is considered.
 func (n *Node) Pending() []*types.Transaction {
 	bc := n.Chain()
 	head := bc.CurrentBlock()
-	// before the pending ones: what moves from here to there meanwhile is found there
+	// The queue is read before the pending transactions. So a transaction that moves from one to
+	// the other in between is not missed.
 	_, queued := n.backend.TxPool().Content()
 	next := head.Time + uint64(n.cfg.Spec.SlotDuration.Seconds())
 	baseFee := eip1559.CalcBaseFee(bc.Config(), head)
@@ -34,7 +35,7 @@ func (n *Node) Pending() []*types.Transaction {
 		filter.BlobVersion = types.BlobSidecarVersion1
 	}
 	blobs, _ := n.backend.TxPool().Pending(filter)
-	maps.Copy(pending, blobs) // the pool lets a sender have one kind only
+	maps.Copy(pending, blobs) // a sender has transactions of one kind only in the pool
 
 	signer := types.MakeSigner(bc.Config(), new(big.Int).Add(head.Number, big.NewInt(1)), next)
 	order := txorder.NewTransactionsByPriceAndNonce(signer, pending, baseFee)
@@ -46,7 +47,7 @@ func (n *Node) Pending() []*types.Transaction {
 		}
 		tx := lazy.Resolve()
 		if tx == nil {
-			order.Pop() // gone meanwhile, and so is what its sender put behind it
+			order.Pop() // it has left the pool, so the sender's later ones cannot be executed either
 			continue
 		}
 		list = append(list, tx)
@@ -54,9 +55,10 @@ func (n *Node) Pending() []*types.Transaction {
 	}
 }
 
-// nonces are those of accounts after a block, read from a state of our own: the pool's, which its
-// Nonce reads, is not for two at a time. If it cannot be read, nothing follows: whoever builds on
-// that block, which takes the same state, says why.
+// nonces returns a function that gives accounts' nonces after a block. It reads from a state of its
+// own, because the pool's state, which Nonce reads, is not safe for concurrent use. If the state
+// cannot be read, no nonce matches; building on that block, which needs the same state, then fails
+// with the reason.
 func (n *Node) nonces(block *types.Header) func(common.Address) uint64 {
 	read := sync.OnceValues(func() (*state.StateDB, error) {
 		return n.Chain().StateAt(block.Root, block.Number, block.Time)
@@ -70,12 +72,12 @@ func (n *Node) nonces(block *types.Header) func(common.Address) uint64 {
 	}
 }
 
-// addQueued adds what the pool has taken but not yet found executable, although nothing is missing
-// before it. go-ethereum's pool looks at new transactions in the background, and if it is about to
-// follow a new head just then, it compares them with the head's nonces instead of those of their
-// sender's pending ones: whatever has pending ones before it stays in the queue until the next
-// head. nonce is a sender's next one on the head; it is asked for senders without pending
-// transactions only.
+// addQueued adds transactions that the pool has accepted but not yet found executable, although no
+// nonce before them is missing. go-ethereum's pool examines new transactions in the background. If
+// it is about to follow a new head at that moment, it compares them with the head's nonces instead
+// of those after their sender's pending transactions: those with pending ones before them then stay
+// in the queue until the next head. nonce returns a sender's next nonce on the head; it is called
+// only for senders without pending transactions.
 func addQueued(pending map[common.Address][]*txpool.LazyTransaction, queued map[common.Address][]*types.Transaction,
 	nonce func(common.Address) uint64) {
 	for sender, txs := range queued {

@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Submission is what a builder sends to a relay to bid with the block (relay-specs,
-// SubmitBlockRequest of the block's fork): the block, what the builder says of it, and its
-// signature on that.
+// Submission returns what a builder sends to a relay to bid with the block (relay-specs,
+// SubmitBlockRequest of the block's fork): the block, the bid trace, and the builder's signature on
+// the trace.
 func (b *Built) Submission(trace *builderv1.BidTrace,
 	signature phase0.BLSSignature) (*builderspec.VersionedSubmitBlockRequest, error) {
 	fill, err := submissions.Of(b.Fork, "submissions")
@@ -28,7 +28,7 @@ func (b *Built) Submission(trace *builderv1.BidTrace,
 	return request, nil
 }
 
-// submissions fill in the member of the block's fork.
+// submissions fill in the field of the block's fork.
 var submissions = eth.Column[func(
 	b *Built, into *builderspec.VersionedSubmitBlockRequest, trace *builderv1.BidTrace, signature phase0.BLSSignature,
 )]{

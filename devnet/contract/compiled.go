@@ -12,7 +12,7 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// compiled is a contract as scripts/contracts.sh leaves it.
+// compiled is a contract in the form that scripts/contracts.sh writes.
 type compiled struct {
 	ABI  abi.ABI       `json:"abi"`
 	Code hexutil.Bytes `json:"code"`
@@ -26,7 +26,7 @@ var (
 	backrun = load("Backrun")
 )
 
-// load reads a contract that is part of this program; a broken one is a mistake of its makers.
+// load reads a contract that is embedded in this program. It panics if the file is broken.
 func load(name string) compiled {
 	text, err := files.ReadFile(name + ".json")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/holiman/uint256"
 )
 
-var unit = uint256.NewInt(params.Ether) // of ether, and of the token
+var unit = uint256.NewInt(params.Ether) // one ether in wei, and one token
 
 // OpeningEtherWei and OpeningTokens are the reserves of each pool at genesis: 1,000 ether for
 // 2,000,000 tokens.
@@ -19,17 +19,19 @@ var (
 	OpeningTokens   = new(uint256.Int).Mul(uint256.NewInt(2_000_000), unit)
 )
 
-// purse is what each trader has of the token: 1,000,000.
+// purse is how many tokens each trader has at genesis: 1,000,000.
 var purse = new(uint256.Int).Mul(uint256.NewInt(1_000_000), unit)
 
-// Slots of the contracts' storage, in the order in which the sources declare their variables.
+// Slots of the contracts' storage, in the order in which the Solidity sources declare their
+// variables.
 const (
 	slotBalances, slotAllowances, slotSupply = 0, 1, 2 // Token, WrappedEther
 	slotToken0, slotToken1                   = 0, 1    // Pool
 	slotReserve0, slotReserve1               = 2, 3
 )
 
-// Genesis are the accounts of the market. Traders have tokens, and let the router sell them.
+// Genesis returns the accounts of the market. Traders have tokens, and have allowed the router to
+// sell them.
 func Genesis(traders []common.Address) types.GenesisAlloc {
 	tokens := holdings{PoolA: OpeningTokens, PoolB: OpeningTokens}
 	for _, trader := range traders {
@@ -57,7 +59,7 @@ func Genesis(traders []common.Address) types.GenesisAlloc {
 	return alloc
 }
 
-// holdings are the balances of a token.
+// holdings are the balances of a token, by owner.
 type holdings map[common.Address]*uint256.Int
 
 func (h holdings) sum() *uint256.Int {
@@ -78,5 +80,6 @@ func (h holdings) storage() map[common.Hash]common.Hash {
 
 func slot(n uint64) common.Hash { return uint256.NewInt(n).Bytes32() }
 
-// mapped is where a mapping's value is (Solidity, "Layout of State Variables in Storage").
+// mapped returns the storage slot of a mapping's value (Solidity, "Layout of State Variables in
+// Storage").
 func mapped(key, slot common.Hash) common.Hash { return crypto.Keccak256Hash(key[:], slot[:]) }

@@ -5,13 +5,14 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// The first topics of the pools' events, which are those of Uniswap v2's pairs.
+// The first topics of the pools' events. They are the same as those of Uniswap v2's pairs.
 var (
 	SwapTopic = pool.ABI.Events["Swap"].ID
 	SyncTopic = pool.ABI.Events["Sync"].ID
 )
 
-// Synced are the reserves that a pool's Sync event tells, if a log is one and shows them.
+// Synced returns the reserves in a pool's Sync event; false if the log is another event or hides
+// its data.
 func Synced(topics []common.Hash, data []byte) (Reserves, bool) {
 	if len(topics) != 1 || topics[0] != SyncTopic || len(data) != 64 {
 		return Reserves{}, false

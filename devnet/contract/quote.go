@@ -4,30 +4,31 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Reserves are what a pool has.
+// Reserves are what a pool holds.
 type Reserves struct {
 	EtherWei, Tokens *uint256.Int
 }
 
-// Opening are a pool's reserves at genesis.
+// Opening returns a pool's reserves at genesis.
 func Opening() Reserves {
 	return Reserves{EtherWei: OpeningEtherWei.Clone(), Tokens: OpeningTokens.Clone()}
 }
 
-// Buy is what a pool gives for ether, and what it has afterwards. Amounts above 2^112 are not
-// traded.
+// Buy returns how many tokens a pool gives for ether, and its reserves afterwards. Amounts above
+// 2^112 are not traded.
 func (r Reserves) Buy(etherWei *uint256.Int) (tokens *uint256.Int, after Reserves) {
 	tokens = amountOut(etherWei, r.EtherWei, r.Tokens)
 	return tokens, Reserves{new(uint256.Int).Add(r.EtherWei, etherWei), new(uint256.Int).Sub(r.Tokens, tokens)}
 }
 
-// Sell is what a pool gives for tokens, and what it has afterwards.
+// Sell returns how much ether a pool gives for tokens, and its reserves afterwards.
 func (r Reserves) Sell(tokens *uint256.Int) (etherWei *uint256.Int, after Reserves) {
 	etherWei = amountOut(tokens, r.Tokens, r.EtherWei)
 	return etherWei, Reserves{new(uint256.Int).Sub(r.EtherWei, etherWei), new(uint256.Int).Add(r.Tokens, tokens)}
 }
 
-// amountOut is Quote.sol's: three thousandths of what comes in stay with the pool.
+// amountOut is the same as in Quote.sol: the pool keeps a fee of three thousandths of what comes
+// in.
 func amountOut(in, reserveIn, reserveOut *uint256.Int) *uint256.Int {
 	counted := new(uint256.Int).Mul(in, uint256.NewInt(997))
 	whole := new(uint256.Int).Mul(reserveIn, uint256.NewInt(1000))
@@ -35,8 +36,8 @@ func amountOut(in, reserveIn, reserveOut *uint256.Int) *uint256.Int {
 	return out.Div(out, whole.Add(whole, counted))
 }
 
-// Gap is what Backrun.sol makes of two pools' reserves with as much ether as it likes: what it
-// uses, and what it earns. Both are zero if the gap is narrower than the pools' fees.
+// Gap returns what Backrun.sol would do with two pools' reserves and unlimited ether: how much it
+// uses, and its profit. Both are zero if the price gap is smaller than the pools' fees.
 func Gap(first, second Reserves) (amountWei, profitWei *uint256.Int) {
 	cheap, dear := second, first
 	if new(uint256.Int).Mul(first.Tokens, second.EtherWei).Gt(new(uint256.Int).Mul(second.Tokens, first.EtherWei)) {
@@ -51,7 +52,7 @@ func Gap(first, second Reserves) (amountWei, profitWei *uint256.Int) {
 	return amountWei, new(uint256.Int).Sub(backWei, amountWei)
 }
 
-// bestAmount is Backrun.sol's best, step by step.
+// bestAmount is the same as best in Backrun.sol, step by step.
 func bestAmount(cheap, dear Reserves) *uint256.Int {
 	millionths := uint256.NewInt(1e12)
 	in := func(n *uint256.Int) *uint256.Int { return new(uint256.Int).Div(n, millionths) }

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// column is one of the table's. The number columns are aligned to the right.
+// column is one column of the table. Columns of numbers are aligned to the right.
 type column struct {
 	title string
 	width int
@@ -21,11 +21,11 @@ type column struct {
 const (
 	gap        = 2
 	sparkWidth = 8
-	// noteWidth is the least that makes a note column worth having.
+	// noteWidth is the smallest useful width of the column of notes.
 	noteWidth = 16
 )
 
-// columns in the order in which they stand.
+// columns are in the order in which they are shown.
 var columns = []column{
 	{"slot", 4, true, func(s Slot) string { return strconv.FormatUint(s.Number, 10) }},
 	{"fork", 9, false, func(s Slot) string { return s.Fork.String() }},
@@ -39,20 +39,20 @@ var columns = []column{
 	{"blobs", 5, true, func(s Slot) string { return count(s, s.Blobs) }},
 }
 
-// dearest names columns in the order in which a terminal that is too narrow gives them up, the last
-// one first.
+// dearest lists the columns by importance. A terminal that is too narrow loses the last ones first.
 var dearest = []string{"slot", "outcome", "winner", "value", "bids", "rising", "txs", "fork", "proposer", "blobs"}
 
-// layout is the choice of columns for a width.
+// layout is the choice of columns for a terminal's width.
 type layout struct {
 	columns []column
-	// note is the width left for notes at the end of a row; 0 when a note needs a line of its own.
+	// note is the width left for notes at the end of a row; 0 means that notes get lines of their
+	// own.
 	note int
-	// width of the whole; 0 is without limit.
+	// width is that of the whole table; 0 means no limit.
 	width int
 }
 
-// layoutFor chooses what fits. A width of 0 is without limit.
+// layoutFor chooses the columns that fit. A width of 0 means no limit.
 func layoutFor(width int) layout {
 	if width <= 0 {
 		return layout{columns: columns, note: 1 << 16}
@@ -78,12 +78,12 @@ func layoutFor(width int) layout {
 	return l
 }
 
-// header is the line above the rows.
+// header returns the line above the rows.
 func (l layout) header() string {
 	return l.line(func(c column) string { return c.title })
 }
 
-// row is the slot's line.
+// row returns a slot's line.
 func (l layout) row(s Slot) string {
 	line := l.line(func(c column) string { return c.cell(s) })
 	if note := remark(s); l.note > 0 && note != "" {
@@ -92,8 +92,7 @@ func (l layout) row(s Slot) string {
 	return l.cut(line)
 }
 
-// extra is the line below the row of a slot that has something unusual to tell and no column for
-// it; empty without.
+// extra returns the line below a slot's row for a note that has no column; empty without a note.
 func (l layout) extra(s Slot) string {
 	if l.note > 0 || s.Note == "" {
 		return ""
@@ -101,14 +100,14 @@ func (l layout) extra(s Slot) string {
 	return l.below(s.Note)
 }
 
-// below is a line that belongs to the row above it.
+// below returns a line that belongs to the row above it.
 func (l layout) below(text string) string {
 	return l.cut(strings.Repeat(" ", columns[0].width) + hook + text)
 }
 
 const hook = "  └ "
 
-// room is the width of the text of a line below; 0 is without limit.
+// room returns the width for the text of a line below a row; 0 means no limit.
 func (l layout) room() int { return max(0, l.width-columns[0].width-ansi.StringWidth(hook)) }
 
 func (l layout) used() int {
@@ -131,7 +130,7 @@ func (l layout) line(cell func(column) string) string {
 	return strings.TrimRight(strings.Join(cells, strings.Repeat(" ", gap)), " ")
 }
 
-// cut shortens a line to the width; it may hold colors.
+// cut shortens a line to the table's width; the line may contain colors.
 func (l layout) cut(line string) string {
 	if l.width <= 0 {
 		return line
@@ -161,7 +160,7 @@ func winner(s Slot) string {
 	return s.Winner
 }
 
-// count is a number of things in a block, if there is one.
+// count returns a number of things in a block, or a dash if there is no block yet.
 func count(s Slot, n int) string {
 	if s.Winner == "" || s.Open {
 		return "–"
@@ -169,7 +168,7 @@ func count(s Slot, n int) string {
 	return strconv.Itoa(n)
 }
 
-// outcome is what became of a slot, in a word.
+// outcome says in a word or two how a slot ended.
 func outcome(s Slot) string {
 	switch {
 	case s.Open:
@@ -187,7 +186,7 @@ func outcome(s Slot) string {
 	}
 }
 
-// remark is what stands behind a row: the unusual first, else how long the stages took.
+// remark returns what is shown at the end of a row: the note, or else how long the stages took.
 func remark(s Slot) string {
 	if s.Note != "" {
 		return s.Note
@@ -199,7 +198,7 @@ func remark(s Slot) string {
 	return strings.Join(parts, ", ")
 }
 
-// short writes a wall time with the two or three digits that one looks at.
+// short writes a wall time with its two or three leading digits.
 func short(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:

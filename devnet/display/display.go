@@ -1,6 +1,6 @@
-// Package display shows a run of the devnet to the one who started it. It is pure rendering: it is
-// told what happened and writes text; it reads no clock and asks nobody. There are two manners,
-// plain lines for pipes and logs, and a table that is repainted in place for a terminal.
+// Package display shows a run of the devnet to the person who started it. It only renders: it is
+// given what happened and writes text; it reads no clock and makes no requests. There are two
+// styles: plain lines for pipes and logs, and a table for terminals, which is repainted in place.
 //
 //	Start ─▶ Slot (open, may come again as bids rise) ─▶ Slot (finished, once) ─▶ … ─▶ Done
 //	           Note and Flow may come at any time
@@ -14,102 +14,103 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Output is told what happens in a run. Implementations may be called from several goroutines. They
-// keep nothing of what they are given but what they must print again, and change none of it.
+// Output receives what happens in a run. Implementations must be safe for concurrent use. They keep
+// of their arguments only what they must print again, and do not change them.
 type Output interface {
-	// Start comes first, once all parts can be reached.
+	// Start is called first, once all parts can be reached.
 	Start(Run)
-	// Slot tells of a slot: any number of times while it is open, once when it is finished, never
-	// after that.
+	// Slot is called any number of times while a slot is open, once when it is finished, and never
+	// again after that.
 	Slot(Slot)
-	// Flow tells what became of orders since the start.
+	// Flow gives the counts of orders since the start.
 	Flow(Flow)
-	// Note says something that belongs to no slot, in one line.
+	// Note gives a line that belongs to no slot.
 	Note(string)
-	// Done comes last. It ends with the verdict.
+	// Done is called last. Its text ends with the verdict.
 	Done(Summary)
 }
 
-// Run is what was started.
+// Run describes the run that begins.
 type Run struct {
-	// Slots is how many slots the run will have; 0 when it runs until it is stopped.
+	// Slots is how many slots the run has; 0 if it runs until it is stopped.
 	Slots int
-	// SlotDuration is chain time; Speed says how many times faster than the wall it passes.
+	// SlotDuration is chain time. Speed is how many times faster than wall time the chain runs.
 	SlotDuration time.Duration
 	Speed        float64
 	Validators   int
 	Builders     int
-	// Endpoints can be called from outside, in the order of importance.
+	// Endpoints can be called from outside; the most important ones come first.
 	Endpoints []Endpoint
 }
 
-// Endpoint is an interface of a part and where it listens.
+// Endpoint is an interface of a part, with the URL where it listens.
 type Endpoint struct {
 	Name string // "relay"
 	URL  string
 }
 
-// Slot is the story of one slot.
+// Slot is what is shown of one slot.
 type Slot struct {
 	Number   uint64
 	Fork     eth.Fork
 	Proposer uint64 // validator index
-	// Open slots are still being auctioned; only the live manner shows them.
+	// Open slots are still being auctioned; only the live style shows them.
 	Open bool
 	// Bids is how many submissions the relay accepted.
 	Bids int
-	// Values are the accepted bids' values in wei in the order of time.
+	// Values are the accepted bids' values in wei, in the order in which they came.
 	Values []*uint256.Int
-	// TopWei is the value of the bid that the proposer took, of the leading one while the slot is
-	// open; nil without one.
+	// TopWei is the value of the bid that the proposer took, or of the leading bid while the slot
+	// is open; nil if there is none.
 	TopWei *uint256.Int
-	// Winner built the block: "builder-1", or Local. Empty when the slot has no block.
+	// Winner is who built the block: for example "builder-1", or Local. It is empty if the slot has
+	// no block.
 	Winner string
-	// Delivered: the relay published the payload. Landed: the block is on the canonical chain.
+	// Delivered says that the relay published the payload, Landed that the block is on the
+	// canonical chain.
 	Delivered, Landed bool
 	Txs, Blobs        int
-	// Flow is what became of orders since the slot before; it is told when the slot is finished.
+	// Flow has the counts of orders since the slot before; it is set when the slot is finished.
 	Flow Flow
-	// Note is what was unusual, in a few words.
+	// Note describes in a few words what was unusual.
 	Note string
-	// Took are the wall times of the slot's stages in their order.
+	// Took are the wall times of the slot's stages, in their order.
 	Took []Stage
 }
 
 // Local is the winner of a slot whose block the proposer's own node built.
 const Local = "local"
 
-// Stage is a step of a slot and how long it took on the wall clock.
+// Stage is a step of a slot, and how long it took in wall time.
 type Stage struct {
 	Name string // "header", "deliver"
 	Took time.Duration
 }
 
-// Summary is what became of the run.
+// Summary is the result of a run.
 type Summary struct {
-	// Slots is how many were finished. Delivered payloads were published by the relay; Landed of them
-	// are on the canonical chain. Local blocks were built by proposers themselves; Missed slots have
-	// no block.
+	// Slots is how many slots were finished. Delivered is how many payloads the relay published,
+	// and Landed how many of these are on the canonical chain. Local is how many blocks proposers
+	// built themselves, and Missed how many slots have no block.
 	Slots, Delivered, Landed, Local, Missed int
-	// PaidWei is what proposers were paid by the blocks of builders, read from the chain; nil is
-	// nothing.
+	// PaidWei is what builders' blocks paid to proposers, read from the chain; nil means nothing.
 	PaidWei *uint256.Int
-	// FirstDelivery is the wall time from the start of the program to the first delivered payload; 0
-	// without one.
+	// FirstDelivery is the wall time from the start of the program to the first delivered payload;
+	// 0 if there was none.
 	FirstDelivery time.Duration
-	// RoundTripMedian is the median wall time from asking for a header to the payload's delivery; 0
-	// without one.
+	// RoundTripMedian is the median wall time from the request for a header to the payload's
+	// delivery; 0 if there was none.
 	RoundTripMedian time.Duration
-	// Wall is how long the whole run took.
+	// Wall is the wall time of the whole run.
 	Wall time.Duration
-	// Flow is what became of orders.
+	// Flow has the counts of orders.
 	Flow Flow
-	// Problems say what went wrong, one line each. Empty in a good run.
+	// Problems say what went wrong, one line each.
 	Problems []string
 }
 
-// OK says whether the run was flawless: every slot's payload was delivered, landed, and nobody
-// complained.
+// OK says whether the run was flawless: every slot's payload was delivered and landed, and there
+// were no problems.
 func (s Summary) OK() bool {
 	return s.Landed == s.Slots && s.Delivered == s.Slots && len(s.Problems) == 0
 }

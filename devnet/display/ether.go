@@ -7,13 +7,13 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// thousandEther and more are told to a thousandth of an ether, so that a column of amounts keeps
-// its width.
+// thousandEther is one wei less than 1000 ether. Amounts above it are shown in thousandths of an
+// ether, so that a column of amounts keeps its width.
 var thousandEther = uint256.MustFromDecimal("999999999999999999999")
 
-// Ether writes an amount for people: 0.012345 ETH from a millionth of an ether on, 123.456 gwei
-// from a millionth of a gwei on downwards, else wei. What does not fit is cut off, never rounded
-// up: nobody is shown more than there is. nil is 0 ETH.
+// Ether writes an amount for people: as 0.012345 ETH if it is at least a millionth of an ether, as
+// 123.456 gwei if it is at least a thousandth of a gwei, or else in wei. Further digits are cut
+// off, not rounded, so that the text never shows more than there is. nil is 0 ETH.
 func Ether(wei *uint256.Int) string {
 	switch {
 	case wei == nil || wei.IsZero():
@@ -29,7 +29,7 @@ func Ether(wei *uint256.Int) string {
 	}
 }
 
-// decimal divides by 10^digits and keeps as many places as asked for; all in integers.
+// decimal divides by 10^digits and keeps the given number of places, all in integers.
 func decimal(wei *uint256.Int, digits, places int) string {
 	text := wei.Dec()
 	if len(text) <= digits {

@@ -9,15 +9,15 @@ import (
 
 // Flow counts what happened to orders, from users to refunds.
 type Flow struct {
-	// Orders came in, Cancelled of them were taken back. Hints went out to searchers. Backruns were
-	// joined with an order that a hint told of, and Landed of them are in a block.
+	// Orders came in, and Cancelled of them were cancelled. Hints were sent to searchers. Backruns
+	// were matched with the order that a hint was about, and Landed of them are in a block.
 	Orders, Cancelled, Hints, Backruns, Landed int
-	// Refunds were seen paid on the chain, RefundedWei in all; nil is nothing.
+	// Refunds is how many were found paid on the chain, RefundedWei their sum; nil means nothing.
 	Refunds     int
 	RefundedWei *uint256.Int
 }
 
-// Less is what was added to an earlier count.
+// Less returns what was added since an earlier count.
 func (f Flow) Less(earlier Flow) Flow {
 	f.Orders -= earlier.Orders
 	f.Cancelled -= earlier.Cancelled
@@ -31,12 +31,12 @@ func (f Flow) Less(earlier Flow) Flow {
 	return f
 }
 
-// none says that nothing happened.
+// none says whether all counts are zero.
 func (f Flow) none() bool {
 	return f.Orders == 0 && f.Cancelled == 0 && f.Hints == 0 && f.Backruns == 0 && f.Landed == 0 && f.Refunds == 0
 }
 
-// way is the way of an order in one line, and back what came back by it.
+// way shows the counts from orders to landed backruns in one line, back what was refunded.
 func (f Flow) way() string {
 	return strings.Join([]string{
 		plural(f.Orders, "order", "orders"), plural(f.Hints, "hint", "hints"), plural(f.Backruns, "backrun", "backruns"),
@@ -48,8 +48,7 @@ func (f Flow) back() string { return Ether(f.RefundedWei) + " back" }
 
 const arrow = " ▸ "
 
-// lines are the counts in one line, or in two where one is too long for a width; 0 is without
-// limit.
+// lines shows the counts in one line, or in two if one is too long for the width; 0 means no limit.
 func (f Flow) lines(width int) []string {
 	line := f.way() + arrow + f.back()
 	if width <= 0 || ansi.StringWidth(line) <= width {

@@ -15,19 +15,19 @@ const (
 	liveNotes = 3  // notes shown at most
 )
 
-// live repaints one screen in place: title, endpoints, the last slots, totals, what became of
-// orders, the last notes. It never clears what stood above it.
+// live repaints one screen in place: title, endpoints, the last slots, totals, counts of orders,
+// the last notes. It never erases what was above it.
 type live struct {
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards all fields below
 	out   io.Writer
 	size  func() (width, height int)
 	paint paint
 
 	run     Run
-	slots   []Slot // by number, the last liveRows of them
+	slots   []Slot // the last liveRows of them, in the order of their first call
 	notes   []string
-	total   Summary // what the finished slots have brought so far, and orders to this moment
-	painted int     // lines that the last repaint left on the screen
+	total   Summary // sums over the finished slots, and the latest counts of orders
+	painted int     // lines on the screen since the last repaint
 }
 
 // Start implements Output.
@@ -38,7 +38,7 @@ func (l *live) Start(run Run) {
 	l.repaint()
 }
 
-// Slot implements Output: the first word of a slot adds a row, later ones replace it.
+// Slot implements Output: the first call for a slot adds a row, later ones replace it.
 func (l *live) Slot(s Slot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *live) Slot(s Slot) {
 	l.repaint()
 }
 
-// replace puts a slot into the row that it has already; it may be an older one that was finished
+// replace puts a slot into its row, if it has one. That may be an older row, if the slot finished
 // late.
 func (l *live) replace(s Slot) bool {
 	for i := range l.slots {
@@ -103,7 +103,7 @@ func (l *live) Note(text string) {
 	l.repaint()
 }
 
-// Done implements Output: the table stays as it is, the summary goes below it.
+// Done implements Output: the table stays, and the summary goes below it.
 func (l *live) Done(s Summary) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,25 +112,25 @@ func (l *live) Done(s Summary) {
 	l.painted = 0
 }
 
-// repaint moves the cursor to the first line of the last picture and writes the new one over it. A
-// terminal that has gone away is no reason to stop the run. Called with mu held.
+// repaint moves the cursor to the first line of the last picture and writes the new one over it. It
+// ignores errors: if the terminal is gone, the run goes on. The caller holds mu.
 func (l *live) repaint() {
 	width, height := l.size()
 	lines := l.picture(layoutFor(width), height)
 	var b strings.Builder
 	if l.painted > 0 {
-		fmt.Fprintf(&b, "\x1b[%dF", l.painted) // to the beginning of the line so many lines up
+		fmt.Fprintf(&b, "\x1b[%dF", l.painted) // moves the cursor up to the beginning of the first line
 	}
 	for _, line := range lines {
-		b.WriteString(line + "\x1b[K\n") // what is left of the old line is erased
+		b.WriteString(line + "\x1b[K\n") // erases the rest of the old line
 	}
-	b.WriteString("\x1b[J") // and what is left of the old lines
+	b.WriteString("\x1b[J") // erases the old lines below
 	l.painted = len(lines)
 	_, _ = io.WriteString(l.out, b.String())
 }
 
-// picture is the whole screen. A low terminal loses old slots first: the cursor cannot go back to
-// lines that have scrolled away.
+// picture returns the lines of the whole screen. On a terminal with few lines, old slots are left
+// out first, because the cursor cannot go back to lines that have scrolled away.
 func (l *live) picture(to layout, height int) []string {
 	head := []string{l.paint.title.Render(to.cut(l.headline()))}
 	for _, line := range l.run.endpoints() {
@@ -164,7 +164,7 @@ func (l *live) picture(to layout, height int) []string {
 	return lines
 }
 
-// headline names the slot and how far the chain's clock has come.
+// headline names the newest slot and the chain time.
 func (l *live) headline() string {
 	parts := []string{"gavel devnet"}
 	if len(l.slots) > 0 {

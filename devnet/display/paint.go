@@ -7,13 +7,13 @@ import (
 	"github.com/muesli/termenv"
 )
 
-// paint holds the few styles there are. Without color they do nothing.
+// paint has the styles of the display. Without color they change nothing.
 type paint struct {
 	title, faint, open, good, warn, bad, none lipgloss.Style
 }
 
-// newPaint uses the sixteen colors that every terminal's own theme defines, so that they can be
-// read on light and dark grounds.
+// newPaint uses the sixteen colors that a terminal's theme defines, so that they are readable on
+// light and dark backgrounds.
 func newPaint(out io.Writer, color bool) paint {
 	r := lipgloss.NewRenderer(out)
 	r.SetColorProfile(termenv.Ascii)
@@ -28,7 +28,7 @@ func newPaint(out io.Writer, color bool) paint {
 	}
 }
 
-// slot is the style of a slot's row: good rows are left alone, so that the others stand out.
+// slot returns the style of a slot's row. Good rows are plain, so that the others stand out.
 func (p paint) slot(s Slot) lipgloss.Style {
 	switch outcome(s) {
 	case "bidding":

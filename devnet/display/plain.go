@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// plain prints a line for each finished slot, and one below it for what became of orders meanwhile:
-// for pipes, logs and CI.
+// plain prints a line for each finished slot, and one below it for the counts of orders since the
+// last slot. It is for pipes, logs and CI.
 type plain struct {
 	mu     sync.Mutex // guards out
 	out    io.Writer
@@ -47,7 +47,7 @@ func (p *plain) Slot(s Slot) {
 	p.print(lines...)
 }
 
-// Flow implements Output: each slot's line has its part.
+// Flow implements Output. It prints nothing, because each slot has its counts.
 func (p *plain) Flow(Flow) {}
 
 // Note implements Output.
@@ -56,15 +56,14 @@ func (p *plain) Note(text string) { p.print("note: " + oneLine(text)) }
 // Done implements Output.
 func (p *plain) Done(s Summary) { p.print(s.lines(p.paint)...) }
 
-// print writes whole lines at once. A reader that has gone away is no reason to stop the run:
-// errors are the reader's.
+// print writes whole lines at once. It ignores errors: if the reader is gone, the run goes on.
 func (p *plain) print(lines ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, _ = io.WriteString(p.out, strings.Join(lines, "\n")+"\n")
 }
 
-// title says in one line what runs.
+// title describes the run in one line.
 func (r Run) title() string {
 	slots := "slots until stopped"
 	if r.Slots > 0 {
@@ -84,7 +83,7 @@ func (r Run) endpoints() []string {
 	return lines
 }
 
-// NoteWriter makes a note of each line that is written to it: for a log.
+// NoteWriter returns a writer that makes a note of each line. It is for a log.
 func NoteWriter(out Output) io.Writer { return noteWriter{out} }
 
 type noteWriter struct{ out Output }

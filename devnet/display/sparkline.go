@@ -8,9 +8,9 @@ import (
 
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// Sparkline draws values as bars in the order of time, at most width of them: the lowest value is
-// the lowest bar, the highest the highest. Of more values than fit, neighbours share a bar that
-// shows the last of them. Values that are all the same are drawn at half height.
+// Sparkline draws values as bars in their order, at most width of them. The lowest value has the
+// lowest bar, the highest value the highest bar. If there are more values than fit, neighbours
+// share a bar, which shows the last of them. If all values are the same, the bars have half height.
 func Sparkline(values []*uint256.Int, width int) string {
 	values = thin(values, width)
 	if len(values) == 0 {
@@ -39,7 +39,7 @@ func Sparkline(values []*uint256.Int, width int) string {
 	return line.String()
 }
 
-// thin keeps at most n values, evenly spread, always the last one.
+// thin returns at most n values, evenly spread, and always the last one.
 func thin(values []*uint256.Int, n int) []*uint256.Int {
 	if n <= 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Verdict is the last line of a run: that all went well, or what did not.
+// Verdict returns the last line of a run: that all went well, or what did not.
 func (s Summary) Verdict() string {
 	if s.Slots == 0 && len(s.Problems) == 0 {
 		return "no slot was finished"
@@ -39,7 +39,7 @@ func plural(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// lines is the summary as a small table, with its problems and, last, the verdict.
+// lines returns the summary as a small table, followed by the problems and the verdict.
 func (s Summary) lines(p paint) []string {
 	lines := []string{""}
 	rows := [][2]string{
@@ -69,7 +69,7 @@ func (s Summary) lines(p paint) []string {
 	return append(lines, p.bad.Render(s.Verdict()))
 }
 
-// rows are what became of orders, for the summary.
+// rows returns the counts of orders as rows of the summary.
 func (f Flow) rows() [][2]string {
 	return [][2]string{
 		{"private orders", fmt.Sprintf("%d, %d cancelled", f.Orders, f.Cancelled)},
@@ -86,7 +86,7 @@ func orDash(known bool, text string) string {
 	return "–"
 }
 
-// oneLine makes one line of a text that should have been one.
+// oneLine replaces line breaks and repeated spaces by single spaces.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }

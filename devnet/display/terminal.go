@@ -7,14 +7,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Options choose the manner.
+// Options choose the style.
 type Options struct {
-	// Live repaints in place; else plain lines are printed.
+	// Live repaints in place; otherwise plain lines are printed.
 	Live bool
-	// Color may be used.
+	// Color allows colors.
 	Color bool
-	// Size is the terminal's, in columns and lines; nil, or 0 for one of them, is without limit. It is
-	// asked at each repaint.
+	// Size returns the terminal's size in columns and lines. nil, or 0 for one of them, means no
+	// limit. It is called at each repaint.
 	Size func() (width, height int)
 }
 
@@ -31,9 +31,9 @@ func New(out io.Writer, o Options) Output {
 	return &plain{out: out, layout: layoutFor(width), paint: newPaint(out, o.Color)}
 }
 
-// OptionsFor says what suits a file: live and colored on a terminal, plain lines elsewhere. It
-// respects the wish for plain lines, a dumb terminal, and NO_COLOR (https://no-color.org: set to
-// anything but nothing).
+// OptionsFor returns the options for a file: live and colored on a terminal, plain lines elsewhere.
+// It respects the wish for plain lines, a dumb terminal, and NO_COLOR (https://no-color.org: set to
+// anything but an empty text).
 func OptionsFor(file *os.File, wantPlain bool, getenv func(string) string) Options {
 	fd := int(file.Fd())
 	if !term.IsTerminal(fd) {
@@ -46,7 +46,7 @@ func OptionsFor(file *os.File, wantPlain bool, getenv func(string) string) Optio
 		Size: func() (int, int) {
 			width, height, err := term.GetSize(fd)
 			if err != nil {
-				return 0, 0 // a terminal that does not tell its size gets lines of any length
+				return 0, 0 // if the terminal does not tell its size, lines have no limit
 			}
 			return width, height
 		},

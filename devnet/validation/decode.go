@@ -17,9 +17,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Decode reads the parameter of a validation method: a fork's submission with the registered gas
-// limit and, from deneb on, the parent beacon block root beside it. What the block promises is what
-// its message says.
+// Decode reads the parameter of a validation method: a fork's submission, with the registered gas
+// limit and, from deneb on, the parent beacon block root as further members. Fee recipient and
+// value are those that the submission's message promises.
 func Decode(fork eth.Fork, raw []byte) (*exec.Block, error) {
 	b := &exec.Block{Fork: fork}
 	if err := decodeSubmission(b, raw); err != nil {
@@ -58,7 +58,7 @@ func decodeSubmission(b *exec.Block, raw []byte) error {
 	return read(b, raw)
 }
 
-// submissions read a fork's submission with the library.
+// submissions decode the submission of each fork with the library's types.
 var submissions = eth.Column[func(b *exec.Block, raw []byte) error]{
 	eth.Bellatrix: readAs(func(b *exec.Block, s *bellatrixapi.SubmitBlockRequest) {
 		b.Trace, b.Signature = s.Message, s.Signature
@@ -85,7 +85,7 @@ var submissions = eth.Column[func(b *exec.Block, raw []byte) error]{
 	}),
 }
 
-// readAs reads one of the library's types, and fills the block with it.
+// readAs returns a decoder for one of the library's types, which fills in the block.
 func readAs[T any](fill func(*exec.Block, *T)) func(*exec.Block, []byte) error {
 	return func(b *exec.Block, raw []byte) error {
 		s := new(T)

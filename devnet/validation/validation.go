@@ -1,7 +1,6 @@
-// Package validation is a node that one can ask about a builder's block:
-// flashbots_validateBuilderSubmissionV1 (bellatrix) to V5 (fulu) over JSON-RPC, before any
-// exec.Validator. With it the laboratory runs the relay against validation nodes without running an
-// execution client.
+// Package validation serves the validation of builders' blocks over JSON-RPC:
+// flashbots_validateBuilderSubmissionV1 (bellatrix) to V5 (fulu), in front of any exec.Validator.
+// With it the lab runs the relay against validation nodes without an execution client.
 //
 //	POST / {"method":"flashbots_validateBuilderSubmissionV5","params":[{message, execution_payload, …}]}
 //	   │
@@ -22,11 +21,11 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// maxRequest bounds a request, in bytes: a block of 8 MiB and 72 blobs as hexadecimal digits, with
-// room.
+// maxRequest bounds a request in bytes. It allows for a block of 8 MiB and 72 blobs in hexadecimal
+// digits, and some more.
 const maxRequest = 64 << 20
 
-// The error codes (JSON-RPC 2.0; -32000 is what geth gives for whatever a method returns).
+// Error codes of JSON-RPC 2.0. -32000 is what geth uses for every error that a method returns.
 const (
 	codeJSON    = -32700
 	codeRequest = -32600
@@ -48,9 +47,9 @@ type response struct {
 	Error   *failure        `json:"error,omitempty"`
 }
 
-// result is what a good block gives.
+// result is the answer for a valid block.
 type result struct {
-	// BlockValue is what the fee recipient is paid, in wei, decimal.
+	// BlockValue is what the fee recipient is paid: wei, decimal.
 	BlockValue string `json:"block_value"`
 }
 
@@ -59,8 +58,8 @@ type failure struct {
 	Message string `json:"message"`
 }
 
-// Handler serves a validator. Verdicts and mistakes of the caller come with status 200, as JSON-RPC
-// wants it.
+// Handler serves a validator. Verdicts and the client's mistakes have status 200, as JSON-RPC
+// requires.
 func Handler(validator exec.Validator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" ||
@@ -77,12 +76,12 @@ func Handler(validator exec.Validator) http.Handler {
 			return
 		}
 		out, err := json.Marshal(answer(r, validator, raw))
-		if err != nil { // only an id that is no JSON could, and it was JSON
+		if err != nil { // cannot happen: the only raw member is the id, which was parsed as JSON
 			http.Error(w, "encode the answer", http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(out) // fails only when the client is gone
+		_, _ = w.Write(out) // fails only if the client is gone
 	})
 }
 
@@ -122,7 +121,8 @@ func answer(r *http.Request, validator exec.Validator, raw []byte) *response {
 	return out
 }
 
-// judge compares the message with the payload, as nodes do, and has the block judged.
+// judge compares the message with the payload, as execution clients do, and lets the validator
+// judge the block.
 func judge(r *http.Request, validator exec.Validator, b *exec.Block) exec.Verdict {
 	differs := func(rule exec.Rule, what string, said, is any) exec.Verdict {
 		return exec.Verdict{Class: exec.Invalid, Rule: rule, Detail: fmt.Sprintf("incorrect %s %v, expected %v",
