@@ -12,15 +12,16 @@ import (
 	"github.com/gavel-relay/gavel/conformance/target"
 )
 
-// Features are what a target has.
+// Features are the optional features that a target has, and those that it lacks with the reason.
 type Features struct {
-	// How is declared or inferred.
+	// How the suite knows: declared or inferred.
 	How   string
 	Has   []string
 	Lacks map[string]string
 }
 
-// question finds out about one feature: the statuses are how a server says that it lacks it.
+// question is a request that finds out about one feature. The statuses in no mean that the server
+// lacks it.
 type question struct {
 	feature string
 	iface   string
@@ -43,7 +44,7 @@ func questions() []question {
 	}
 }
 
-// Gone finds out which interfaces of a target do not answer at all.
+// Gone returns the interfaces of a target that do not answer at all, each with the reason.
 func Gone(ctx context.Context, t *target.Target) map[string]string {
 	gone := map[string]string{}
 	for _, iface := range clauses.Interfaces {
@@ -70,9 +71,9 @@ func addressOf(t *target.Target, iface string) string {
 	}
 }
 
-// Probe finds out what a target has: as it declares, or by asking, where an answer tells. What
-// cannot be asked so is taken to be there, and a spec ends as unsupported when the target says
-// otherwise.
+// Probe finds out which features a target has: those that it declares, or else by requests. A
+// feature that no request can find out about is assumed to be there. Its specs then end as
+// unsupported if the target refuses it.
 func Probe(ctx context.Context, t *target.Target) Features {
 	f := Features{How: "inferred", Lacks: map[string]string{}}
 	if declared := t.Declared(); declared != nil {

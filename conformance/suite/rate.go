@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// askers send at a time what is to be too much.
+	// askers is how many goroutines send requests at a time to exceed a rate.
 	askers = 16
-	// mostAsked bounds what the suite sends to go beyond a rate.
+	// mostAsked bounds how many requests the suite sends to exceed a rate.
 	mostAsked = 20_000
 )
 
-// Limited sends one request again and again, until it is refused for its rate, and returns such a
-// refusal; none is a failure of the target. Most of what is sent stands in no report. It returns
-// when the target answers again, since specs that come later may ask the same instance.
+// Limited sends one request again and again until it is refused for its rate, and returns such a
+// refusal. It fails the spec if there is none. Most of the requests are in no report. It returns
+// when the target answers again, because later specs may use the same instance.
 func (t *T) Limited(rate target.Rate, request probe.Request) *probe.Answer {
 	enough := 2 * (rate.Burst + rate.PerSecond)
 	if enough > mostAsked {
@@ -35,7 +35,7 @@ func (t *T) Limited(rate target.Rate, request probe.Request) *probe.Answer {
 			return nil
 		})
 	}()
-	for range 3 { // a slow target gives back while it is being asked
+	for range 3 { // a slow target may recover while it still answers
 		t.burst(rate.URL, request, enough)
 		if answer := t.Do(client, request); answer.Status == http.StatusTooManyRequests {
 			return answer
@@ -46,7 +46,7 @@ func (t *T) Limited(rate target.Rate, request probe.Request) *probe.Answer {
 	return nil
 }
 
-// burst sends a request so many times, or until one is refused for its rate.
+// burst sends a request the given number of times, or until one is refused for its rate.
 func (t *T) burst(base string, request probe.Request, times int) {
 	client := t.Quiet(base)
 	var sent atomic.Int64
@@ -64,8 +64,8 @@ func (t *T) burst(base string, request probe.Request, times int) {
 	group.Wait()
 }
 
-// Quiet is a client of the target whose exchanges are in no report: for what is only done in great
-// number.
+// Quiet returns a client of the target whose exchanges are in no report. It is for requests that
+// are sent in great numbers.
 func (t *T) Quiet(base string) *probe.Client {
 	return probe.NewClient(base, nil, t.Target.Budgets.Answer())
 }
@@ -77,8 +77,8 @@ type plainError string
 // Error implements error.
 func (e plainError) Error() string { return string(e) }
 
-// RetryAfter fails the spec unless the answer says when to come again: in seconds, or as a date
-// (RFC 9110, 10.2.3).
+// RetryAfter fails the spec unless the answer says when to try again: in seconds, or as a date (RFC
+// 9110, 10.2.3).
 func (t *T) RetryAfter(answer *probe.Answer) {
 	value := answer.Header.Get("Retry-After")
 	seconds, err := strconv.Atoi(value)

@@ -1,11 +1,11 @@
 // Package suite runs specs against a target: Ginkgo orders and runs them, Gomega's matchers judge
-// answers, and the outcomes go to whoever asked. A spec is born from a clause, so that its level,
-// feature and mode stand in the catalogue only.
+// answers, and the outcomes go to the caller. A spec names its clause. So level, feature and mode
+// are written in the catalogue only.
 //
 //	catalogue ─▶ Set.It(id, …) ─▶ Ginkgo (random order by seed) ─▶ T ─probe─▶ target
 //	                                                              └─▶ Result: outcome, message, exchanges
 //
-// Ginkgo allows one run in a process: whoever needs two starts another process.
+// Ginkgo allows one run in a process. A second run needs another process.
 package suite
 
 import (
@@ -31,11 +31,12 @@ type Spec struct {
 	Clause clauses.Clause
 	Title  string
 	Body   func(*T)
-	// Slow is begun with the run, beside all others, and judged when its turn comes.
+	// Slow says that the spec starts with the run, beside all others. Its result is taken when its
+	// turn comes.
 	Slow bool
 }
 
-// Set is all specs.
+// Set has all specs.
 type Set struct {
 	Specs []Spec
 
@@ -48,8 +49,8 @@ func NewSet(catalogue *clauses.Catalogue) *Set {
 	return &Set{catalogue: catalogue, titles: map[string]bool{}}
 }
 
-// It adds a spec. An id that the catalogue does not have, or a title that stands twice, is a
-// mistake in the suite and panics.
+// It adds a spec. It panics if the catalogue does not have the id, or if the clause has a spec of
+// this title already: that is a mistake in the suite.
 func (s *Set) It(id, title string, body func(*T)) {
 	clause, found := s.catalogue.Clause(id)
 	if !found {
@@ -62,17 +63,18 @@ func (s *Set) It(id, title string, body func(*T)) {
 	s.Specs = append(s.Specs, Spec{Clause: clause, Title: title, Body: body})
 }
 
-// Slow adds a spec that mostly waits for the chain, for longer than the others may: it runs beside
-// them from the beginning. It must not be heard by them: its orders share nothing.
+// Slow adds a spec that waits for the chain longer than other specs may. It runs beside them from
+// the beginning. Its orders must not share hints, because their events would disturb the other
+// specs.
 func (s *Set) Slow(id, title string, body func(*T)) {
 	s.It(id, title, body)
 	s.Specs[len(s.Specs)-1].Slow = true
 }
 
-// slowTimeout bounds a slow spec, if specs have less.
+// slowTimeout bounds a slow spec, if Config.Timeout is shorter.
 const slowTimeout = 3 * time.Minute
 
-// begin begins a slow spec; what it returns waits for its result.
+// begin starts a slow spec. The function that it returns waits for the result.
 func begin(ctx context.Context, cfg Config, spec Spec) func() Result {
 	cfg.Timeout = max(cfg.Timeout, slowTimeout)
 	ended := make(chan Result, 1)
@@ -90,40 +92,43 @@ type Config struct {
 	Target *target.Target
 	// World is nil in black mode.
 	World *world.Client
-	// Selected says whether a clause is to be judged.
+	// Selected says whether to judge a clause.
 	Selected func(clauses.Clause) bool
 	// Lacks are features that the target does not have, with the reason.
 	Lacks map[string]string
-	// Gone are interfaces that do not answer at all, with the reason: their clauses are inconclusive.
+	// Gone are interfaces that do not answer at all, with the reason. Their clauses are
+	// inconclusive.
 	Gone map[string]string
 	Seed int64
 	// Timeout bounds one spec.
 	Timeout time.Duration
-	// Again tries specs once more that come to no verdict, but not more than mostAgain in a run.
+	// Again repeats specs that are inconclusive, each once, and at most mostAgain in a run.
 	Again bool
-	// Progress is told each result as it comes; nil is nobody.
+	// Progress is called with each result as it comes. It may be nil.
 	Progress func(done, all int, r Result)
 }
 
-// Result is what came of one spec.
+// Result is the result of one spec.
 type Result struct {
 	Clause  string
 	Title   string
 	Outcome verdict.Outcome
 	Message string
-	// FirstTry is why the first try came to no verdict, if this is of the second one.
+	// FirstTry is why the first try was inconclusive, if this is the result of a second one.
 	FirstTry  string
 	Expected  string
 	Actual    string
 	TookMs    int64
 	Exchanges []probe.Exchange
 
-	// begun says whether the spec itself ran, and not only what is looked at before it.
+	// begun says whether the spec itself ran. It did not if a check before it ended it, such as one
+	// for a missing feature.
 	begun bool
 }
 
-// mostAgain is how many specs are tried once more: a world has its moments, and who needs more of
-// them than that is in no state to be judged.
+// mostAgain is how many inconclusive specs are repeated in a run. A few may be inconclusive by
+// accident, on a busy machine; with more of them, the target or the machine is in no state to be
+// judged.
 const mostAgain = 12
 
 // Run runs the selected specs in random order and returns their results. The error is the suite's
@@ -158,7 +163,7 @@ func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 	return r.results, nil
 }
 
-// byOperation are the specs of each operation, in the order in which operations first appear.
+// byOperation groups specs by their operation, in the order in which operations first appear.
 func byOperation(specs []Spec) (groups [][]Spec) {
 	index := map[string]int{}
 	for _, spec := range specs {
@@ -174,7 +179,7 @@ func byOperation(specs []Spec) (groups [][]Spec) {
 	return groups
 }
 
-// run is one run of the suite. Ginkgo runs its specs one after the other, so nothing is locked.
+// run is one run of the suite. Ginkgo runs its specs one after another, so it needs no lock.
 type run struct {
 	ctx     context.Context
 	cfg     Config
@@ -184,7 +189,7 @@ type run struct {
 	results []Result
 }
 
-// declare makes a spec known to Ginkgo.
+// declare registers a spec with Ginkgo.
 func (r *run) declare(spec Spec) {
 	c := spec.Clause
 	labels := ginkgo.Label("clause:"+c.ID, "level:"+string(c.Level), "profile:"+c.Profile, "mode:"+c.Mode.String())
@@ -198,7 +203,7 @@ func (r *run) declare(spec Spec) {
 	})
 }
 
-// judge runs a spec, and once more if the world had its moment.
+// judge runs a spec, and repeats it if Config.Again is set and the spec was inconclusive.
 func (r *run) judge(spec Spec) Result {
 	first := r.begun[spec.Clause.ID+spec.Title]
 	if first == nil {
@@ -214,7 +219,8 @@ func (r *run) judge(spec Spec) Result {
 	return result
 }
 
-// runGinkgo runs what was declared, in random order. The progress is told by whoever asked.
+// runGinkgo runs the declared specs in random order. Ginkgo's own output is discarded, because
+// Config.Progress reports the results.
 func runGinkgo(seed int64) {
 	formatter.ColorableStdOut = io.Discard
 	suiteConfig, reporterConfig := ginkgo.GinkgoConfiguration()
@@ -223,7 +229,7 @@ func runGinkgo(seed int64) {
 	ginkgo.RunSpecs(&ginkgoT{}, "conformance", suiteConfig, reporterConfig)
 }
 
-// tellGinkgo ends the spec as Ginkgo knows it, for its own reports.
+// tellGinkgo reports a result to Ginkgo, which needs the outcome of each spec.
 func tellGinkgo(r Result) {
 	switch r.Outcome {
 	case verdict.Failed, verdict.Broken:
@@ -234,7 +240,8 @@ func tellGinkgo(r Result) {
 	}
 }
 
-// ginkgoT is what Ginkgo tells that a spec failed; the results know already.
+// ginkgoT receives from Ginkgo that a spec failed. It does nothing, because the results already
+// have it.
 type ginkgoT struct{}
 
 // Fail implements ginkgo.GinkgoTestingT.

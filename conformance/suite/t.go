@@ -19,17 +19,18 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// T is what a spec works with. Everything that it sends through the clients is kept for the report.
+// T is the argument of a spec: its target, its world, and the functions that judge. The report has
+// every exchange that goes through its clients.
 type T struct {
 	gomega.Gomega
-	context.Context // a spec is one call, and T its only argument
+	context.Context // a spec is one call with T as its only argument
 
 	Clause clauses.Clause
 	Target *target.Target
-	// World is nil in black mode; a clause of another mode is inconclusive then, before its spec
+	// World is nil in black mode. A clause of another mode is then inconclusive before its spec
 	// begins.
 	World *world.Client
-	// Random is the spec's own, from the seed of the run and its name.
+	// Random is the spec's own generator, seeded by the run's seed and the spec's name.
 	Random *rand.Rand
 
 	recorder *probe.Recorder
@@ -38,13 +39,14 @@ type T struct {
 	actual   string
 }
 
-// ended is how a spec ends before its last line.
+// ended is the panic by which a spec ends before its last line.
 type ended struct {
 	outcome verdict.Outcome
 	message string
 }
 
-// runOne runs one spec and judges how it ended. Each try has choices of its own, keys among them.
+// runOne runs one spec and returns its result. Each try makes different random choices, such as
+// keys.
 func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Result) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
@@ -97,7 +99,7 @@ func hash(text string) (sum uint64) {
 	return sum
 }
 
-// Check fails the spec unless ok; expected and actual are what the report shows, in words.
+// Check fails the spec unless ok. The report shows expected and actual, in words.
 func (t *T) Check(ok bool, expected string, actual any) {
 	t.expected, t.actual = expected, fmt.Sprint(actual)
 	if !ok {
@@ -110,41 +112,41 @@ func (t *T) Inconclusive(format string, args ...any) {
 	panic(ended{verdict.Inconclusive, fmt.Sprintf(format, args...)})
 }
 
-// Ready ends the spec as inconclusive if something that it only prepares has failed.
+// Ready ends the spec as inconclusive if err is not nil. It is for steps that prepare the spec.
 func (t *T) Ready(err error, what string) {
 	if err != nil {
 		t.Inconclusive("%s: %v", what, err)
 	}
 }
 
-// Prepared is an answer to a request that only prepares the spec; any other status than the wanted
-// ones makes the spec inconclusive.
+// Prepared ends the spec as inconclusive unless the answer has one of the statuses. It is for
+// requests that prepare the spec.
 func (t *T) Prepared(a *probe.Answer, what string, statuses ...int) {
 	if !slices.Contains(statuses, a.Status) {
 		t.Inconclusive("%s: %s", what, a)
 	}
 }
 
-// NotRun ends the spec: nothing was asked, since the clause is about what target or world do not
-// have, and need not.
+// NotRun ends the spec without a request: the clause is about something that target or world need
+// not have, and do not have.
 func (t *T) NotRun(format string, args ...any) {
 	panic(ended{verdict.NotAsked, fmt.Sprintf(format, args...)})
 }
 
-// Unsupported ends the spec: the target lacks what the clause is about, and may.
+// Unsupported ends the spec: the target lacks an optional feature that the clause is about.
 func (t *T) Unsupported(format string, args ...any) {
 	panic(ended{verdict.Unsupported, fmt.Sprintf(format, args...)})
 }
 
-// Lenient marks the outcome as allowed, but not as what is preferred.
+// Lenient marks the outcome as allowed, but not preferred.
 func (t *T) Lenient(format string, args ...any) { t.lenient = fmt.Sprintf(format, args...) }
 
-// Client is a client for an address of the target.
+// Client returns a client for an address of the target.
 func (t *T) Client(base string) *probe.Client {
 	return probe.NewClient(base, t.recorder, t.Target.Budgets.Answer())
 }
 
-// Do sends a request; no answer is a failure of the target.
+// Do sends a request and returns its answer. It fails the spec if no answer comes.
 func (t *T) Do(c *probe.Client, r probe.Request) *probe.Answer {
 	answer, err := c.Do(t, r)
 	if err != nil {
@@ -160,7 +162,7 @@ func (t *T) noAnswer(err error) {
 	t.Check(false, "an answer", err)
 }
 
-// Get is the answer to a GET.
+// Get sends a GET and returns its answer, as Do does.
 func (t *T) Get(c *probe.Client, path string) *probe.Answer {
 	return t.Do(c, probe.Request{Method: "GET", Path: path})
 }
@@ -174,8 +176,8 @@ func (t *T) Status(a *probe.Answer, statuses ...int) {
 	t.Check(slices.Contains(statuses, a.Status), "status "+strings.Join(words, " or "), a)
 }
 
-// Eventually repeats a look until it is satisfied, at most for the time; it returns the last reason
-// why it was not.
+// Eventually repeats look until it returns nil, for at most the given time. It returns the last
+// error of look.
 func (t *T) Eventually(within time.Duration, look func() error) error {
 	deadline := time.Now().Add(within)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
@@ -193,7 +195,7 @@ func (t *T) Eventually(within time.Duration, look func() error) error {
 	}
 }
 
-// Until waits for a moment.
+// Until waits until the given time.
 func (t *T) Until(at time.Time) {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()

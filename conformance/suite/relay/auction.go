@@ -21,7 +21,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// auction is a slot in which a spec bids above all that was bid in it before.
+// auction is a slot in which a spec bids. Its values are above slot.BaseGwei, which is above all
+// earlier bids of the slot.
 type auction struct {
 	t            *suite.T
 	slot         *world.Slot
@@ -33,12 +34,13 @@ type auction struct {
 // open waits for a slot of a registered validator.
 func (r *room) open(t *suite.T) *auction { return r.openFor(t, world.Wanted{Kind: world.Registered}) }
 
-// openAlone is open, in a slot in which nobody has bid and nobody else will.
+// openAlone waits as open does, for a slot in which no other spec has bid or will bid.
 func (r *room) openAlone(t *suite.T) *auction {
 	return r.openFor(t, world.Wanted{Kind: world.Registered, Alone: true})
 }
 
-// openToPropose is openAlone, and the world leaves the slot to the spec.
+// openToPropose waits as openAlone does. In its slot the world proposes no block, so that the spec
+// can.
 func (r *room) openToPropose(t *suite.T) *auction {
 	return r.openFor(t, world.Wanted{Kind: world.Registered, Propose: true})
 }
@@ -51,20 +53,21 @@ func (r *room) openFor(t *suite.T, wanted world.Wanted) *auction {
 	return &auction{t: t, slot: slot, proposer: r.validators(t)[index], feeRecipient: payee(index)}
 }
 
-// fork is the world's.
+// fork returns the world's fork.
 func (a *auction) fork() eth.Fork { return a.t.World.Facts.ForkOf() }
 
-// since ends the spec if the world is of a fork that does not have yet what the spec is about.
+// since ends the spec as not run if the world's fork is older than the given one, because its
+// blocks do not have what the spec is about.
 func since(t *suite.T, fork eth.Fork, what string) {
 	if !t.World.Facts.ForkOf().Includes(fork) {
 		t.NotRun("blocks have %s from %s on, and the world is of %s", what, fork, t.World.Facts.Fork)
 	}
 }
 
-// start is when the slot begins.
+// start returns the time at which the slot begins.
 func (a *auction) start() time.Time { return a.t.World.Facts.Start(a.slot) }
 
-// submission is a builder's block, which a spec may spoil before it signs it.
+// submission is a builder's block. A spec may make it wrong before it signs it.
 type submission struct {
 	*builderfulu.SubmitBlockRequest
 
@@ -72,15 +75,15 @@ type submission struct {
 	key *probe.BLSKey
 }
 
-// builderKey is a builder of this spec.
+// builderKey returns the key of a builder that only this spec uses.
 func (a *auction) builderKey(name string) *probe.BLSKey {
 	return probe.DeriveBLSKey(fmt.Sprintf("builder %s of %s, %d, %d", name, a.t.Clause.ID, a.slot.Slot, a.slot.BaseGwei))
 }
 
-// gwei is what values are given in: enough to tell bids apart.
+// gwei converts gwei to wei. Specs give values in gwei, which is fine enough to tell bids apart.
 func gwei(n uint64) *uint256.Int { return new(uint256.Int).Mul(uint256.NewInt(n), uint256.NewInt(1e9)) }
 
-// block is a valid block of a builder that pays a value above the slot's base; it is signed.
+// block makes a valid, signed block of a builder. It pays the given value on top of slot.BaseGwei.
 func (a *auction) block(builder string, valueWei *uint256.Int) *submission {
 	return a.blockWith(builder, valueWei, 0, gasLimit)
 }
@@ -106,7 +109,7 @@ func (a *auction) blockWith(builder string, aboveWei *uint256.Int, blobs int, li
 	return s.sign()
 }
 
-// sign signs the message as it stands.
+// sign signs the message as it is now.
 func (s *submission) sign() *submission {
 	root, err := s.Message.HashTreeRoot()
 	s.a.t.Ready(err, "hash a message")
@@ -131,10 +134,11 @@ func (a *auction) submit(s *submission) *probe.Answer {
 	return a.t.Do(builderAPI(a.t), post(submitPath, jsonType, s.json()))
 }
 
-// submitted submits what must be taken before the spec proper begins.
+// submitted submits a block that prepares the spec: the spec is inconclusive unless the block is
+// accepted.
 func (a *auction) submitted(s *submission) *submission {
 	var answer *probe.Answer
-	// A relay may hear of a slot a moment after the world does.
+	// The relay may learn about the slot a moment later than the suite.
 	_ = a.t.Eventually(news, func() error {
 		if answer = a.submit(s); answer.Status == http.StatusOK || answer.Status == http.StatusAccepted {
 			return nil
@@ -145,13 +149,13 @@ func (a *auction) submitted(s *submission) *submission {
 	return s
 }
 
-// news is how long a relay may take to hear of a slot.
+// news is how long a relay may take until it knows of a new slot.
 const news = 300 * time.Millisecond
 
 const errNotTaken = plainError("the block was not taken")
 
-// ready submits a valid block of little value, so that what is refused afterwards is refused for
-// what is wrong with it.
+// ready submits a valid block of low value. It shows that the relay accepts blocks of this slot, so
+// that a later block is refused only for what is wrong with it.
 func (a *auction) ready() { a.submitted(a.block("first", gwei(1))) }
 
 func zipped(t *suite.T, body []byte) []byte {
@@ -167,13 +171,13 @@ func (a *auction) headerPath() string {
 	return fmt.Sprintf("/eth/v1/builder/header/%d/%#x/%#x", a.slot.Slot, a.slot.ParentHash[:], a.proposer.Public[:])
 }
 
-// header asks for the bid.
+// header requests the bid with getHeader.
 func (a *auction) header(accept string) *probe.Answer {
 	return a.t.Do(proposerAPI(a.t), probe.Request{Method: http.MethodGet, Path: a.headerPath(),
 		Header: map[string]string{"Accept": accept}})
 }
 
-// bid is the bid that is served; nil if there is none.
+// bid returns the bid that is served; nil if there is none.
 func (a *auction) bid() *builderelectra.SignedBuilderBid {
 	answer := a.header(jsonType)
 	if answer.Status == http.StatusNoContent {
@@ -196,7 +200,7 @@ func readBid(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid 
 	return bid
 }
 
-// serves fails the spec unless the served bid is that of the submission; it returns it.
+// serves fails the spec unless the served bid is that of the submission. It returns the bid.
 func (a *auction) serves(s *submission) *builderelectra.SignedBuilderBid {
 	bid := a.bid()
 	a.t.Check(bid != nil, "the bid of the submitted block", "204, no bid")
@@ -205,7 +209,8 @@ func (a *auction) serves(s *submission) *builderelectra.SignedBuilderBid {
 	return bid
 }
 
-// served is serves for specs that only need a served bid to begin with.
+// served returns the served bid, for specs that need one as preparation. The spec is inconclusive
+// unless it is that of the submission.
 func (a *auction) served(s *submission) *builderelectra.SignedBuilderBid {
 	answer := a.header(jsonType)
 	a.t.Prepared(answer, "get the header of the submitted block", http.StatusOK)
@@ -216,12 +221,12 @@ func (a *auction) served(s *submission) *builderelectra.SignedBuilderBid {
 	return bid
 }
 
-// taken submits what must be answered with 200.
+// taken submits a block and fails the spec unless the answer is 200.
 func (a *auction) taken(s *submission) {
 	a.t.Status(a.submit(s), http.StatusOK)
 }
 
-// refused submits what must be refused with 400 and not be served.
+// refused submits a block and fails the spec unless the answer is 400 and its bid is not served.
 func (a *auction) refused(s *submission) {
 	a.t.Status(a.submit(s), http.StatusBadRequest)
 	a.notServed(s)

@@ -17,7 +17,7 @@ const (
 	receivedPath  = "/relay/v1/data/bidtraces/builder_blocks_received"
 )
 
-// traces asks for a list of bid traces.
+// traces requests a list of bid traces.
 func traces(t *suite.T, path, query string) []map[string]any {
 	answer := t.Get(dataAPI(t), path+"?"+query)
 	t.Status(answer, http.StatusOK)
@@ -27,17 +27,17 @@ func traces(t *suite.T, path, query string) []map[string]any {
 	return list
 }
 
-// text is a member of a trace, which must be text.
+// text returns a member of a trace. It fails the spec unless the member is text.
 func text(t *suite.T, trace map[string]any, name string) string {
 	value, is := trace[name].(string)
 	t.Check(is, name+" as text", fmt.Sprint(trace[name]))
 	return value
 }
 
-// delivered is an auction whose payload was revealed and shows in the data API.
+// delivered makes an auction whose payload was revealed and is listed in the Data API.
 func (r *room) delivered(t *suite.T) (*auction, *submission) { return r.deliveredFor(t, 1000) }
 
-// deliveredFor is delivered for a bid of some gwei.
+// deliveredFor is delivered for a bid of the given value in gwei.
 func (r *room) deliveredFor(t *suite.T, value uint64) (*auction, *submission) {
 	a, s, block := r.wonFor(t, 0, value)
 	t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
@@ -55,8 +55,8 @@ func listed(t *suite.T, path, query string) error {
 	})
 }
 
-// all fails the spec unless every trace of a query has the value in a member, and there is one at
-// least.
+// all fails the spec unless a query finds at least one trace, and every one has the value in the
+// member.
 func all(t *suite.T, path, query, member, want string) {
 	list := traces(t, path, query)
 	t.Check(len(list) > 0, "an entry for "+query, "none")
@@ -125,7 +125,7 @@ func data(r *room) {
 	})
 }
 
-// filters are the parameters of delivered payloads.
+// filters: the parameters of GET /relay/v1/data/bidtraces/proposer_payload_delivered.
 func filters(r *room) {
 	for _, row := range []struct {
 		id, parameter, member string
@@ -144,7 +144,7 @@ func filters(r *room) {
 		}},
 	} {
 		r.It(row.id, "filters by "+row.parameter, func(t *suite.T) {
-			_, other := r.delivered(t) // what must not be listed is there
+			_, other := r.delivered(t) // a delivery that must not be listed
 			_, s := r.delivered(t)
 			_ = other
 			all(t, deliveredPath, row.parameter+"="+row.value(s), row.member, row.value(s))
@@ -188,7 +188,7 @@ func filters(r *room) {
 	})
 }
 
-// refusedQueries are mistakes of the caller.
+// refusedQueries: queries that are mistakes of the caller.
 func refusedQueries(r *room) {
 	for _, row := range []struct{ id, title, path string }{
 		{"REL-DAT-09", "refuses slot and cursor together", deliveredPath + "?slot=1&cursor=1"},
@@ -209,7 +209,7 @@ func refusedQueries(r *room) {
 	}
 }
 
-// received are the submissions.
+// received: GET /relay/v1/data/bidtraces/builder_blocks_received.
 func received(r *room) {
 	r.It("REL-DAT-13", "lists a verified block", func(t *suite.T) {
 		a := r.open(t)

@@ -13,7 +13,7 @@ import (
 
 const dutiesPath = "/relay/v1/builder/validators"
 
-// list is the target's list of proposers, which must be one.
+// list returns the target's list of proposers. It fails the spec unless the answer is a JSON array.
 func list(t *suite.T) []duty {
 	answer := t.Get(builderAPI(t), dutiesPath)
 	t.Status(answer, http.StatusOK)
@@ -23,7 +23,7 @@ func list(t *suite.T) []duty {
 	return entries
 }
 
-// epoch is the one that is running.
+// epoch returns the number of the current epoch.
 func epoch(t *suite.T) uint64 {
 	f := t.World.Facts
 	elapsed := time.Since(time.Unix(f.GenesisTime, 0)).Milliseconds()
@@ -110,7 +110,7 @@ func duties(r *room) {
 			slot, err := strconv.ParseUint(d.Slot, 10, 64)
 			t.Check(err == nil, "a slot in decimal digits", d.Slot)
 			of := slot / t.World.Facts.SlotsPerEpoch
-			// The list may lag a moment behind an epoch that has just begun.
+			// The list may be a moment late when an epoch has just begun.
 			t.Check(of+1 >= before && of <= after+1, fmt.Sprintf("slots of epochs %d and %d", after, after+1), "slot "+d.Slot)
 		}
 	})

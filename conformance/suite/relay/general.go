@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// refusal is the body of an error (builder-specs).
+// refusal is the body of an error answer (builder-specs).
 type refusal struct {
 	Code    *int    `json:"code"`
 	Message *string `json:"message"`
@@ -26,10 +26,10 @@ func checkRefusal(t *suite.T, answer *probe.Answer) {
 
 const zeroHash = "0x0000000000000000000000000000000000000000000000000000000000000000"
 
-// someKey is the form of a public key; it belongs to nobody in the world.
+// someKey is a valid public key that no validator of the world has.
 var someKey = fmt.Sprintf("%#x", probe.DeriveBLSKey("nobody").Public[:])
 
-// general: what all operations have in common.
+// general: rules that all operations have in common.
 func general(r *room) {
 	r.It("REL-GEN-01", "serves its paths below /eth/v1/builder", func(t *suite.T) {
 		t.Status(t.Get(proposerAPI(t), statusPath), http.StatusOK)
@@ -68,7 +68,7 @@ func general(r *room) {
 		t.Status(answer, http.StatusBadRequest)
 	})
 	r.It("REL-GEN-08", "serves bids after a missed slot", func(t *suite.T) {
-		missed := r.openToPropose(t) // and nobody proposes
+		missed := r.openToPropose(t) // the spec proposes no block either
 		t.Until(missed.start())
 		a := r.open(t)
 		s := a.submitted(a.block("a", gwei(1000)))
@@ -96,7 +96,7 @@ func general(r *room) {
 	})
 }
 
-// malformed are requests that no client would send.
+// malformed returns requests that are malformed in many ways.
 func malformed() (list []probe.Request) {
 	for _, path := range []string{"/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks", submitPath} {
 		for _, body := range []string{"", "null", "1", `"x"`, "[[]]", `{"message":1}`, `[{"message":null}]`, "[1,",

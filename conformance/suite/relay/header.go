@@ -18,15 +18,15 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// bareNumber finds members that are numbers and not text.
+// bareNumber matches members of JSON whose value is a number and not text.
 var bareNumber = regexp.MustCompile(`":\s*-?[0-9]`)
 
-// clockMargin is how far apart the clocks of suite and target may be.
+// clockMargin is how far the clocks of suite and target may differ.
 const clockMargin = 100 * time.Millisecond
 
 // header: GET /eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}.
 func header(r *room) {
-	// leading is an auction with one bid, which is served.
+	// leading makes an auction with one submitted bid.
 	leading := func(t *suite.T) (*auction, *submission) {
 		a := r.open(t)
 		return a, a.submitted(a.block("a", gwei(1000)))
@@ -79,7 +79,8 @@ func header(r *room) {
 			}
 		})
 	}
-	// elsewhere asks for a bid under another path than its own.
+	// elsewhere requests a bid under a path that is not its own, and fails the spec unless there is
+	// none (204 or 400).
 	elsewhere := func(t *suite.T, change func(a *auction)) {
 		a, s := leading(t)
 		a.served(s)

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// nulls: null for lists that have nothing in them.
+// nulls: null in place of empty lists.
 func nulls(r *room) {
 	r.It("REL-SUB-38", "takes null for empty lists", func(t *suite.T) {
 		a := r.open(t)
@@ -40,7 +40,7 @@ func nulls(r *room) {
 	})
 }
 
-// nulled is a document with null in place of each empty list, and how many there were.
+// nulled returns a document with null in place of each empty list, and how many it replaced.
 func nulled(t *suite.T, raw []byte) ([]byte, int) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

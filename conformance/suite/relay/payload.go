@@ -63,20 +63,20 @@ func (a *auction) signBlind(block *apielectra.SignedBlindedBeaconBlock,
 	return block
 }
 
-// ask sends a blinded block as JSON.
+// ask sends a signed blinded block as JSON.
 func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *probe.Answer {
 	request := post(path, jsonType, encode(a.t, form.Blinded(a.fork(), block)))
 	request.Header["Eth-Consensus-Version"] = a.t.World.Facts.Fork
 	return a.t.Do(proposerAPI(a.t), request)
 }
 
-// won is an auction in which the proposer has a bid: the submission, and the block that asks for
-// its payload.
+// won makes an auction in which the proposer has received a bid. It returns the bid's submission,
+// and the signed blinded block that requests its payload.
 func (r *room) won(t *suite.T, blobs int) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
 	return r.wonFor(t, blobs, 1000)
 }
 
-// wonFor is won for a bid of some gwei.
+// wonFor is won for a bid of the given value in gwei.
 func (r *room) wonFor(t *suite.T, blobs int,
 	value uint64) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
 	a := r.openToPropose(t)
@@ -84,7 +84,8 @@ func (r *room) wonFor(t *suite.T, blobs int,
 	return a, s, a.signBlind(a.blind(a.served(s)), a.proposer)
 }
 
-// readPayload decodes payload and blobs.
+// readPayload decodes a payload and its blobs. It fails the spec unless the answer is 200 with
+// both.
 func readPayload(t *suite.T, answer *probe.Answer) *builderfulu.ExecutionPayloadAndBlobsBundle {
 	t.Status(answer, http.StatusOK)
 	var envelope struct {
@@ -97,7 +98,7 @@ func readPayload(t *suite.T, answer *probe.Answer) *builderfulu.ExecutionPayload
 	return both
 }
 
-// isOf fails the spec unless the payload is that of the submission.
+// isOf fails the spec unless the payload is the one of the submission.
 func isOf(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submission) {
 	want, err := form.PayloadRoot(s.a.fork(), s.ExecutionPayload)
 	t.Ready(err, "hash a payload")
@@ -128,7 +129,7 @@ func hidden(t *suite.T, answer *probe.Answer, s *submission) {
 	revealsNothing(t, answer, s)
 }
 
-// revealsNothing fails the spec if the answer holds something of the payload.
+// revealsNothing fails the spec if the answer contains a transaction of the payload.
 func revealsNothing(t *suite.T, answer *probe.Answer, s *submission) {
 	for _, tx := range s.ExecutionPayload.Transactions {
 		t.Check(!strings.Contains(string(answer.Body), fmt.Sprintf("%x", []byte(tx))), "no transaction of the payload",

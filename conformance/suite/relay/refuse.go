@@ -17,11 +17,11 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// refuse: POST /relay/v1/builder/blocks, what must be refused or at least not be served. Each spec
-// spoils one thing and signs what it has spoiled, so that nothing else is wrong.
+// refuse: POST /relay/v1/builder/blocks, for blocks that must be refused, or at least not be
+// served. Each spec makes one thing wrong and signs the result, so that nothing else is wrong.
 func refuse(r *room) {
-	// spoiled is a spec that spoils a valid block; it is then signed, sent, refused with 400 and not
-	// served.
+	// spoiled adds a spec that makes a valid block wrong, signs it and submits it. The block must
+	// be refused with 400 and not be served.
 	spoiled := func(id, title string, spoil func(t *suite.T, a *auction, s *submission)) {
 		r.It(id, title, func(t *suite.T) {
 			a := r.open(t)
@@ -150,10 +150,10 @@ func refuse(r *room) {
 
 func strconvQuote(text string) string { return `"` + text + `"` }
 
-// executed are what only the execution of the block can find.
+// executed: mistakes that only the execution of the block can find.
 func executed(r *room) {
-	// wrong is a block that must never be served, whatever the answer to its submission; a good one
-	// stands beside it.
+	// wrong adds a spec with a block that must never be served, whatever the answer to its
+	// submission. A good block of lower value is submitted as well, and must be served.
 	wrong := func(id, title string, spoil func(s *submission)) {
 		r.It(id, title, func(t *suite.T) {
 			a := r.open(t)
@@ -216,8 +216,8 @@ func (e plainError) Error() string { return string(e) }
 
 const errNotGood = plainError("another bid than the good block's, or none")
 
-// rehash gives payload and message the hash that follows from the payload, as go-ethereum computes
-// it.
+// rehash sets the block hash of payload and message to the hash of the payload, as go-ethereum
+// computes it.
 func (s *submission) rehash() {
 	p := s.ExecutionPayload
 	data := engine.ExecutableData{

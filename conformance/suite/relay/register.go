@@ -17,8 +17,9 @@ import (
 
 const registerPath = "/eth/v1/builder/validators"
 
-// fresh is a registration of the restless validator that no spec has sent before: each has a newer
-// timestamp, as long as the clock allows.
+// fresh makes a registration of the restless validator (world.Restless), which registers again and
+// again. Each has a newer timestamp than the one before. It waits if the timestamp would be more
+// than 8 s in the future.
 func (r *room) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
 	r.ready(t)
 	keys := r.validators(t)
@@ -36,7 +37,7 @@ func (r *room) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
 	return registration(t, keys[world.Validators-2], to, time.Unix(int64(r.stamp), 0))
 }
 
-// holds waits until the data API answers the registration.
+// holds waits until the Data API answers with the registration.
 func holds(t *suite.T, want *builderv1.SignedValidatorRegistration) error {
 	return t.Eventually(t.Target.Budgets.Settle(), func() error {
 		answer, err := dataAPI(t).Do(t, probe.Request{
@@ -58,7 +59,7 @@ func holds(t *suite.T, want *builderv1.SignedValidatorRegistration) error {
 	})
 }
 
-// takes fails the spec unless the registration is taken and held.
+// takes fails the spec unless the answer is 200 and the Data API then has the registration.
 func takes(t *suite.T, answer *probe.Answer, want *builderv1.SignedValidatorRegistration) {
 	t.Status(answer, http.StatusOK)
 	err := holds(t, want)
@@ -72,7 +73,7 @@ func register(r *room) {
 		takes(t, sendRegistrations(t, one), one)
 	})
 	r.It("REL-REG-01", "takes a later registration of the same validator", func(t *suite.T) {
-		for range 2 { // the first is seen before the second is sent
+		for range 2 { // the first one is listed before the second one is sent
 			one := r.fresh(t)
 			takes(t, sendRegistrations(t, one), one)
 		}
@@ -187,13 +188,13 @@ func register(r *room) {
 	})
 }
 
-// renewals: a registration that says what the one before it says, later.
+// renewals: registrations that repeat an earlier one with a later timestamp.
 func renewals(r *room) {
 	r.It("REL-REG-16", "keeps A of 1 and 3 when B of 2 comes last", func(t *suite.T) {
 		first, between, last := r.renewed(t)
 		takes(t, sendRegistrations(t, first), first)
 		t.Prepared(sendRegistrations(t, last), "register the same again, with a later time", http.StatusOK)
-		_ = holds(t, last) // whether it is shown is another clause
+		_ = holds(t, last) // another clause says whether it must be shown
 		t.Status(sendRegistrations(t, between), http.StatusOK, http.StatusBadRequest)
 		t.Until(time.Now().Add(heldWithin))
 		t.Check(holdsNot(t, between), "the newest registration to stay", "the data API has the older one")
@@ -212,8 +213,8 @@ func renewals(r *room) {
 	})
 }
 
-// renewed are three registrations of the restless validator, by their times: the last says what the
-// first says.
+// renewed makes three registrations of the restless validator in the order of their timestamps. The
+// last one repeats the first one.
 func (r *room) renewed(t *suite.T) (first, between, last *builderv1.SignedValidatorRegistration) {
 	first, between, last = r.fresh(t), r.fresh(t), r.fresh(t)
 	last.Message.FeeRecipient = first.Message.FeeRecipient
@@ -221,11 +222,11 @@ func (r *room) renewed(t *suite.T) (first, between, last *builderv1.SignedValida
 	return first, between, last
 }
 
-// heldWithin is how long the data API may take to show what was taken, if a spec wants to be sure
-// that something was not.
+// heldWithin is how long a spec waits for the Data API before it concludes that a registration was
+// not accepted.
 const heldWithin = 300 * time.Millisecond
 
-// holdsNot says that a registration is not the held one, now.
+// holdsNot says whether the Data API has another registration than this one now, or none.
 func holdsNot(t *suite.T, one *builderv1.SignedValidatorRegistration) bool {
 	answer := t.Get(dataAPI(t), fmt.Sprintf("/relay/v1/data/validator_registration?pubkey=%#x", one.Message.Pubkey[:]))
 	got := new(builderv1.SignedValidatorRegistration)

@@ -1,5 +1,5 @@
-// Package relay is the specs of a block relay: the proposer, builder and data interfaces, one file
-// for each operation.
+// Package relay has the specs of a block relay: of its proposer, builder and data interfaces, with
+// one file for each operation.
 //
 //	validators ─register─▶ ┌────────┐ ◀─submit─ builders of the suite, with blocks of the world
 //	proposer ─getHeader──▶ │ target │
@@ -28,15 +28,15 @@ import (
 // Specs adds all specs of relays to a set.
 func Specs(s *suite.Set) {
 	shared := &room{Set: s}
-	literal(&room{Set: s}) // another relay, which has registrations of its own
+	literal(&room{Set: s}) // another relay, which needs registrations of its own
 	for _, add := range []func(*room){status, general, register, renewals, duties, submit, refuse, header, replaced,
 		payload, data, signedFor, nulls, trusted} {
 		add(shared)
 	}
 }
 
-// room is the specs with what they share: the registrations of the world's validators, which are
-// made once.
+// room is a set of specs with the state that they share: the registrations of the world's
+// validators, which are sent once.
 type room struct {
 	*suite.Set
 
@@ -44,7 +44,7 @@ type room struct {
 	registered bool
 	failure    error
 	keys       []*probe.BLSKey
-	// stamp is the newest timestamp that a registration was made with, in seconds.
+	// stamp is the newest timestamp of a registration so far, in seconds.
 	stamp uint64
 }
 
@@ -53,21 +53,21 @@ const (
 	sszType  = "application/octet-stream"
 )
 
-// gasLimit is what validators register, and the limit of the world's genesis.
+// gasLimit is the gas limit that validators register, and that of the world's genesis.
 const gasLimit = 60_000_000
 
 func proposerAPI(t *suite.T) *probe.Client { return t.Client(t.Target.Relay.ProposerURL) }
 func builderAPI(t *suite.T) *probe.Client  { return t.Client(t.Target.Relay.BuilderURL) }
 func dataAPI(t *suite.T) *probe.Client     { return t.Client(t.Target.Relay.DataURL) }
 
-// builderDomain is what registrations, submissions and bids are signed under.
+// builderDomain is the domain of the signatures of registrations, submissions and bids.
 func builderDomain(facts world.Facts) phase0.Domain {
 	var version phase0.Version
 	copy(version[:], unhex(facts.GenesisForkVersion))
 	return probe.Domain(probe.DomainBuilder, version, phase0.Root{})
 }
 
-// unhex reads hex that the suite or the world has made.
+// unhex decodes hexadecimal text that the suite or the world has written. It panics on any other.
 func unhex(text string) []byte {
 	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if err != nil {
@@ -76,7 +76,7 @@ func unhex(text string) []byte {
 	return raw
 }
 
-// validators are the keys of the world's validators.
+// validators returns the keys of the world's validators.
 func (r *room) validators(t *suite.T) []*probe.BLSKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,14 +88,14 @@ func (r *room) validators(t *suite.T) []*probe.BLSKey {
 	return r.keys
 }
 
-// payee is the fee recipient that a validator registers.
+// payee returns the fee recipient that a validator registers.
 func payee(index int) (address bellatrix.ExecutionAddress) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "fee recipient %d", index))
 	copy(address[:], sum[:])
 	return address
 }
 
-// registration is a signed registration of a validator.
+// registration makes a signed registration of a validator.
 func registration(t *suite.T, key *probe.BLSKey, to bellatrix.ExecutionAddress,
 	at time.Time) *builderv1.SignedValidatorRegistration {
 	message := &builderv1.ValidatorRegistration{FeeRecipient: to, GasLimit: gasLimit, Timestamp: at.Truncate(time.Second),
@@ -125,8 +125,8 @@ func sendRegistrations(t *suite.T, list ...*builderv1.SignedValidatorRegistratio
 	return t.Do(proposerAPI(t), post("/eth/v1/builder/validators", jsonType, encode(t, list)))
 }
 
-// ready registers all validators but the stranger, once, and waits until the target has their
-// duties.
+// ready registers all validators but the one of world.Stranger, once, and waits until the target
+// lists duties.
 func (r *room) ready(t *suite.T) {
 	keys := r.validators(t)
 	r.mu.Lock()

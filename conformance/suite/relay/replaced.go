@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// takenDown is how long a relay may take to serve a bid no longer that its proposer has given up.
-// It ends before the slot's bids do.
+// takenDown is how long a relay may still serve a bid for a fee recipient that the proposer has
+// replaced. It is shorter than the time in which bids of the slot are served.
 const takenDown = 300 * time.Millisecond
 
 // replaced: bids for a fee recipient that the proposer has replaced.

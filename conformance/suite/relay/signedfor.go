@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// signedFor: which value a delivery is listed at.
+// signedFor: the value with which a delivery is listed.
 func signedFor(r *room) {
 	r.It("REL-DAT-28", "lists the value of the header", func(t *suite.T) {
 		a := r.openToPropose(t)
@@ -27,8 +27,8 @@ func signedFor(r *room) {
 	})
 }
 
-// listsWhatIsSigned has the proposer sign for the submission's header, and fails the spec unless
-// the delivery is listed so.
+// listsWhatIsSigned has the proposer sign the submission's header and get its payload. It fails the
+// spec unless the delivery is listed with the value of that header.
 func (a *auction) listsWhatIsSigned(s *submission) {
 	t := a.t
 	bid := a.served(s)
@@ -38,7 +38,7 @@ func (a *auction) listsWhatIsSigned(s *submission) {
 	trace := traces(t, deliveredPath, query)[0]
 	t.Check(text(t, trace, "value") == bid.Message.Value.Dec(), "the header's value "+bid.Message.Value.Dec(),
 		trace["value"])
-	if bid.Message.Value.Eq(s.Message.Value) { // else somebody else's bid for the block was served
+	if bid.Message.Value.Eq(s.Message.Value) { // otherwise another builder's bid for the block was served
 		t.Check(text(t, trace, "builder_pubkey") == s.Message.BuilderPubkey.String(), "the builder who bid it, "+
 			s.Message.BuilderPubkey.String(), trace["builder_pubkey"])
 	}

@@ -20,15 +20,16 @@ func send(t *suite.T, media, encoding string, body []byte) *probe.Answer {
 	return t.Do(builderAPI(t), request)
 }
 
-// optional ends the spec as unsupported on 415, which is how a relay says that it does not read a
-// form.
+// optional ends the spec as unsupported on status 415, by which a relay says that it does not read
+// an encoding.
 func optional(t *suite.T, answer *probe.Answer, what string) {
 	if answer.Status == http.StatusUnsupportedMediaType {
 		t.Unsupported("415 to %s", what)
 	}
 }
 
-// submit: POST /relay/v1/builder/blocks, what is taken and what it does to the auction.
+// submit: POST /relay/v1/builder/blocks, for blocks that must be accepted, and their effect on the
+// auction.
 func submit(r *room) {
 	r.It("REL-SUB-01", "serves a block that came as JSON", func(t *suite.T) {
 		a := r.open(t)
@@ -165,7 +166,7 @@ func submit(r *room) {
 	})
 }
 
-// blanks are endless blanks.
+// blanks is a reader of endless spaces.
 type blanks struct{}
 
 // Read implements io.Reader.

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// bluff is a block of a trusted builder that pays less than its bid says, which is above all bids
-// before.
+// bluff makes a block of a trusted builder that pays less than its bid says. The bid is above all
+// bids before it.
 func (a *auction) bluff(key *probe.BLSKey) *submission {
 	s := a.block("a", gwei(1000+100*uint64(a.blocks)))
 	s.key, s.Message.BuilderPubkey = key, key.Public
@@ -17,8 +17,8 @@ func (a *auction) bluff(key *probe.BLSKey) *submission {
 	return s.sign()
 }
 
-// trustedKeys are builders whom the operator trusts, as the target says, in an order of the spec's
-// own.
+// trustedKeys returns the keys of the builders that the target declares as trusted (optimistic), in
+// a random order, so that specs begin with different ones.
 func trustedKeys(t *suite.T) (keys []*probe.BLSKey) {
 	list := t.Target.Relay.TrustedBuilders
 	for _, i := range t.Random.Perm(len(list)) {
@@ -29,8 +29,8 @@ func trustedKeys(t *suite.T) (keys []*probe.BLSKey) {
 	return keys
 }
 
-// bluffed is the first trusted builder whose bluff is taken; others have lost their trust to specs
-// before.
+// bluffed submits bluffs and returns the key of the first trusted builder whose bluff is accepted;
+// nil if there is none. Builders before it were demoted because of earlier specs.
 func (a *auction) bluffed() *probe.BLSKey {
 	a.ready()
 	for _, key := range trustedKeys(a.t) {
@@ -63,7 +63,7 @@ func trusted(r *room) {
 				s.key, s.Message.BuilderPubkey = key, key.Public
 				a.submitted(s.sign())
 				t.Until(time.Now().Add(executedWithin))
-				raised := func() *submission { // no other block: what it pays was found already
+				raised := func() *submission { // the same block, whose payment the relay already knows
 					s.Message.Value.AddUint64(s.Message.Value, 1_000_000)
 					return s.sign()
 				}
@@ -76,12 +76,11 @@ func trusted(r *room) {
 		})
 }
 
-// executedWithin is how long a relay may take to execute a block that counts already, if a spec
-// wants to speak of the time afterwards.
+// executedWithin is how long a spec waits until the relay has executed an optimistic block.
 const executedWithin = 100 * time.Millisecond
 
-// losesTrust fails the spec unless further bids of a builder, above what their blocks pay, are
-// refused, soon; others are still taken.
+// losesTrust fails the spec unless the relay soon refuses further bluffs of a builder. It also
+// needs the relay to accept another builder's valid block.
 func (a *auction) losesTrust(bluff func() *submission) {
 	var answer *probe.Answer
 	_ = a.t.Eventually(executedWithin, func() error {
@@ -91,12 +90,12 @@ func (a *auction) losesTrust(bluff func() *submission) {
 		return nil
 	})
 	a.t.Status(answer, http.StatusBadRequest)
-	a.submitted(a.block("b", gwei(90_000))) // else the slot is over, and everything is refused
+	a.submitted(a.block("b", gwei(90_000))) // otherwise the slot is over, and all is refused
 }
 
 const errStillTrusted = plainError("it is taken before it is executed")
 
-// literal: the relay's row of docs/differences.md, at the target's literal instance.
+// literal: the relay's row of docs/differences.md, judged at the target's literal instance.
 func literal(r *room) {
 	r.It("REL-LIT-01", "takes no bid before its block is executed", func(t *suite.T) {
 		keys := trustedKeys(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// executionWithdrawals are withdrawals in the execution layer's type.
+// executionWithdrawals converts withdrawals to the execution layer's type.
 func executionWithdrawals(list []*capella.Withdrawal) []*types.Withdrawal {
 	out := make([]*types.Withdrawal, len(list))
 	for i, w := range list {

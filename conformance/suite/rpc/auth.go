@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// signedAs sends a harmless call with any value of the signature header.
+// signedAs posts a body with the given value of the signature header.
 func signedAs(t *suite.T, body []byte, value string) *probe.RPCAnswer {
 	answer, err := client(t).Post(t, map[string]string{"Content-Type": "application/json", probe.SignatureHeader: value},
 		body)
@@ -28,19 +28,19 @@ func harmlessBody() []byte {
 	return probe.Call{Method: harmless, Params: harmlessParams(), ID: 1}.Body()
 }
 
-// accepted fails the spec unless the call went through.
+// accepted fails the spec unless the call succeeded.
 func accepted(t *suite.T, answer *probe.RPCAnswer) {
 	var cancelled bool
 	result(t, answer, &cancelled)
 }
 
-// spoilt is a header value with another last byte of the signature, or other parts.
+// parts splits a value of the signature header into the address and the signature.
 func parts(value string) (address string, signature []byte) {
 	address, text, _ := strings.Cut(value, ":")
 	return address, hexutil.MustDecode(text)
 }
 
-// methods are all that the description names, with parameters of some form.
+// methods are methods that the interface description names.
 var methods = []string{
 	"eth_sendBundle", "mev_sendBundle", "eth_callBundle", "mev_simBundle", "eth_cancelBundle",
 	"eth_sendPrivateTransaction",
@@ -142,7 +142,7 @@ func authentication(s *suite.Set) {
 	})
 	s.It("RPC-AUT-17", "answers a signer's statistics", func(t *suite.T) {
 		var params []any
-		if t.World != nil { // some services want to know the block, near the newest one
+		if t.World != nil { // some services need the number of a block near the newest one
 			params = append(params, object{"blockNumber": hexNumber(head(t))})
 		}
 		answer := call(t, key(t), "flashbots_getUserStatsV2", params...)
@@ -164,7 +164,7 @@ func authentication(s *suite.Set) {
 	})
 }
 
-// twice sends two signature headers.
+// twice sends a harmless call with two signature headers.
 func twice(t *suite.T, one, other *ecdsa.PrivateKey) *probe.RPCAnswer {
 	request, err := http.NewRequestWithContext(context.Context(t), http.MethodPost, t.Target.RPC.URL,
 		strings.NewReader(string(harmlessBody())))
@@ -178,7 +178,7 @@ func twice(t *suite.T, one, other *ecdsa.PrivateKey) *probe.RPCAnswer {
 	return probe.ReadRPC(answer)
 }
 
-// versions: names and versions of methods.
+// versions: neutral names and versions of methods.
 func versions(s *suite.Set) {
 	for _, row := range []struct {
 		clause, method string

@@ -15,27 +15,27 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// paysWei is what backruns pay the fee recipient, beside their tip: a number that no percentage
-// divides.
+// paysWei is what backruns pay the fee recipient on top of their tip. No percentage divides it
+// evenly, so that errors of rounding show.
 const paysWei = 10_000_000_000_000_777
 
-// patience is for how many blocks orders are that are to land: more than other specs may take for
-// themselves in a row.
+// patience is for how many blocks an order is valid that must be included. Other specs may use
+// slots for themselves; it is more than they may use in a row.
 const patience = 12
 
-// backrun is one on the chain, with what it follows.
+// backrun is a backrun in the chain, with the transaction that it follows.
 type backrun struct {
 	owner        *wallet
 	target, tx   *types.Transaction
 	targetAt, at *receipt
 	baseFee      *big.Int
-	valueWei     *big.Int // what it paid the fee recipient
+	valueWei     *big.Int // what the backrun paid the fee recipient
 	targetHash   common.Hash
 }
 
-// followed sends an order of one transaction, has a searcher follow it by the hash that hints have,
-// and waits until the world's builder has put both into a block. The function makes the order's
-// method and its parameter of the raw transaction.
+// followed sends an order of one transaction, has a searcher follow it by the hash that hints show,
+// and waits until the world's builder has included both in a block. The function order returns the
+// method and the parameter that send the raw transaction.
 func followed(t *suite.T, order func(t *suite.T, tx string) (method string, param object)) *backrun {
 	watched(t)
 	b := &backrun{owner: money(t)}
@@ -51,8 +51,8 @@ func followed(t *suite.T, order func(t *suite.T, tx string) (method string, para
 	return b
 }
 
-// bundled sends transactions, the first one its owner's, with a backrun behind them as one bundle
-// that nobody is told of, and waits until it is in a block.
+// bundled sends transactions and a backrun behind them as one bundle without hints, and waits until
+// it is in a block. The first transaction is its owner's.
 func bundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transaction) *backrun {
 	b := &backrun{owner: owner, target: txs[0], tx: money(t).create(paysWei, codePayment)}
 	params := with(soon(t, patience), object{"body": body(t, append(txs, b.tx)...), "validity": object{"refund": refund}})
@@ -63,10 +63,10 @@ func bundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transacti
 	return b
 }
 
-// follow sends the backrun, as soon as the hash is known.
+// follow sends the backrun as soon as the target knows the hash that it follows.
 func (b *backrun) follow(t *suite.T) { b.followAs(t, key(t)) }
 
-// followAs is follow for a signer; it returns the answer.
+// followAs is follow with a given signer. It returns the answer.
 func (b *backrun) followAs(t *suite.T, signer *ecdsa.PrivateKey) *probe.RPCAnswer {
 	params := with(soon(t, patience),
 		object{"body": append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, b.tx)...)})
@@ -83,13 +83,15 @@ func (b *backrun) followAs(t *suite.T, signer *ecdsa.PrivateKey) *probe.RPCAnswe
 	return answer
 }
 
-// soon is a bundle with terms for so many of the next blocks, without a body.
+// soon makes the parameters of mev_sendBundle, without a body, for a bundle that is valid in the
+// given number of next blocks.
 func soon(t *suite.T, blocks uint64) object {
 	at := head(t)
 	return with(share(t), object{"inclusion": object{"block": hexNumber(at + 1), "maxBlock": hexNumber(at + blocks)}})
 }
 
-// land has the order with both transactions put into a block when a builder has it.
+// land waits until a builder has the order with both transactions, and has the builder include it
+// in a block.
 func (b *backrun) land(t *suite.T) {
 	err := t.Eventually(slots(t, 6), func() error {
 		for _, s := range sentTo(t, b.tx) {
@@ -112,8 +114,8 @@ func (b *backrun) land(t *suite.T) {
 	b.valueWei = new(big.Int).Add(big.NewInt(paysWei), tip.Mul(tip, new(big.Int).SetUint64(uint64(b.at.Gas))))
 }
 
-// refund is a percentage of the backrun's value, less the payouts to those who share it. The
-// world's builder pays it so, and divides with the rest left out.
+// refund returns what the world's builder pays: a percentage of the backrun's value, rounded down,
+// less the cost of the payouts to all who share the refund.
 func (b *backrun) refund(percent, sharers int64) *big.Int {
 	cost := new(big.Int).Mul(b.baseFee, big.NewInt(world.PayoutGas*sharers))
 	return cost.Sub(percentOf(b.valueWei, percent), cost)
@@ -124,8 +126,8 @@ func percentOf(wei *big.Int, percent int64) *big.Int {
 	return part.Quo(part, big.NewInt(100))
 }
 
-// gets fails the spec unless an account has got so much in the backrun's block, to the wei, beside
-// what it spent on the order that was followed.
+// gets fails the spec unless an account has received exactly this amount in the backrun's block.
+// What the account has spent on the followed order is added back first.
 func (b *backrun) gets(t *suite.T, who common.Address, wei *big.Int) {
 	got := balance(t, who, b.at.Block)
 	got.Sub(got, balance(t, who, b.at.Block-1))
@@ -136,10 +138,11 @@ func (b *backrun) gets(t *suite.T, who common.Address, wei *big.Int) {
 	t.Check(got.Cmp(wei) == 0, fmt.Sprintf("%s wei for %s of a backrun that paid %s", wei, who, b.valueWei), got)
 }
 
-// fresh is an account of the spec's own that has nothing.
+// fresh returns an account without money, which only this spec knows.
 func fresh(t *suite.T) common.Address { return crypto.PubkeyToAddress(key(t).PublicKey) }
 
-// shared is a bundle of one transaction with hints and other members.
+// shared makes orders for followed: a bundle of one transaction with a hint and with the given
+// other members.
 func shared(changes func(t *suite.T) object) func(t *suite.T, tx string) (string, object) {
 	return func(t *suite.T, tx string) (string, object) {
 		param := with(soon(t, patience), object{"body": []object{{"tx": tx, "canRevert": false}},
@@ -148,7 +151,7 @@ func shared(changes func(t *suite.T) object) func(t *suite.T, tx string) (string
 	}
 }
 
-// backruns: what backruns give back, on the chain.
+// backruns: the refunds that blocks pay for backruns.
 func backruns(s *suite.Set) {
 	s.It("RPC-SHR-27", "gives 90 % back to whom a bundle's transaction is of", func(t *suite.T) {
 		b := followed(t, shared(func(*suite.T) object { return nil }))
@@ -190,7 +193,7 @@ func backruns(s *suite.Set) {
 			with(soon(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})),
 			target.Hash())
 		b := &backrun{targetHash: target.Hash(), tx: searcher.send(1)}
-		b.follow(t) // without hints it is taken
+		b.follow(t) // the backrun without hints is accepted
 		follows := append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, searcher.send(2))...)
 		refused(t, call(t, key(t), "mev_sendBundle",
 			with(soon(t, patience), object{"body": follows, "privacy": object{"hints": []string{"hash"}}})))

@@ -10,16 +10,16 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// page is where a page in a browser comes from.
+// page is the origin of a page in a browser.
 const page = "https://wallet.example"
 
-// readable fails the spec unless the page may read the answer.
+// readable fails the spec unless the headers allow the page to read the answer.
 func readable(t *suite.T, header http.Header) {
 	from := header.Get("Access-Control-Allow-Origin")
 	t.Check(from == "*" || from == page, "Access-Control-Allow-Origin of * or "+page, from)
 }
 
-// browsers: pages that ask by themselves, and whoever asks for the service's description.
+// browsers: requests of pages in browsers, and requests for the service's description.
 func browsers(s *suite.Set) {
 	s.It("RPC-ENV-20", "lets a page sign", func(t *suite.T) {
 		answer := t.Do(client(t), probe.Request{Method: http.MethodOptions, Path: "/", Header: map[string]string{
@@ -74,7 +74,7 @@ func browsers(s *suite.Set) {
 	})
 }
 
-// statistics: their first versions.
+// statistics: the first versions of the methods about statistics.
 func statistics(s *suite.Set) {
 	// has fails the spec unless an object has all members.
 	has := func(t *suite.T, members map[string]json.RawMessage, names ...string) {

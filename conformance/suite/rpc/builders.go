@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// The world's builder puts an order into a block only when a spec asks for one of its transactions,
-// so it is known who made a block and why:
+// The world's builder includes an order in a block only when a spec asks for one of its
+// transactions. So a spec knows who made a block, and why:
 //
 //	spec ─order─▶ RPC under test ─▶ world's builder ─(include)─▶ block ─▶ receipts, balances ─▶ spec
 
@@ -26,20 +26,20 @@ func watched(t *suite.T) {
 	}
 }
 
-// slots is how long so many slots of the world take.
+// slots returns how long n slots of the world take.
 func slots(t *suite.T, n int64) time.Duration {
 	return time.Duration(n*t.World.Facts.SlotMs) * time.Millisecond
 }
 
-// sentTo is what builders were sent about a transaction.
+// sentTo returns what the target has sent to builders about a transaction.
 func sentTo(t *suite.T, tx *types.Transaction) []world.Sent {
 	list, err := t.World.Sent(t, tx.Hash())
 	t.Ready(err, "ask the world's builders")
 	return list
 }
 
-// builderHas waits until a builder is sent an order with the transaction; without that nothing can
-// be said of what becomes of it.
+// builderHas waits until a builder has received an order with the transaction. If none has, the
+// spec is inconclusive, because the order cannot be included.
 func builderHas(t *suite.T, tx *types.Transaction) {
 	err := t.Eventually(slots(t, 6), func() error {
 		if len(sentTo(t, tx)) == 0 {
@@ -63,7 +63,7 @@ type errText string
 // Error implements error.
 func (e errText) Error() string { return string(e) }
 
-// include has the world's builder put what it has with these transactions into the next blocks.
+// include has the world's builder put its orders with these transactions into the next blocks.
 func include(t *suite.T, txs ...*types.Transaction) {
 	hashes := make([]common.Hash, len(txs))
 	for i, tx := range txs {
@@ -72,7 +72,7 @@ func include(t *suite.T, txs ...*types.Transaction) {
 	t.Ready(t.World.Include(t, hashes...), "ask the world's builder for a block")
 }
 
-// receipt is where a transaction is on the chain, and what it did there.
+// receipt says where a transaction is in the chain, and what it did.
 type receipt struct {
 	Block  hexutil.Uint64 `json:"blockNumber"`
 	Place  hexutil.Uint64 `json:"transactionIndex"`
@@ -81,13 +81,14 @@ type receipt struct {
 	Status hexutil.Uint64 `json:"status"`
 }
 
-// receiptOf is a transaction's receipt; nil while it is in no block.
+// receiptOf returns a transaction's receipt; nil while it is in no block.
 func receiptOf(t *suite.T, tx *types.Transaction) (r *receipt) {
 	ask(t, &r, "eth_getTransactionReceipt", tx.Hash())
 	return r
 }
 
-// lands waits until a transaction is in a block; nil if it does not come there.
+// lands waits until a transaction is in a block, and returns its receipt; nil if it is not included
+// in the given time.
 func lands(t *suite.T, tx *types.Transaction, within time.Duration) (r *receipt) {
 	_ = t.Eventually(within, func() error {
 		if r = receiptOf(t, tx); r == nil {
@@ -109,7 +110,7 @@ func reached(t *suite.T, number uint64) {
 	t.Ready(err, fmt.Sprintf("wait for block %d", number))
 }
 
-// baseFee of a block, in wei.
+// baseFee returns the base fee of a block, in wei.
 func baseFee(t *suite.T, number hexutil.Uint64) *big.Int {
 	var block struct {
 		BaseFee *hexutil.Big `json:"baseFeePerGas"`
@@ -118,18 +119,19 @@ func baseFee(t *suite.T, number hexutil.Uint64) *big.Int {
 	return (*big.Int)(block.BaseFee)
 }
 
-// balance of an account after a block, in wei.
+// balance returns the balance of an account after a block, in wei.
 func balance(t *suite.T, of common.Address, number hexutil.Uint64) *big.Int {
 	var wei hexutil.Big
 	ask(t, &wei, "eth_getBalance", of, number)
 	return (*big.Int)(&wei)
 }
 
-// tries is how often a spec that needs one certain block begins anew: other specs propose blocks of
-// their own, in which the builder has no part.
+// tries is how often a spec that needs one certain block is tried. Other specs propose blocks of
+// their own, which the world's builder does not make.
 const tries = 4
 
-// until runs a spec that needs one certain block until it says that it had it.
+// until runs a spec that needs one certain block again until had returns true, which means that the
+// world's builder made the block.
 func until(t *suite.T, had func() bool) {
 	for range tries {
 		if had() {

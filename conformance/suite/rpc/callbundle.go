@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// Code that is run as the making of a contract; what it returns is the contract.
+// Code that a transaction runs to create a contract. What it returns becomes the contract's code.
 const (
 	codeTime    = "0x425f5260205ff3"     // return the block's time
 	codeNumber  = "0x435f5260205ff3"     // return the block's number
@@ -44,10 +44,10 @@ type called struct {
 	} `json:"results"`
 }
 
-// decimal is a number as decimal text.
+// decimal is a number that JSON has as decimal text.
 type decimal struct{ *big.Int }
 
-// UnmarshalJSON reads text of digits only.
+// UnmarshalJSON reads a decimal integer from text.
 func (d *decimal) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
@@ -61,7 +61,7 @@ func (d *decimal) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// simulate calls eth_callBundle on the newest state.
+// simulate calls eth_callBundle on the newest state, with the given changes of its parameters.
 func simulate(t *suite.T, changes object, txs ...*types.Transaction) called {
 	number := head(t)
 	params := with(object{"txs": raws(t, txs...), "blockNumber": hexNumber(number + 1),
@@ -172,7 +172,8 @@ func callBundle(s *suite.Set) {
 		c := simulate(t, object{"stateBlockNumber": "latest"}, money(t).send(1))
 		t.Check(c.Results[0].Error == nil, "the first nonce to be right", string(c.Results[0].Error))
 	})
-	// seen is what the contract's code of a creation was, as a number.
+	// seen fails the spec unless the first transaction, which creates a contract, returned the
+	// wanted number.
 	seen := func(t *suite.T, c called, want uint64) {
 		value := c.Results[0].Value
 		t.Check(value != nil, "value", fmt.Sprintf("%+v", c.Results[0]))

@@ -9,8 +9,9 @@ import (
 )
 
 // cancelAt sends a bundle, waits until a builder has it, cancels it by a key, and then has a block
-// built: the receipt says whether the bundle is there. A witness that nobody cancels stands in the
-// same block; without it the block was not the builder's, and ok is false.
+// built. The receipt is nil if the bundle is not in the chain. A witness, which is not cancelled,
+// is for the same block. If the witness is not included, the world's builder did not make the
+// block, and ok is false.
 func cancelAt(t *suite.T, by func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey) (r *receipt, ok bool) {
 	signer, name, tx, witness := key(t), uuid(t), money(t).send(1), money(t).send(2)
 	block := head(t) + 3
@@ -21,8 +22,8 @@ func cancelAt(t *suite.T, by func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey) (
 	if answer := call(t, by(signer), "eth_cancelBundle", object{"replacementUuid": name}); answer.Refused() {
 		t.Inconclusive("the cancel is refused: %s", answer)
 	}
-	// What a builder hears of a cancel is on its way for a moment; only then is the block asked for,
-	// so that it is a later bid.
+	// The cancel takes a moment to reach the builder. The spec asks for the block only afterwards,
+	// so that the block's bid is later than the cancel.
 	_ = t.Eventually(time.Duration(t.World.Facts.SlotMs)*time.Millisecond/4, func() error {
 		if list := sentTo(t, tx); len(list) > 0 && held(list) {
 			return errHeld
@@ -34,7 +35,7 @@ func cancelAt(t *suite.T, by func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey) (
 	return receiptOf(t, tx), receiptOf(t, witness) != nil
 }
 
-// held says whether a builder may still include what it was sent.
+// held says whether a builder may still include one of the orders that it received.
 func held(list []world.Sent) bool {
 	for _, s := range list {
 		if !s.Cancelled {
@@ -44,7 +45,7 @@ func held(list []world.Sent) bool {
 	return false
 }
 
-// cancelled: what becomes of cancelled bundles on the chain.
+// cancelled: cancelled bundles do not appear in the chain.
 func cancelled(s *suite.Set) {
 	s.It("RPC-CAN-06", "keeps a cancelled bundle out of later blocks", func(t *suite.T) {
 		watched(t)
@@ -64,5 +65,5 @@ func cancelled(s *suite.Set) {
 	})
 }
 
-// errHeld says that a builder has an order.
+// errHeld means that a builder still has the order.
 const errHeld = errText("a builder has it")

@@ -29,8 +29,8 @@ func post(t *suite.T, body string) *probe.RPCAnswer {
 	return answer
 }
 
-// code fails the spec unless the answer is a refusal, and is lenient about a code that is not the
-// preferred one.
+// code fails the spec unless the answer is a refusal. A code that is not the wanted one makes the
+// outcome lenient.
 func code(t *suite.T, answer *probe.RPCAnswer, want int) {
 	refused(t, answer)
 	if got := answer.Code(); got != want {
@@ -38,7 +38,7 @@ func code(t *suite.T, answer *probe.RPCAnswer, want int) {
 	}
 }
 
-// envelope: what all calls have in common.
+// envelope: rules that all calls have in common.
 func envelope(s *suite.Set) {
 	s.It("RPC-ENV-01", "answers with jsonrpc, id and result", func(t *suite.T) {
 		answer := call(t, key(t), harmless, harmlessParams()...)

@@ -9,32 +9,32 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// Wallet is an account with money, whose transactions specs of the stream send to the bundle RPC.
+// Wallet is an account with money. Specs of the stream send its transactions to the bundle RPC.
 type Wallet struct{ w *wallet }
 
-// Money is a wallet that nobody else has.
+// Money returns a wallet that no other spec has.
 func Money(t *suite.T) Wallet { return Wallet{money(t)} }
 
-// Transfer calls an address with data.
+// Transfer makes a transaction that sends a value and data to Sink.
 func (w Wallet) Transfer(valueWei int64, data ...byte) *types.Transaction {
 	return w.w.send(valueWei, data...)
 }
 
-// Create runs code as the making of a contract.
+// Create makes a transaction that runs code to create a contract.
 func (w Wallet) Create(code string) *types.Transaction { return w.w.create(0, code) }
 
-// Address is the wallet's address.
+// Address returns the wallet's address.
 func (w Wallet) Address() common.Address { return w.w.address() }
 
-// Sink is the address that transfers go to.
+// Sink returns the address that transfers go to.
 func Sink() common.Address { return sink }
 
-// Fees are the fee caps and the gas limit of transfers.
+// Fees returns the tip cap and the fee cap in wei, and the gas limit, of transfers.
 func Fees() (tipCapWei, feeCap, gas uint64) { return tipWei, feeCapWei, 100_000 }
 
-// Share sends a bundle with hints to the target's RPC and returns the answered hash. It may be in
-// the next block, so that its event does not wait for one, and in some more: on a busy machine two
-// blocks may come while a server looks at one.
+// Share sends a bundle with hints to the target's RPC and returns the hash that it answers. The
+// bundle is valid from the next block on, so that its event needs no further block. It is valid for
+// five blocks, because on a busy machine two blocks may come while a server works on one.
 func Share(t *suite.T, hints []string, txs ...*types.Transaction) common.Hash {
 	params := with(soon(t, 5), object{"body": body(t, txs...)})
 	if hints != nil {
@@ -43,7 +43,8 @@ func Share(t *suite.T, hints []string, txs ...*types.Transaction) common.Hash {
 	return sentAs(t, "mev_sendBundle", params)
 }
 
-// sentAs sends an order that only prepares a spec.
+// sentAs sends an order that prepares a spec, and returns its hash. The spec is inconclusive if the
+// order is refused.
 func sentAs(t *suite.T, method string, params ...any) common.Hash {
 	answer := call(t, key(t), method, params...)
 	if answer.Refused() {
@@ -60,7 +61,8 @@ func sentAs(t *suite.T, method string, params ...any) common.Hash {
 	return common.HexToHash(text)
 }
 
-// Private sends a private transaction; preferences may be nil.
+// Private sends a private transaction and returns the hash that the RPC answers. Preferences may be
+// nil.
 func Private(t *suite.T, tx *types.Transaction, preferences map[string]any) common.Hash {
 	params := object{"tx": raw(t, tx)}
 	if preferences != nil {
@@ -82,7 +84,7 @@ func SendAndCancel(t *suite.T, tx *types.Transaction) {
 	}
 }
 
-// Publish sends a transaction to the world's public pool, and waits until it is in a block.
+// Publish sends a transaction to the world's public pool and waits until it is in a block.
 func Publish(t *suite.T, tx *types.Transaction) {
 	var hash string
 	ask(t, &hash, "eth_sendRawTransaction", raw(t, tx))
@@ -91,14 +93,14 @@ func Publish(t *suite.T, tx *types.Transaction) {
 	}
 }
 
-// Simulate asks for a simulation that nobody should hear of.
+// Simulate has the target simulate a transaction, which must cause no event.
 func Simulate(t *suite.T, tx *types.Transaction) { simulate(t, nil, tx) }
 
-// Head is the number of the world's newest block.
+// Head returns the number of the world's newest block.
 func Head(t *suite.T) uint64 { return head(t) }
 
 // Reached waits until the world's chain has a block.
 func Reached(t *suite.T, number uint64) { reached(t, number) }
 
-// Hash is the bundle's hash of transactions.
+// Hash returns the hash of a bundle of these transactions.
 func Hash(txs ...*types.Transaction) common.Hash { return bundleHash(txs...) }

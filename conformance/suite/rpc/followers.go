@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// followers: what those are told who follow somebody else's order.
+// followers: what the RPC tells searchers who follow another sender's order.
 func followers(s *suite.Set) {
 	s.It("RPC-STA-01", "tells a follower neither gas nor profit", func(t *suite.T) {
 		owner, signer := money(t), key(t)
@@ -18,7 +18,7 @@ func followers(s *suite.Set) {
 			Hash string `json:"bundleHash"`
 		}
 		t.Ready(b.followAs(t, signer).Result(&sent), "read the backrun's hash")
-		reached(t, head(t)+2) // so that it was simulated for a block that is over
+		reached(t, head(t)+2) // so that it was simulated for a block that is now past
 		answer := call(t, signer, "gavel_getOrderStatus", sent.Hash)
 		if answer.Code() == -32601 {
 			t.Unsupported("gavel_getOrderStatus is not known")

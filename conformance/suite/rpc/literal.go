@@ -15,17 +15,18 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// The rows of docs/differences.md: deployed has what is done by default, literal what the
-// description says. Specs of literal clauses ask the target's literal instance.
+// The rows of docs/differences.md: deployed tests what services do by default, literal what the
+// description says. Specs of literal clauses send their requests to the target's literal instance.
 
-// noRefunds is what the description wants in a simulation, with nothing in it.
+// noRefunds has the members of validity that the description demands in a simulation; both are
+// empty.
 var noRefunds = object{"validity": object{"refund": []object{}, "refundConfig": []object{}}}
 
-// early is a block of the world's first ones, whose base fee has not fallen to where it stays.
+// early is the number of a block near genesis, when the base fee still falls from block to block.
 const early = 3
 
-// seenBaseFee is what a bundle sees as base fee that is simulated on an early block, and that
-// block.
+// seenBaseFee simulates a bundle on an early block. It returns the base fee that the bundle sees,
+// and the header of that block.
 func seenBaseFee(t *suite.T) (seen *big.Int, parent *types.Header) {
 	w := money(t)
 	reached(t, early)
@@ -34,14 +35,14 @@ func seenBaseFee(t *suite.T) (seen *big.Int, parent *types.Header) {
 	return works(t, with(params, noRefunds), object{"parentBlock": hexNumber(early)}).logged(t, 0), parent
 }
 
-// codeBurn hashes for as long as there is gas, as the making of a contract.
+// codeBurn creates a contract by code that hashes until its gas is used up.
 const codeBurn = "0x5b6140005f20505f56"
 
-// slow asks for a simulation that takes more than a tenth of a second, with a timeout; it is false
-// if that was too short.
+// slow requests a simulation that takes more than 100 ms, with a timeout. It returns false if the
+// simulation does not succeed in time.
 func slow(t *suite.T, timeout int) bool {
 	var list []object
-	for range 3 { // each with as much gas as a transaction may have
+	for range 3 { // each uses about as much gas as one transaction may
 		w := money(t)
 		list = append(list, object{"tx": raw(t, w.tx(nil, 0, 16_000_000, common.FromHex(codeBurn))), "canRevert": true})
 	}
@@ -51,7 +52,7 @@ func slow(t *suite.T, timeout int) bool {
 	return !answer.Refused() && answer.Result(&members) == nil && members.success(t)
 }
 
-// unpaid is a private transaction without a tip, that nobody hears of.
+// unpaid sends a private transaction without a tip and without hints.
 func unpaid(t *suite.T) *types.Transaction {
 	w := money(t)
 	tx, err := types.SignNewTx(w.PrivateKey, types.LatestSignerForChainID(w.chain), &types.DynamicFeeTx{
@@ -62,7 +63,7 @@ func unpaid(t *suite.T) *types.Transaction {
 	return tx
 }
 
-// followable is an order that can be followed, and the body of a bundle that follows it.
+// followable sends an order with a hint, and makes the body of a bundle that follows it.
 func followable(t *suite.T) (target *types.Transaction, follows []object) {
 	target = money(t).send(1)
 	order := with(soon(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})
@@ -73,7 +74,7 @@ func followable(t *suite.T) (target *types.Transaction, follows []object) {
 	return target, follows
 }
 
-// deployed: what is done by default.
+// deployed: what services do by default.
 func deployed(s *suite.Set) {
 	s.It("RPC-BUN-20", "takes a bundle without blockNumber", func(t *suite.T) {
 		tx := money(t).send(1)
@@ -89,7 +90,7 @@ func deployed(s *suite.Set) {
 	s.It("RPC-SIM-19", "refuses a bundle that begins with the hash of a hint", func(t *suite.T) {
 		target, follows := followable(t)
 		later := with(soon(t, patience), object{"body": follows, "inclusion": object{"block": hexNumber(head(t) + 5)}})
-		// until it is known to those who follow it; of that block nothing else is asked
+		// wait until the order can be followed; nothing else uses that block
 		err := t.Eventually(t.Target.Budgets.Hint(), func() error {
 			if call(t, key(t), "mev_sendBundle", later).Refused() {
 				return errRefused
@@ -118,7 +119,7 @@ func deployed(s *suite.Set) {
 	})
 }
 
-// literal: what the description says.
+// literal: what the description says, judged at the literal instance.
 func literal(s *suite.Set) {
 	s.It("RPC-LIT-01", "answers errors as texts with a status", func(t *suite.T) {
 		answer := call(t, key(t), "eth_sendBundle", object{})
@@ -212,7 +213,7 @@ func literal(s *suite.Set) {
 	})
 }
 
-// literallyFollowed is followed for a bundle whose signer is known.
+// literallyFollowed is followed for a bundle whose signer it returns.
 func literallyFollowed(t *suite.T) (signer common.Address, b *backrun) {
 	watched(t)
 	k := key(t)

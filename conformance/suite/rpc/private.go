@@ -87,7 +87,7 @@ func sendPrivate(s *suite.Set) {
 		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
 		end := time.Now().Add(200 * time.Millisecond)
 		for ; time.Now().Before(end); t.Until(time.Now().Add(10 * time.Millisecond)) {
-			var found json.RawMessage // seen before it is in a block: who looks once, afterwards, may come too late
+			var found json.RawMessage // look often: soon it may be in a block
 			ask(t, &found, "eth_getTransactionByHash", tx.Hash().Hex())
 			var known struct {
 				Block *string `json:"blockNumber"`
@@ -118,13 +118,13 @@ func sendPrivateRaw(s *suite.Set) {
 
 // cancelPrivate: eth_cancelPrivateTransaction.
 func cancelPrivate(s *suite.Set) {
-	// cancelled asks, and fails the spec unless the result is the wanted one.
+	// cancelled fails the spec unless the answer's result is the wanted one.
 	cancelled := func(t *suite.T, answer *probe.RPCAnswer, want bool) {
 		var got bool
 		result(t, answer, &got)
 		t.Check(got == want, fmt.Sprint(want), got)
 	}
-	// pending is a private transaction that cannot land: its nonce is ahead.
+	// pending makes a transaction that cannot be included, because its nonce is too high.
 	pending := func(t *suite.T) *types.Transaction {
 		w := money(t)
 		w.next = 5

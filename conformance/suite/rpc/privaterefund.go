@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// privateRefunds: what the owners of a private transaction have named get of a backrun, on the
-// chain.
+// privateRefunds: the shares of a backrun's value that blocks pay to the addresses that a private
+// transaction names.
 func privateRefunds(s *suite.Set) {
 	s.It("RPC-PRI-18", "gives one address its percentage of the whole", func(t *suite.T) {
 		one := fresh(t)
@@ -28,7 +28,8 @@ func privateRefunds(s *suite.Set) {
 	})
 }
 
-// named is a private transaction with a hint whose refunds go to these addresses.
+// named makes orders for followed: a private transaction with a hint, whose refunds go to these
+// addresses.
 func named(refund ...object) func(*suite.T, string) (string, object) {
 	return func(_ *suite.T, tx string) (string, object) {
 		return "eth_sendPrivateTransaction", object{"tx": tx, "preferences": object{
@@ -37,9 +38,9 @@ func named(refund ...object) func(*suite.T, string) (string, object) {
 	}
 }
 
-// getsPercent fails the spec unless an account has got a percentage of the backrun's value. The
-// description does not say how the payouts to all who share it are paid for, so that an account may
-// have got less by up to what they cost.
+// getsPercent fails the spec unless an account has received a percentage of the backrun's value.
+// The description does not say who pays for the payouts to all sharers. So the account may have
+// received less, by at most the cost of all of them.
 func (b *backrun) getsPercent(t *suite.T, who common.Address, percent, sharers int64) {
 	most := percentOf(b.valueWei, percent)
 	least := new(big.Int).Mul(b.baseFee, big.NewInt(world.PayoutGas*sharers))

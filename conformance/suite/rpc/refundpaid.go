@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// record is a refund as it is listed.
+// record is a refund in the RPC's list.
 type record struct {
 	Hash      string `json:"hash"`
 	Amount    string `json:"amount"`
@@ -20,7 +20,7 @@ type record struct {
 	Recipient string `json:"recipient"`
 }
 
-// records are what an RPC lists for a recipient.
+// records returns the refunds that the RPC lists for a recipient.
 func records(t *suite.T, recipient common.Address) (list []record) {
 	answer := call(t, key(t), "flashbots_getFeeRefundsByRecipient", object{"recipient": recipient.Hex()})
 	if answer.Code() == -32601 {
@@ -33,15 +33,15 @@ func records(t *suite.T, recipient common.Address) (list []record) {
 	return page.Refunds
 }
 
-// number is a quantity in hex; it fails the spec unless it is one.
+// number parses a quantity in hexadecimal. It fails the spec unless the text is one.
 func number(t *suite.T, name, text string) *big.Int {
 	n, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
 	t.Check(ok && strings.HasPrefix(text, "0x"), name+" as a hexadecimal number", text)
 	return n
 }
 
-// recorded waits for the record of the refund that a backrun brought the owner of the order that it
-// followed.
+// recorded waits for the record of the refund that a backrun paid to the owner of the followed
+// order. It fails the spec unless there is exactly one.
 func (b *backrun) recorded(t *suite.T) record {
 	var list []record
 	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
@@ -56,28 +56,28 @@ func (b *backrun) recorded(t *suite.T) record {
 
 const errNoRecord = errText("no record")
 
-// begins waits for the blocks of which refunds may be listed.
+// begins waits for the first block whose refunds may be listed.
 func begins(t *suite.T) {
 	for head(t) < world.EarliestRefundBlock {
 		reached(t, head(t)+1)
 	}
 }
 
-// listed is a backrun in a block whose refunds may be listed.
+// listed makes a backrun in a block whose refunds may be listed.
 func listed(t *suite.T) *backrun {
 	watched(t)
 	begins(t)
 	return followed(t, shared(func(*suite.T) object { return nil }))
 }
 
-// refundsPaid: the reports about refunds that blocks have paid.
+// refundsPaid: the RPC's lists of refunds that blocks have paid.
 func refundsPaid(s *suite.Set) {
 	s.It("RPC-RFR-05", "has what was paid, to the wei", func(t *suite.T) {
 		b := listed(t)
 		r := b.recorded(t)
 		known := []string{strings.ToLower(b.targetHash.Hex()), strings.ToLower(bundleHash(b.target).Hex())}
 		t.Check(strings.ToLower(r.Hash) == known[0] || strings.ToLower(r.Hash) == known[1], "hash "+known[0], r.Hash)
-		// A service may name what it counts before the payout's cost is taken off.
+		// A service may list the amount before the payout's cost is subtracted.
 		amount, paid, counted := number(t, "amount", r.Amount), b.refund(90, 1), percentOf(b.valueWei, 90)
 		t.Check(amount.Cmp(paid) == 0 || amount.Cmp(counted) == 0, fmt.Sprintf("amount %s, or %s before the payout's cost",
 			paid, counted), amount)
@@ -88,7 +88,7 @@ func refundsPaid(s *suite.Set) {
 	})
 	s.Slow("RPC-RFR-06", "lists nothing of the first blocks", func(t *suite.T) {
 		watched(t)
-		owner := money(t) // of two bundles: one before the earliest block, if the world is young enough, and one after it
+		owner := money(t) // sends a bundle before the earliest block, if that is still to come, and one after it
 		refund := []object{{"bodyIdx": 0, "percent": 90}}
 		if head(t)+4 < world.EarliestRefundBlock {
 			bundled(t, owner, refund, owner.send(1))

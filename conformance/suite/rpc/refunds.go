@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// asked is the result of a call that a service without refunds does not know.
+// asked returns the result of a method about refunds. The spec is unsupported if the service does
+// not know the method.
 func asked(t *suite.T, method string, params ...any) map[string]json.RawMessage {
 	answer := call(t, key(t), method, params...)
 	if answer.Code() == -32601 {
@@ -22,8 +23,8 @@ func asked(t *suite.T, method string, params ...any) map[string]json.RawMessage 
 	return members
 }
 
-// listing fails the spec unless refunds is a list, and an empty one, since nobody knows the
-// recipient.
+// listing fails the spec unless refunds is an empty list. It must be empty because the recipient is
+// new.
 func listing(t *suite.T, members map[string]json.RawMessage) {
 	var list []json.RawMessage
 	err := json.Unmarshal(members["refunds"], &list)
@@ -33,14 +34,14 @@ func listing(t *suite.T, members map[string]json.RawMessage) {
 
 func stranger(t *suite.T) string { return crypto.PubkeyToAddress(key(t).PublicKey).Hex() }
 
-// zeros fails the spec unless the members are zero in hex.
+// zeros fails the spec unless the members are zero in hexadecimal.
 func zeros(t *suite.T, members map[string]json.RawMessage, names ...string) {
 	for _, name := range names {
 		t.Check(isHex(t, members, name).Sign() == 0, name+" of 0x0", string(members[name]))
 	}
 }
 
-// refunds: the reports about fee refunds.
+// refunds: the methods about fee refunds.
 func refunds(s *suite.Set) {
 	s.It("RPC-RFT-01", "answers totals in hex", func(t *suite.T) {
 		members := asked(t, "flashbots_getFeeRefundTotalsByRecipient", stranger(t))
@@ -111,7 +112,7 @@ func refunds(s *suite.Set) {
 // setRecipient: flashbots_setFeeRefundRecipient.
 func setRecipient(s *suite.Set) {
 	const method = "flashbots_setFeeRefundRecipient"
-	// set fails the spec unless the answer names both in lower case.
+	// set calls the method, and fails the spec unless the answer has both addresses in lower case.
 	set := func(t *suite.T, signer *ecdsa.PrivateKey, from string) {
 		answer := call(t, signer, method, from, sink.Hex())
 		if answer.Code() == -32601 {
@@ -148,7 +149,7 @@ func setRecipient(s *suite.Set) {
 	})
 }
 
-// delayedRefunds: the reports about delayed refunds.
+// delayedRefunds: the methods about delayed refunds.
 func delayedRefunds(s *suite.Set) {
 	const (
 		rows   = "buildernet_getDelayedRefunds"

@@ -1,4 +1,4 @@
-// Package rpc is the specs of the bundle RPC, one file for each method.
+// Package rpc has the specs of the bundle RPC, with one file for each method or topic.
 //
 //	spec ─signed request─▶ target ◀─follows─ world ◀─nonce, head─ spec
 package rpc
@@ -33,7 +33,7 @@ func Specs(s *suite.Set) {
 	}
 }
 
-// key is a signer of the spec's own.
+// key makes a random signer, which only this spec has.
 func key(t *suite.T) *ecdsa.PrivateKey {
 	for {
 		seed := make([]byte, 32)
@@ -48,7 +48,7 @@ func key(t *suite.T) *ecdsa.PrivateKey {
 
 func client(t *suite.T) *probe.Client { return t.Client(t.Target.RPC.URL) }
 
-// call sends a signed request; params are the list.
+// call sends a signed request. Params are the elements of its list of parameters.
 func call(t *suite.T, signer *ecdsa.PrivateKey, method string, params ...any) *probe.RPCAnswer {
 	if params == nil {
 		params = []any{}
@@ -58,15 +58,16 @@ func call(t *suite.T, signer *ecdsa.PrivateKey, method string, params ...any) *p
 	return answer
 }
 
-// result decodes the result of a call that must succeed.
+// result decodes the result of a call. It fails the spec unless the call succeeded.
 func result(t *suite.T, answer *probe.RPCAnswer, into any) {
 	t.Check(answer.Status == 200 && !answer.Refused(), "status 200 and a result", answer)
 	err := answer.Result(into)
 	t.Check(err == nil, "a result of the documented form", err)
 }
 
-// refused fails the spec unless the answer is a refusal, and the client's fault. A status alone is
-// accepted if it can mean nothing else: 404 might as well say that there is no such server.
+// refused fails the spec unless the answer is a refusal with a status below 500. A status without
+// an error member is accepted, as lenient, if it can only mean a refusal. 404 is not: it may also
+// mean that there is no such service.
 func refused(t *suite.T, answer *probe.RPCAnswer) {
 	t.Check(answer.Refused() && answer.Status < 500, "a refusal with a status below 500", answer)
 	if answer.Members["error"] == nil {
@@ -96,7 +97,8 @@ func money(t *suite.T) *wallet {
 	return &wallet{PrivateKey: k, t: t, chain: new(big.Int).SetUint64(t.World.Facts.ChainID)}
 }
 
-// begun waits until the world's chain has a block, and the target may have seen it.
+// begun waits for three slots after genesis: then the world's chain has a block, and the target has
+// had time to see it.
 func begun(t *suite.T) {
 	facts := t.World.Facts
 	t.Until(time.Unix(facts.GenesisTime, 0).Add(time.Duration(3*facts.SlotMs) * time.Millisecond))
@@ -110,7 +112,7 @@ const (
 	feeCapWei = 100_000_000_000
 )
 
-// sink is an account that nobody has.
+// sink is an address without a known key.
 var sink = common.HexToAddress("0x00000000000000000000000000000000c0ffee00")
 
 // send makes a transfer with the wallet's next nonce.
@@ -118,7 +120,7 @@ func (w *wallet) send(valueWei int64, data ...byte) *types.Transaction {
 	return w.tx(&sink, valueWei, 100_000, data)
 }
 
-// create makes a transaction that runs code, as the making of a contract.
+// create makes a transaction that runs code to create a contract.
 func (w *wallet) create(valueWei int64, code string) *types.Transaction {
 	return w.tx(nil, valueWei, 200_000, common.FromHex(code))
 }
@@ -148,7 +150,7 @@ func raws(t *suite.T, txs ...*types.Transaction) []string {
 	return list
 }
 
-// bundleHash is the Keccak-256 of the hashes, one after the other.
+// bundleHash is the Keccak-256 of the concatenated hashes of the transactions.
 func bundleHash(txs ...*types.Transaction) common.Hash {
 	var all []byte
 	for _, tx := range txs {
@@ -157,14 +159,14 @@ func bundleHash(txs ...*types.Transaction) common.Hash {
 	return crypto.Keccak256Hash(all)
 }
 
-// head is the number of the world's newest block.
+// head returns the number of the world's newest block.
 func head(t *suite.T) uint64 {
 	var number hexutil.Uint64
 	ask(t, &number, "eth_blockNumber")
 	return uint64(number)
 }
 
-// ask asks the world's execution node.
+// ask calls a method of the world's execution node. The spec is inconclusive if that fails.
 func ask(t *suite.T, into any, method string, params ...any) {
 	if params == nil {
 		params = []any{}
@@ -180,12 +182,14 @@ func hexNumber(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
 // object is one JSON object.
 type object = map[string]any
 
-// bundle is a valid eth_sendBundle of transactions, for a block that is far enough ahead.
+// bundle makes valid parameters of eth_sendBundle, for the third block from now, so that it is not
+// past before it is processed.
 func bundle(t *suite.T, txs ...*types.Transaction) object {
 	return object{"txs": raws(t, txs...), "blockNumber": hexNumber(head(t) + 3)}
 }
 
-// with is the object with other members; nil takes one out.
+// with returns a copy of the object with changed members. A member that is changed to nil is
+// removed.
 func with(o object, changes object) object {
 	copied := object{}
 	for name, value := range o {
@@ -199,7 +203,8 @@ func with(o object, changes object) object {
 	return copied
 }
 
-// isHex fails the spec unless the member is a quantity in hex.
+// isHex returns a member as a number. It fails the spec unless the member is a quantity in
+// hexadecimal.
 func isHex(t *suite.T, members map[string]json.RawMessage, name string) *big.Int {
 	var text string
 	err := json.Unmarshal(members[name], &text)

@@ -12,14 +12,14 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// uuid is one that nobody else uses.
+// uuid makes a random UUID, which no other spec uses.
 func uuid(t *suite.T) string {
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", t.Random.Uint32(), t.Random.Uint32()&0xffff, t.Random.Uint32()&0xfff,
 		t.Random.Uint32()&0xfff,
 		t.Random.Uint64()&0xffffffffffff)
 }
 
-// taken fails the spec unless eth_sendBundle answers the bundle's hash; it returns the result's
+// taken fails the spec unless eth_sendBundle answers the bundle's hash. It returns the result's
 // members.
 func taken(t *suite.T, answer *probe.RPCAnswer, txs ...*types.Transaction) object {
 	var members object
@@ -33,7 +33,8 @@ func taken(t *suite.T, answer *probe.RPCAnswer, txs ...*types.Transaction) objec
 // sendBundle: eth_sendBundle.
 func sendBundle(s *suite.Set) {
 	const method = "eth_sendBundle"
-	// plain is a spec that sends a bundle of two transfers with other members, and is taken.
+	// plain adds a spec that sends a bundle of two transfers with changed members. The bundle must
+	// be accepted.
 	plain := func(clause, title string, changes func(t *suite.T) object) {
 		s.It(clause, title, func(t *suite.T) {
 			w := money(t)
@@ -41,8 +42,8 @@ func sendBundle(s *suite.Set) {
 			taken(t, call(t, key(t), method, with(bundle(t, txs...), changes(t))), txs...)
 		})
 	}
-	// never is a spec whose bundle is refused because of the other members; the same bundle without
-	// them is taken.
+	// never adds a spec that sends a bundle with changed members. The bundle must be refused. The
+	// spec is inconclusive if the bundle without the changes is refused too.
 	never := func(clause, title string, changes func(t *suite.T) object) {
 		s.It(clause, title, func(t *suite.T) {
 			w := money(t)
@@ -157,7 +158,7 @@ func sendBundle(s *suite.Set) {
 // cancelBundle: eth_cancelBundle.
 func cancelBundle(s *suite.Set) {
 	const method = "eth_cancelBundle"
-	// quiet fails the spec unless the call succeeds with one of the results that servers are known to
+	// quiet fails the spec unless the call succeeds with one of the results that deployed servers
 	// give.
 	quiet := func(t *suite.T, answer *probe.RPCAnswer) {
 		t.Check(answer.Status == 200 && !answer.Refused(), "success", answer)

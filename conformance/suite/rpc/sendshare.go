@@ -14,11 +14,11 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// hints are all names that the description has.
+// hints are all names of hints that the description has.
 var hints = []string{"calldata", "contract_address", "logs", "default_logs", "function_selector", "hash",
 	"tx_hash", "full"}
 
-// body are elements of transactions that may not revert.
+// body makes the elements of a body: transactions that may not revert.
 func body(t *suite.T, txs ...*types.Transaction) []object {
 	list := make([]object, len(txs))
 	for i, tx := range txs {
@@ -27,7 +27,7 @@ func body(t *suite.T, txs ...*types.Transaction) []object {
 	return list
 }
 
-// share is a valid bundle with terms.
+// share makes valid parameters of mev_sendBundle.
 func share(t *suite.T, txs ...*types.Transaction) object {
 	return object{"version": "v0.1", "inclusion": object{"block": hexNumber(head(t) + 2)}, "body": body(t, txs...)}
 }
@@ -40,7 +40,7 @@ func hashed(t *suite.T, answer *probe.RPCAnswer, want common.Hash) {
 	t.Check(strings.EqualFold(got, want.Hex()), "bundleHash "+want.Hex(), members)
 }
 
-// noted fails the spec unless the answer has some hash.
+// noted fails the spec unless the answer has the form of a bundle's hash.
 func noted(t *suite.T, answer *probe.RPCAnswer) {
 	var members object
 	result(t, answer, &members)
@@ -189,13 +189,13 @@ func sendShare(s *suite.Set) {
 	s.It("RPC-SHR-26", "takes a backrun of a hint", func(t *suite.T) {
 		owner, searcher := money(t), money(t)
 		var answer *probe.RPCAnswer
-		for range 3 { // an order may land before anybody could follow it
+		for range 3 { // an order may be included before it is followed
 			target := owner.send(1)
 			hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})),
 				target.Hash())
 			double := crypto.Keccak256Hash(target.Hash().Bytes()).Hex()
 			backrun := with(share(t), object{"body": append([]object{{"hash": double}}, body(t, searcher.send(1))...)})
-			err := t.Eventually(t.Target.Budgets.Hint(), func() error { // the order is known once it was simulated
+			err := t.Eventually(t.Target.Budgets.Hint(), func() error { // it can be followed after its simulation
 				if answer = call(t, key(t), method, backrun); answer.Refused() {
 					return errRefused
 				}

@@ -11,10 +11,10 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// emit is code that logs what an instruction answers, as the making of a contract.
+// emit returns code that creates a contract, and logs what an instruction of the EVM returns.
 func emit(instruction string) string { return "0x" + instruction + "5f5fa100" }
 
-// Instructions.
+// Instructions of the EVM, in hexadecimal.
 const (
 	opCoinbase = "41"
 	opTime     = "42"
@@ -33,7 +33,7 @@ func (m simulated) success(t *suite.T) bool {
 	return success
 }
 
-// logged is the first topic of the first log of an element.
+// logged returns the first topic of the first log of an element.
 func (m simulated) logged(t *suite.T, element int) *big.Int {
 	var logs []struct {
 		Logs []struct {
@@ -46,20 +46,21 @@ func (m simulated) logged(t *suite.T, element int) *big.Int {
 	return logs[element].Logs[0].Topics[0].Big()
 }
 
-// now is a bundle that may be in the next blocks, so that it can be simulated on the newest state.
+// now makes the parameters of a bundle for the newest and the next blocks, so that it can be
+// simulated on the newest state.
 func now(t *suite.T, txs ...*types.Transaction) object {
 	at := head(t)
 	return with(share(t, txs...), object{"inclusion": object{"block": hexNumber(at), "maxBlock": hexNumber(at + 20)}})
 }
 
-// sim calls mev_simBundle.
+// sim calls mev_simBundle and returns the result.
 func sim(t *suite.T, params object, more ...any) simulated {
 	var m simulated
 	result(t, call(t, key(t), "mev_simBundle", append([]any{params}, more...)...), &m)
 	return m
 }
 
-// works is sim for a bundle that must succeed.
+// works is sim for a bundle that must succeed. It fails the spec otherwise.
 func works(t *suite.T, params object, more ...any) simulated {
 	m := sim(t, params, more...)
 	t.Check(m.success(t), "success", string(m["error"])+string(m["execError"]))
@@ -73,7 +74,8 @@ func simBundle(s *suite.Set) {
 		m := sim(t, now(t, money(t).create(0, codeRevert)))
 		t.Check(!m.success(t), "success false", "success true")
 	})
-	// parent pins the simulation to a block, so that a new head does not matter.
+	// parent returns the newest block and options that simulate on it, so that a new head does not
+	// matter.
 	parent := func(t *suite.T) (uint64, object) {
 		number := head(t)
 		return number, object{"parentBlock": hexNumber(number)}
@@ -141,7 +143,7 @@ func simBundle(s *suite.Set) {
 		got := isHex(t, works(t, now(t, w.send(1))), "stateBlock").Uint64()
 		t.Check(got >= before && got <= head(t), fmt.Sprintf("a block from %d on", before), got)
 	})
-	// header is what the transaction sees of a header field that it logs.
+	// field is a field of the block's header that a transaction logs as it sees it.
 	type field struct {
 		clause, title, name, instruction string
 		given                            uint64

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// blocksTried is for how many blocks a private transaction is tried.
+	// blocksTried is for how many blocks the RPC offers a private transaction to builders.
 	blocksTried = 25
-	// blocksLost is how many of them may be missing where blocks come so close together that nothing
-	// can be sent between them.
+	// blocksLost is how many of them may be missing, because two blocks may come so close together
+	// that nothing can be sent between them.
 	blocksLost = 3
 )
 
-// quiet are preferences of which nobody hears: slow specs run beside those that listen to the
-// stream.
+// quiet are preferences without hints. Slow specs use them, because they run beside specs that
+// listen to the stream.
 var quiet = object{"fast": false, "privacy": object{"hints": []string{}}}
 
-// offered are the blocks that builders were to include a transaction in: the number of them, the
-// first and the last.
+// offered returns for which blocks builders were sent a transaction: how many, the first and the
+// last.
 func offered(t *suite.T, tx *types.Transaction) (count int, first, last uint64) {
 	blocks := map[uint64]bool{}
 	for _, s := range sentTo(t, tx) {
@@ -29,7 +29,7 @@ func offered(t *suite.T, tx *types.Transaction) (count int, first, last uint64) 
 		if from == 0 {
 			from = s.Head + 1
 		}
-		if to == 0 { // a private transaction without an end, which the builder tries by itself for as long
+		if to == 0 { // a private transaction without a last block: the builder tries it for blocksTried blocks
 			to = from + blocksTried - 1
 		}
 		for block := from; block <= min(to, from+100); block++ {
@@ -43,7 +43,7 @@ func offered(t *suite.T, tx *types.Transaction) (count int, first, last uint64) 
 	return len(blocks), first, last
 }
 
-// tried: for how long a private transaction is tried.
+// tried: for how many blocks a private transaction is offered.
 func tried(s *suite.Set) {
 	s.Slow("RPC-PRI-15", "offers it for 25 blocks and no longer", func(t *suite.T) {
 		watched(t)
@@ -51,11 +51,11 @@ func tried(s *suite.Set) {
 		before := head(t)
 		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": quiet}), tx)
 		after := head(t)
-		least, most := before+blocksTried-1, after+blocksTried+1 // the target may be a block behind, or ahead
+		least, most := before+blocksTried-1, after+blocksTried+1 // the target's head may differ by a block
 		var count int
 		var first, last uint64
-		// all has been said when the last block is there; too little when nothing more came for some
-		// blocks
+		// The loop ends when the last possible block is there, when an offer goes too far, or when
+		// no new offer has come for some blocks.
 		for at := head(t); ; at = head(t) {
 			if count, first, last = offered(t, tx); at > most || last < least && at > max(last, after)+blocksLost ||
 				last > most {

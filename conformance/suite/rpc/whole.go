@@ -16,12 +16,12 @@ func placed(t *suite.T, block uint64, changes object, txs ...*types.Transaction)
 	}
 }
 
-// whole: bundles on the chain.
+// whole: bundles are in the chain whole and in order.
 func whole(s *suite.Set) {
 	s.It("RPC-BUN-18", "is in its block whole and in order", func(t *suite.T) {
 		watched(t)
 		until(t, func() bool {
-			// of three wallets, so that each could be there alone
+			// from three wallets, so that each transaction would be valid alone
 			txs := []*types.Transaction{money(t).send(3), money(t).send(1), money(t).send(2)}
 			block := head(t) + 2
 			placed(t, block, nil, txs...)

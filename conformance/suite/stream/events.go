@@ -14,11 +14,10 @@ import (
 
 var hashForm = regexp.MustCompile(`^0x[0-9a-f]{64}$`)
 
-// some are hints that share something of a transaction.
+// some are hints that share a member of a transaction.
 var some = []string{"contract_address"}
 
-// rounded says whether a number has at most so many decimal digits that are not zero, from the
-// left.
+// rounded says whether a number in decimal is at most so many digits and zeros after them.
 func rounded(number *big.Int, digits int) bool {
 	return len(strings.TrimRight(number.String(), "0")) <= digits
 }
@@ -122,11 +121,11 @@ func events(s *suite.Set) {
 		stream := listening(t)
 		defer stream.Close()
 		w := rpc.Money(t)
-		// the second one cannot be simulated with success while the first one is not on the chain
+		// the second one cannot succeed in a simulation until the first one is in the chain
 		first, second := w.Transfer(1), w.Transfer(2)
 		rpc.SendAndCancel(t, second)
 		rpc.Publish(t, first)
-		rpc.Reached(t, rpc.Head(t)+2) // so that whoever tries it again has done so
+		rpc.Reached(t, rpc.Head(t)+2) // so that the service had time to simulate it again
 		untold(t, stream, second.Hash())
 	})
 	s.It("STR-EVT-15", "tells the same of orders that share the same", func(t *suite.T) {
@@ -155,7 +154,7 @@ func events(s *suite.Set) {
 			t.Check(found, "the event of an order", "none")
 		}
 		for _, text := range stream.Events() {
-			e := read(t, text) // one JSON object, whatever it is about
+			e := read(t, text) // fails the spec unless the event is one JSON object
 			if e.all["hash"] == nil || e.all["txs"] == nil || e.all["logs"] == nil {
 				t.Lenient("an event of another kind: %s", text)
 			}

@@ -19,11 +19,11 @@ const (
 	swapBalancer = "2170c741c41531aec20e7c107c24eecfdd15e69c9bb0a8dd37b1840b9e0b207b"
 )
 
-// oneLog is code that logs the block's number as its only topic; it is no swap.
+// oneLog is code that writes one log with the block's number as its only topic. The log is no swap.
 const oneLog = "0x435f5fa100"
 
-// emits is code that logs 32 bytes of data under topics, given as hex without 0x; it runs as the
-// making of a contract.
+// emits returns code that creates a contract and logs 32 bytes of data under topics. Topics are
+// hexadecimal without 0x.
 func emits(topics ...string) string {
 	code := "60ff5f52" // memory begins with 32 bytes that are not all zero
 	for _, topic := range slices.Backward(topics) {
@@ -42,7 +42,7 @@ type log struct {
 	data   string
 }
 
-// shared are the logs of an event.
+// shared returns the logs of an event, decoded.
 func shared(t *suite.T, e event) (list []log) {
 	for _, members := range e.logs(t) {
 		var l log
@@ -59,7 +59,8 @@ func shared(t *suite.T, e event) (list []log) {
 // hints: what each hint shares.
 func hints(s *suite.Set) {
 	data := []byte{0xde, 0xad, 0xbe, 0xef, 0x01}
-	// one is a spec of the only transaction of an order with hints.
+	// one adds a spec that sends an order of one transaction with hints, and checks that
+	// transaction in its event.
 	one := func(clause, title string, names []string, check func(t *suite.T, tx map[string]any)) {
 		s.It(clause, title, func(t *suite.T) { check(t, told(t, names, rpc.Money(t).Transfer(1, data...)).tx(t)) })
 	}
@@ -194,7 +195,7 @@ func hints(s *suite.Set) {
 		list := shared(t, told(t, []string{"default_logs", "logs"}, rpc.Money(t).Create(emits(swapV2, topicA))))
 		t.Check(len(list) == 1 && len(list[0].data) == 66, "the log with its data", fmt.Sprint(list))
 	})
-	// Each set of hints, given by bits, shares exactly what its members share.
+	// Each set of hints shares exactly what its hints share. The bits of set choose the hints.
 	names := []string{"contract_address", "function_selector", "calldata", "tx_hash"}
 	for set := 1; set < 1<<len(names); set++ {
 		s.It("STR-HNT-25", fmt.Sprintf("shares what set %d shares", set), func(t *suite.T) {

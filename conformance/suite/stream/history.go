@@ -21,7 +21,7 @@ const (
 	historyPath = "/api/v1/history"
 )
 
-// facts are the members of info, all numbers.
+// facts are the members of GET /api/v1/history/info, which are all numbers.
 type facts struct {
 	Count        *uint64 `json:"count"`
 	MinBlock     *uint64 `json:"minBlock"`
@@ -40,7 +40,7 @@ func about(t *suite.T) facts {
 	return f
 }
 
-// number is a member of info, which must be there.
+// number returns a member of info. It fails the spec if it is missing.
 func number(t *suite.T, name string) uint64 {
 	f := about(t)
 	value := map[string]*uint64{
@@ -59,7 +59,7 @@ type record struct {
 	Hint      json.RawMessage `json:"hint"`
 }
 
-// page is a page of the history.
+// page returns a page of the history. It fails the spec unless its records are complete.
 func page(t *suite.T, query string, args ...any) []record {
 	answer := t.Get(client(t), historyPath+"?"+fmt.Sprintf(query, args...))
 	t.Status(answer, http.StatusOK)
@@ -72,7 +72,7 @@ func page(t *suite.T, query string, args ...any) []record {
 	return list
 }
 
-// past makes some events and returns the last, and its record.
+// past causes n events, and returns the last one and its record in the history.
 func past(t *suite.T, n int) (event, record) {
 	s := listening(t)
 	defer s.Close()
@@ -214,7 +214,7 @@ func history(s *suite.Set) {
 	})
 	s.It("STR-HIS-09", "puts the older of two events first", func(t *suite.T) {
 		_, older := past(t, 1)
-		t.Until(time.Unix(int64(*older.Timestamp)+1, 0)) // a time; within a second there is no order that all must keep
+		t.Until(time.Unix(int64(*older.Timestamp)+1, 0)) // the order of events within one second is not defined
 		_, newer := past(t, 1)
 		list := page(t, "timestampStart=%d&timestampEnd=%d", *older.Timestamp, *newer.Timestamp)
 		place := func(of record) int {

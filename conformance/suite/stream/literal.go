@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
 )
 
-// literal: the stream's rows of docs/differences.md, at the target's literal instance.
+// literal: the stream's rows of docs/differences.md, judged at the target's literal instance.
 func literal(s *suite.Set) {
 	s.It("STR-LIT-01", "has gasUsed in the history", func(t *suite.T) {
 		begun := rpc.Head(t)

@@ -13,19 +13,19 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
 )
 
-// pingWithin is how long a stream may be silent, with room for a network.
+// pingWithin is how long a stream may be silent: 15 s, and some time for the network.
 const pingWithin = 15*time.Second + 750*time.Millisecond
 
-// silence is a stream on which somebody waited for a ping; all specs that need one look at the
-// same.
+// silence records a stream until its first ping. All specs that need a ping share one record,
+// because each would wait for it for 15 s.
 type silence struct {
 	once   sync.Once
 	lines  []probe.Line
 	opened time.Time
 }
 
-// wait waits until the stream has pinged, once. Whoever else sends orders may have it say other
-// things, from which on it may be silent as long.
+// wait waits until the stream has sent a ping, and does so only once. Orders of other specs may
+// cause events meanwhile; after each line the stream may be silent for pingWithin again.
 func (q *silence) wait(t *suite.T) []probe.Line {
 	q.once.Do(func() {
 		s := open(t)
@@ -43,13 +43,13 @@ func (q *silence) wait(t *suite.T) []probe.Line {
 	return q.lines
 }
 
-// pinged says whether there was a ping, in whatever form, and what follows it.
+// pinged says whether the lines have a ping, in whatever form, and a line after it.
 func pinged(lines []probe.Line) bool {
 	at := slices.IndexFunc(lines, func(l probe.Line) bool { return strings.Contains(l.Text, "ping") })
 	return at >= 0 && at < len(lines)-1
 }
 
-// mostListeners bounds how many streams the suite opens to fill one up.
+// mostListeners bounds how many streams the suite opens to reach a limit of listeners.
 const mostListeners = 4096
 
 // live: GET of the stream's address.
@@ -160,7 +160,7 @@ func live(s *suite.Set) {
 		}
 		a, b := one.Events(), other.Events()
 		n := min(len(a), len(b))
-		// The one that connected later may lack what came before.
+		// The stream that was opened later may lack events before that.
 		t.Check(slices.Equal(a[len(a)-n:], b[len(b)-n:]), "the same events in the same order", fmt.Sprint(a, b))
 	})
 	s.It("STR-LIV-10", "is not held up by one who does not read", func(t *suite.T) {
@@ -169,7 +169,7 @@ func live(s *suite.Set) {
 		for range 8 {
 			deaf, err := probe.Deaf(t, t.Target.Stream.URL)
 			t.Ready(err, "open a stream and not read it")
-			defer deaf.Close() //nolint:errcheck // nothing was read, and nothing is owed
+			defer deaf.Close() //nolint:errcheck // nothing was read, so an error does not matter
 		}
 		for range 10 {
 			_, found := heard(t, stream, rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1)))

@@ -1,9 +1,9 @@
-// Package stream is the specs of the event stream and its history, one file for each operation.
+// Package stream has the specs of the event stream and its history, with one file for each
+// operation.
 //
 //	spec ─order with hints─▶ bundle RPC ─▶ stream ─event─▶ spec
 //
-// Without the RPC that feeds it a stream can only be asked what it is; specs that need events are
-// inconclusive then.
+// Specs that need events are inconclusive without the RPC that the stream gets its orders from.
 package stream
 
 import (
@@ -30,10 +30,10 @@ func Specs(s *suite.Set) {
 
 func client(t *suite.T) *probe.Client { return t.Client(t.Target.Stream.URL) }
 
-// acceptEvents is what a listener sends.
+// acceptEvents are the headers that a listener sends.
 var acceptEvents = map[string]string{"Accept": "text/event-stream"}
 
-// open opens the stream as a client does.
+// open opens the stream as a client does. The caller must close it.
 func open(t *suite.T) *probe.Stream {
 	s, err := client(t).Open(t, "/", acceptEvents)
 	t.Check(err == nil, "a stream", err)
@@ -41,7 +41,8 @@ func open(t *suite.T) *probe.Stream {
 	return s
 }
 
-// listening is an open stream for a spec that sends orders.
+// listening opens the stream for a spec that sends orders. The spec is inconclusive if the target
+// has no RPC.
 func listening(t *suite.T) *probe.Stream {
 	if t.Target.RPC == nil {
 		t.Inconclusive("needs the bundle RPC that the stream tells of (rpc.url)")
@@ -56,10 +57,10 @@ type event struct {
 	txs []map[string]any
 }
 
-// double is the hash that an order is known by.
+// double returns the hash by which events name an order: the Keccak-256 of the order's hash.
 func double(hash common.Hash) string { return crypto.Keccak256Hash(hash.Bytes()).Hex() }
 
-// heard waits for the event of an order.
+// heard waits for the event of an order. It returns false if none comes in time.
 func heard(t *suite.T, s *probe.Stream, order common.Hash) (event, bool) {
 	text, found := s.Wait(t.Target.Budgets.Hint(), func(e string) bool {
 		return strings.Contains(strings.ToLower(e), double(order))
@@ -81,7 +82,7 @@ func read(t *suite.T, text string) event {
 	return e
 }
 
-// told sends a bundle with hints and returns its event.
+// told sends a bundle with hints and returns its event. It fails the spec if none comes.
 func told(t *suite.T, hints []string, txs ...*types.Transaction) event {
 	s := listening(t)
 	defer s.Close()
@@ -90,27 +91,27 @@ func told(t *suite.T, hints []string, txs ...*types.Transaction) event {
 	return e
 }
 
-// untold fails the spec if an event of the order comes; it waits for a later order's event, so that
-// it waits no longer than it must.
+// untold fails the spec if an event of the order comes. It sends a later order and waits for its
+// event: an event of the first order would have come about then too.
 func untold(t *suite.T, s *probe.Stream, order common.Hash) {
 	w := rpc.Money(t)
 	if _, found := heard(t, s, rpc.Share(t, []string{"hash"}, w.Transfer(1))); !found {
 		t.Inconclusive("no event of a later order came")
 	}
-	time.Sleep(100 * time.Millisecond) // simulations end in any order
+	time.Sleep(100 * time.Millisecond) // simulations may end in another order
 	for _, text := range s.Events() {
 		t.Check(!strings.Contains(strings.ToLower(text), double(order)), "no event of the order", text)
 	}
 }
 
-// logs are the event's logs; nil if there are none.
+// logs returns the event's logs; nil if there are none.
 func (e event) logs(t *suite.T) (list []map[string]json.RawMessage) {
 	err := json.Unmarshal(e.all["logs"], &list)
 	t.Check(err == nil, "logs as a list of objects, or null", string(e.all["logs"]))
 	return list
 }
 
-// tx is the only transaction of the event.
+// tx returns the event's transaction. It fails the spec unless there is exactly one.
 func (e event) tx(t *suite.T) map[string]any {
 	t.Check(len(e.txs) == 1, "one element in txs", string(e.all["txs"]))
 	return e.txs[0]
