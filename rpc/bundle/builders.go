@@ -7,18 +7,18 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// OwnBuilder is what the operator's own builder is called in an order, by whichever of its names it
-// came.
+// OwnBuilder is the name of the operator's own builder in an order, whichever of its names the
+// request used.
 const OwnBuilder = "default"
 
-// Bounds of builders lists: orders live long, and what names nobody costs memory.
+// Bounds of builders lists: orders live long, and names that belong to no builder cost memory.
 const (
 	maxBuilders    = 100
 	maxBuilderName = 100
 )
 
-// builderNames are the names in lower case, each once, in the order in which they came. Who is
-// behind a name is the registry's affair.
+// builderNames returns the names in lower case, each once, in the order in which they came. The
+// registry decides which builder a name belongs to.
 func builderNames(path string, lists ...[]string) ([]string, error) {
 	var names []string
 	for _, list := range lists {

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// callParams is params[0] of eth_callBundle; what follows timestamp is beyond the interface
+// callParams is params[0] of eth_callBundle. The fields after timestamp are not in the interface
 // description.
 type callParams struct {
 	Txs         param.LaterList `json:"txs"`
@@ -24,11 +24,11 @@ type callParams struct {
 	Difficulty    param.BigNumber `json:"difficulty"`
 	BaseFee       param.BigNumber `json:"baseFee"`
 	ExcessBlobGas param.Number    `json:"excessBlobGas"`
-	// TransactionIndex is where in its block a bundle is to be simulated; it is simulated at the top.
+	// TransactionIndex asks for a place in the block. Only 0, the top of the block, is accepted.
 	TransactionIndex param.Number `json:"transactionIndex"`
 }
 
-// Call is an eth_callBundle.
+// Call is a decoded eth_callBundle request.
 type Call struct {
 	// Hash is the bundle's, by the rule of eth_sendBundle.
 	Hash        common.Hash

@@ -16,8 +16,8 @@ type cancelParams struct {
 	SigningAddress *param.Address `json:"signingAddress"`
 }
 
-// ReadCancelBundle reads the params of eth_cancelBundle, which a signer sent: [{replacementUuid}].
-// Errors are *rpc.Refused.
+// ReadCancelBundle reads the params of eth_cancelBundle, [{replacementUuid}], of a request by a
+// signer. Errors are *rpc.Refused.
 func ReadCancelBundle(params json.RawMessage, signer common.Address) (uuid.UUID, error) {
 	var p cancelParams
 	if err := param.Positional(params, &p); err != nil {
@@ -29,8 +29,8 @@ func ReadCancelBundle(params json.RawMessage, signer common.Address) (uuid.UUID,
 	return uuid.UUID(p.Replacement), signedBy(p.SigningAddress, signer)
 }
 
-// signedBy refuses the request of a proxy that names another signer than its own: orders belong to
-// who signs.
+// signedBy refuses a proxy's request that names another signer than its own: orders belong to the
+// address that signs.
 func signedBy(named *param.Address, signer common.Address) error {
 	if named != nil && common.Address(*named) != signer {
 		return rpc.InvalidParams.With("params[0].signingAddress: the request is signed by %s: want that or none", signer)

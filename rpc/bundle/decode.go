@@ -12,21 +12,20 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// incomingTx is a transaction on its way in: first text, then decoded, then with its sender if
-// somebody needs it now.
+// incomingTx is a transaction of a request: first as text, then decoded, then with its sender if
+// that is needed now.
 type incomingTx struct {
 	hex  param.HexBytes
-	path func() string // where it stands in the request; only a refusal asks
+	path func() string // its place in the request, for refusals only
 	raw  []byte
 	hash common.Hash
 	exec.Tx
 }
 
-// Hash is the transaction's.
+// Hash is the transaction's hash.
 func (s *incomingTx) Hash() common.Hash { return s.hash }
 
-// checkSize refuses more bytes of raw transactions than there may be, before any of them is
-// decoded.
+// checkSize refuses more bytes of raw transactions than the limit, before any is decoded.
 func checkSize(txs []*incomingTx, limits Config) error {
 	total := 0
 	for _, s := range txs {
@@ -38,7 +37,7 @@ func checkSize(txs []*incomingTx, limits Config) error {
 	return nil
 }
 
-// decode reads transactions as a node takes them: blob transactions with their blobs.
+// decode decodes transactions in the form that a node accepts: blob transactions with their blobs.
 func decode(txs []*incomingTx) error {
 	for _, s := range txs {
 		raw, err := s.hex.Bytes()
@@ -54,8 +53,9 @@ func decode(txs []*incomingTx) error {
 	return nil
 }
 
-// hashOf is the hash of a transaction that was decoded from its only encoding (a node takes no
-// other), so that it need not be encoded again: blobs alone are not part of what is hashed.
+// hashOf is the hash of a decoded transaction. The raw bytes are its only valid encoding (a node
+// accepts no other), so it need not be encoded again, unless it has blobs: these are not part of
+// what is hashed.
 func hashOf(raw []byte, tx *types.Transaction) common.Hash {
 	if tx.BlobTxSidecar() != nil {
 		return tx.Hash()
@@ -68,14 +68,14 @@ func (s *incomingTx) order() *rpc.Transaction {
 		CanDrop: s.CanDrop}
 }
 
-// exec is the transaction as the simulator takes it.
+// exec is the transaction in the simulator's form.
 func (s *incomingTx) exec() *exec.Tx {
 	tx := s.Tx
 	tx.Transaction = tx.WithoutBlobTxSidecar()
 	return &tx
 }
 
-// hashes are the transactions' in order.
+// hashes are the transactions' hashes, in order.
 func hashes(txs []*incomingTx) []common.Hash {
 	list := make([]common.Hash, len(txs))
 	for i, s := range txs {
@@ -84,7 +84,8 @@ func hashes(txs []*incomingTx) []common.Hash {
 	return list
 }
 
-// readTxs reads the field txs as far as decoding: its number and size are judged first.
+// readTxs reads the field txs, but does not decode the transactions: their number and size are
+// checked first.
 func readTxs(path string, list param.LaterList, limits Config) ([]*incomingTx, error) {
 	if list.Count() > limits.MaxTxs {
 		return nil, rpc.BundleTooManyTxs.With("%s has %d, want at most %d", path, list.Count(), limits.MaxTxs)

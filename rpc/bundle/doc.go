@@ -1,6 +1,6 @@
 // Package bundle turns the parameters of the methods that carry transactions into orders and
-// simulations, and orders into what builders understand. It is pure: a request is judged by its
-// text and an Intake, the same text by the same Intake always alike.
+// simulations, and orders into the requests that builders understand. It is pure: the result
+// depends only on the request's text and an Intake.
 //
 //	params ─▶ form ─▶ count, bytes ─▶ blocks, terms ─▶ decode ─▶ refunds' names, ─▶ senders ─▶ *rpc.Order, Call, Simulation
 //	          types   nothing is      comparisons     2 µs      signatures' form   50 µs per tx, on all cores;
@@ -18,8 +18,8 @@
 //	  no refunds                     wants 90 % back                   90 % of what {tx} earns for those whose bundle it is
 //	  named h, as answered                                             still named h
 //
-// docs/spec.md, Matching, has the rules of the last.
+// The rules of the last one are in docs/spec.md, Matching.
 //
-// What is dear comes last, so that a request that is refused costs less than the check of its
+// Expensive steps come last, so that a request that is refused costs less than the check of its
 // signature. Every refusal is a *rpc.Refused whose message has the path of the field.
 package bundle

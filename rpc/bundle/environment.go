@@ -9,17 +9,18 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// blockParams are what eth_callBundle and mev_simBundle say alike of the block that they want
-// simulated, under whichever names.
+// blockParams are the fields that eth_callBundle and mev_simBundle both have, under different
+// names, for the block to simulate.
 type blockParams struct {
-	// parent is the block whose state is wanted; the newest if it is not set.
+	// parent is the block whose state is used; if it is not set, the newest.
 	parent                      param.Block
 	number, timestamp, gasLimit param.Number
 	coinbase                    *param.Address
 	baseFee                     param.BigNumber
 }
 
-// environment is the block for the simulator: what is not said follows from its parent.
+// environment is the block in the simulator's form. What the request leaves out is derived from the
+// parent.
 func (p blockParams) environment() exec.Environment {
 	return exec.Environment{
 		ParentHash: p.parent.Hash, ParentNumber: p.parent.Number, Latest: p.parent.Latest || !p.parent.Set,
@@ -28,7 +29,7 @@ func (p blockParams) environment() exec.Environment {
 	}
 }
 
-// milliseconds is a duration, but at most most.
+// milliseconds is a duration of ms, but at most most.
 func milliseconds(ms uint64, most time.Duration) time.Duration {
 	if ms >= uint64(most.Milliseconds()) {
 		return most

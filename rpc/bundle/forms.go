@@ -2,7 +2,7 @@ package bundle
 
 import "github.com/gavel-relay/gavel/rpc/param"
 
-// The forms of what is sent in thousands.
+// The schemas of frequent requests are prepared.
 var (
 	_ = param.Prepare[sendParams]()
 	_ = param.Prepare[callParams]()

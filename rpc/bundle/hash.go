@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Hash is the hash of an eth_sendBundle: the Keccak-256 of its transactions' hashes in a row, also
-// of a single one. Clients compute it themselves and ask by it.
+// Hash is the hash of an eth_sendBundle: the Keccak-256 of its transactions' hashes, concatenated,
+// even for a single one. Clients compute it themselves and ask by it.
 func Hash(txs []common.Hash) common.Hash {
 	row := make([]byte, 0, len(txs)*common.HashLength)
 	for i := range txs {
@@ -18,7 +18,7 @@ func Hash(txs []common.Hash) common.Hash {
 }
 
 // ShareHash is the hash of a mev_sendBundle: that of its only element, or the Keccak-256 of its
-// elements' hashes in a row. An inner bundle must have its hash already.
+// elements' hashes, concatenated. An inner bundle must have its hash already.
 func ShareHash(elements []rpc.Element) common.Hash {
 	hashes := make([]common.Hash, len(elements))
 	for i, e := range elements {

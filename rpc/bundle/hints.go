@@ -21,8 +21,8 @@ var hintNames = map[string]orderflow.Hints{
 	"tx_full":           orderflow.Full,
 }
 
-// readHints is the set of the hints that names ask for; any hint brings the hash. What else a hint
-// implies is the stream's to know.
+// readHints returns the set of the named hints. Any hint includes the hash. The stream decides what
+// else a hint implies.
 func readHints(path string, names []string) (orderflow.Hints, error) {
 	var hints orderflow.Hints
 	for i, name := range names {
@@ -35,7 +35,7 @@ func readHints(path string, names []string) (orderflow.Hints, error) {
 	return hints, nil
 }
 
-// clip keeps a text from the request short where it is quoted.
+// clip shortens a text from the request, so that it can be quoted.
 func clip(text string) string {
 	const most = 40
 	if len(text) <= most {

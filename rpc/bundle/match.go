@@ -9,12 +9,12 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// maxMatchDepth is how many bundles may lie in one another after a match: simulators go no deeper
+// maxMatchDepth is how deep bundles may be nested after a match: simulators allow no more
 // (docs/spec.md, Matching 4).
 const maxMatchDepth = 5
 
-// WantedMatch is the double hash that an order wants to follow, nil if it follows none: only the
-// first element may be a hash.
+// WantedMatch is the double hash of the order that this order wants to follow, nil if it follows
+// none: only the first element may be a hash.
 func WantedMatch(order *rpc.Order) *common.Hash {
 	if len(order.Bundle.Elements) == 0 {
 		return nil
@@ -22,20 +22,21 @@ func WantedMatch(order *rpc.Order) *common.Hash {
 	return order.Bundle.Elements[0].Match
 }
 
-// JoinMatch is the order with target in the place of its hash. Neither of the two is changed. It
-// keeps its own name, signer and elements; refunds are the target's right, and it is for those
-// blocks and commonBuilders only that both are for. Strangers learn nothing of it.
+// JoinMatch returns the order with target in place of its hash. Neither of the two is changed. The
+// result keeps the order's own hash, signer and elements. Refunds are set by the target's terms.
+// The blocks and builders are those that both orders are for. Its hints are removed, so that it is
+// not announced.
 //
-// Whoever calls it has found the target by its double hash: it is alive and was shared. It refuses
-// with rpc.BackrunInvalidBundle if the target does not share its hash or bundles would be too deep
-// in bundles, and with rpc.BackrunInvalidInclusion if no block is for both.
+// The caller has found the target by its double hash, so it is alive and was announced. JoinMatch
+// refuses with rpc.BackrunInvalidBundle if the target does not share its hash or bundles would be
+// nested too deep, and with rpc.BackrunInvalidInclusion if no block is for both.
 func JoinMatch(order, target *rpc.Order) (*rpc.Order, error) {
 	if target.Bundle.Hints&orderflow.Hash == 0 || 1+depthOf(&target.Bundle) > maxMatchDepth {
 		return nil, rpc.BackrunInvalidBundle.Plain()
 	}
 	window, ok := commonWindow(order.Bundle.Window, target.Bundle.Window)
 	if !ok {
-		return nil, rpc.BackrunInvalidInclusion.Plain() // which blocks the other one is for is not said
+		return nil, rpc.BackrunInvalidInclusion.Plain() // does not reveal which blocks the target is for
 	}
 	joined := *order
 	joined.Follows = target.ID
@@ -50,15 +51,15 @@ func JoinMatch(order, target *rpc.Order) (*rpc.Order, error) {
 	return &joined, nil
 }
 
-// asElement is a target as an element: when it may be included and what is shared of it is the
-// outer bundle's affair now.
+// asElement is a target as an element. It has no window and no hints, since those of the outer
+// bundle count now.
 func asElement(target *rpc.Bundle) *rpc.Bundle {
 	b := *target
 	b.Window, b.Hints = rpc.Window{}, 0
 	return &b
 }
 
-// depthOf is how many bundles lie in one another, with the bundle itself.
+// depthOf is how deep bundles are nested, including the bundle itself.
 func depthOf(b *rpc.Bundle) int {
 	deepest := 0
 	for i := range b.Elements {
@@ -69,7 +70,8 @@ func depthOf(b *rpc.Bundle) int {
 	return 1 + deepest
 }
 
-// commonWindow are the blocks and times that both windows have, false if there are none.
+// commonWindow is the window of the blocks and times that are in both windows, false if there are
+// none.
 func commonWindow(a, b rpc.Window) (rpc.Window, bool) {
 	both := rpc.Window{
 		FirstBlock: max(a.FirstBlock, b.FirstBlock), LastBlock: min(a.LastBlock, b.LastBlock),
@@ -82,7 +84,8 @@ func commonWindow(a, b rpc.Window) (rpc.Window, bool) {
 	return both, both.FirstBlock <= both.LastBlock && inTime
 }
 
-// commonBuilders are those that both orders are for. The operator's own builder gets every order.
+// commonBuilders are the builders that both orders are for. The operator's own builder gets every
+// order.
 func commonBuilders(a, b *rpc.Order) (names []string, all bool) {
 	switch {
 	case a.AllBuilders && b.AllBuilders:
@@ -100,7 +103,7 @@ func commonBuilders(a, b *rpc.Order) (names []string, all bool) {
 	return names, false
 }
 
-// mergeNames are the names of both lists, each once.
+// mergeNames returns the names of both lists, each once.
 func mergeNames(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, name := range b {

@@ -1,21 +1,20 @@
 package bundle
 
-// Tolerated are members of one object of params that are taken although they have no effect,
-// because deployed clients send them. All others that are not known are refused (see
-// param.Tolerant).
+// Tolerated are members of an object in params that are accepted although they have no effect,
+// because deployed clients send them. Other unknown members are refused (see param.Tolerant).
 type Tolerated struct {
-	// Places are where the object stands: a method and a path.
+	// Places are where the object occurs: a method and a path.
 	Places  []Place
 	Members []NoEffect
 }
 
-// Place is an object in the params of a method, as in params[0].preferences.
+// Place is an object in the params of a method, such as params[0].preferences.
 type Place struct{ Method, Path string }
 
 // NoEffect is a member that has no effect.
 type NoEffect struct {
 	Name string
-	// Sender is who sends it, and Why the reason that nothing is lost without it.
+	// Sender is the client that sends it; Why is the reason that ignoring it does no harm.
 	Sender, Why string
 }
 
@@ -28,7 +27,7 @@ func (t *Tolerated) Names() []string {
 	return names
 }
 
-// Toleration is the whole list, in the order of the docs.
+// Toleration is the whole list, in the order of the documentation.
 func Toleration() []*Tolerated {
 	return []*Tolerated{&inBundle, &inCall, &inMetadata, &inSharePrivacy, &inCancel, &inPrivate, &inPrivacy,
 		&inPrivateRefund, &InGasCall}
@@ -143,7 +142,7 @@ var inPrivateRefund = Tolerated{
 	},
 }
 
-// InGasCall are those of a call in eth_estimateGasBundle.
+// InGasCall are the tolerated members of a call in eth_estimateGasBundle.
 var InGasCall = Tolerated{
 	Places: []Place{{"eth_estimateGasBundle", "params[0].txs[0]"}},
 	Members: []NoEffect{

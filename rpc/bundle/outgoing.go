@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// ErrNotConvertible says that a method cannot express an order. A builder that speaks only this
-// method does not get it.
+// ErrNotConvertible says that a method cannot express an order. A builder that supports only this
+// method does not get the order.
 var ErrNotConvertible = errors.New("order cannot be converted")
 
 func notConvertible(format string, args ...any) error {
@@ -36,10 +36,10 @@ type outgoingBundle struct {
 	DelayedRefund   bool            `json:"delayedRefund,omitempty"`
 }
 
-// Outgoing is the order for one block as params[0] of eth_sendBundle, its inner bundles flat.
-// replacement is OutgoingReplacement's, or zero for builders that do not know replacements. The
-// error is ErrNotConvertible, or ErrUnmatched: eth_sendBundle knows one refund, to one address,
-// from what one transaction pays.
+// Outgoing is the order for one block as params[0] of eth_sendBundle; the transactions of inner
+// bundles are put into one list. replacement is OutgoingReplacement's, or zero for builders that do
+// not support replacements. The error is ErrUnmatched, or ErrNotConvertible: eth_sendBundle can
+// express only one refund, to one address, of what one transaction pays.
 func Outgoing(o *rpc.Order, block uint64, replacement uuid.UUID) (json.RawMessage, error) {
 	window := o.Bundle.Window
 	if block < window.FirstBlock || block > window.LastBlock {
@@ -68,10 +68,11 @@ func Outgoing(o *rpc.Order, block uint64, replacement uuid.UUID) (json.RawMessag
 	return json.Marshal(out)
 }
 
-// OutgoingReplacement is what a builder knows a signer's replacementUuid by: we sign for all
-// signers, so two of them with the same one must not meet there. A private transaction has one by
-// its hash, so that it can be cancelled there, and what follows an order one by its ID, so that it
-// can be taken back with that. Without any it is zero.
+// OutgoingReplacement is the replacementUuid of an order at builders. All signers' orders are
+// signed by the service's key there, so the signer is part of it: otherwise two signers' equal
+// UUIDs would collide. A private transaction gets one from its hash, so that it can be cancelled at
+// builders. An order that follows another one gets one from its ID, so that it can be withdrawn
+// with that one. Other orders without a replacementUuid have none: zero.
 func OutgoingReplacement(o *rpc.Order) uuid.UUID {
 	switch hash := o.Hash(); {
 	case o.Replacement != uuid.Nil:
@@ -84,7 +85,7 @@ func OutgoingReplacement(o *rpc.Order) uuid.UUID {
 	return uuid.Nil
 }
 
-// flatten are a bundle's transactions, depth first.
+// flatten appends a bundle's transactions to txs, depth first.
 func flatten(txs []*rpc.Transaction, b *rpc.Bundle) ([]*rpc.Transaction, error) {
 	var err error
 	for _, e := range b.Elements {
@@ -102,7 +103,7 @@ func flatten(txs []*rpc.Transaction, b *rpc.Bundle) ([]*rpc.Transaction, error) 
 	return txs, nil
 }
 
-// refund says the bundle's refund in the words of eth_sendBundle, if it has one and they can say
+// refund sets the bundle's refund, if it has one. The error says that eth_sendBundle cannot express
 // it.
 func (out *outgoingBundle) refund(b *rpc.Bundle) error {
 	for _, e := range b.Elements {
@@ -153,7 +154,7 @@ func hasRefund(b *rpc.Bundle) bool {
 	return false
 }
 
-// payerOf is the transaction whose payment is shared.
+// payerOf is the transaction whose payment the refund is a part of.
 func payerOf(b *rpc.Bundle) (*rpc.Transaction, error) {
 	payers := b.PaidBy
 	if len(payers) == 0 {
@@ -167,8 +168,8 @@ func payerOf(b *rpc.Bundle) (*rpc.Transaction, error) {
 	return b.Elements[payers[0]].Tx, nil
 }
 
-// payeesOf are the addresses that share the refund for an element (orderflow: its bundle's
-// refundConfig, or else the signer of its first transaction).
+// payeesOf are the addresses that share the refund for an element: its bundle's refundConfig, or
+// else the signer of its first transaction.
 func payeesOf(e rpc.Element) []rpc.Share {
 	for e.Bundle != nil && len(e.Bundle.Elements) > 0 {
 		if len(e.Bundle.Shares) > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// outgoingShare is params[0] of a mev_sendBundle to a builder. What its sender shares with
-// searchers is not in it.
+// outgoingShare is params[0] of a mev_sendBundle to a builder. It does not contain the hints that
+// its sender shares with searchers.
 type outgoingShare struct {
 	Version         string            `json:"version"`
 	ReplacementUUID uuid.UUID         `json:"replacementUuid,omitzero"`
@@ -48,9 +48,9 @@ type outgoingPayee struct {
 }
 
 // OutgoingShare is the order for one block as params[0] of mev_sendBundle v0.1. replacement is
-// OutgoingReplacement's, or zero for builders that do not know replacements. The error is
-// ErrNotConvertible, or ErrUnmatched: mev_sendBundle knows no times and cannot choose who pays a
-// refund.
+// OutgoingReplacement's, or zero for builders that do not support replacements. The error is
+// ErrUnmatched, or ErrNotConvertible: mev_sendBundle has no timestamps and cannot choose which
+// transactions pay a refund.
 func OutgoingShare(o *rpc.Order, block uint64, replacement uuid.UUID) (json.RawMessage, error) {
 	window := o.Bundle.Window
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// shareParams is an address' part of a refund: validity.refundConfig, and validity.refund of
+// shareParams is one address' part of a refund: validity.refundConfig, and validity.refund of
 // private transactions.
 type shareParams struct {
 	Address *param.Address `json:"address"`
@@ -22,7 +22,7 @@ type refundParams struct {
 	Percent *param.Percent `json:"percent"`
 }
 
-// readShares splits a refund by addresses.
+// readShares reads how a refund is divided among addresses.
 func readShares(path string, list []shareParams) ([]rpc.Share, error) {
 	var sum percentSum
 	var shares []rpc.Share
@@ -38,7 +38,7 @@ func readShares(path string, list []shareParams) ([]rpc.Share, error) {
 	return shares, nil
 }
 
-// readRefunds are refunds for some of so many elements.
+// readRefunds reads the refunds for elements of a body with that many elements.
 func readRefunds(path string, list []refundParams, elements int) ([]rpc.ElementRefund, error) {
 	var sum percentSum
 	var refunds []rpc.ElementRefund

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// sendParams is params[0] of eth_sendBundle; what follows replacementUuid is beyond the interface
-// description.
+// sendParams is params[0] of eth_sendBundle. The fields after builders are not in the
+// interface description.
 type sendParams struct {
 	Txs             param.LaterList `json:"txs"`
 	BlockNumber     param.Number    `json:"blockNumber"`
@@ -32,7 +32,7 @@ type sendParams struct {
 	SigningAddress  *param.Address `json:"signingAddress"`
 }
 
-// replacement is the order's name, by either of its fields.
+// replacement is the replacement's UUID, from either of its fields.
 func (p *sendParams) replacement() uuid.UUID {
 	if p.ReplacementUUID != (param.UUID{}) {
 		return uuid.UUID(p.ReplacementUUID)
@@ -40,15 +40,15 @@ func (p *sendParams) replacement() uuid.UUID {
 	return uuid.UUID(p.UUID)
 }
 
-// ReadSendBundle reads the params of eth_sendBundle. Without transactions but with a
-// replacementUuid it cancels: then there is no order, and cancel is what. Errors are *rpc.Refused.
+// ReadSendBundle reads the params of eth_sendBundle. A request with a replacementUuid and without
+// transactions cancels: then order is nil, and cancel is the UUID. Errors are *rpc.Refused.
 //
 // A refundPercent becomes one entry in the bundle's Refunds, of element 0: that percentage of what
-// PaidBy, the transaction in refundTxHashes, or else the last one, pays the block's fee recipient.
-// Shares name who gets it: refundRecipient, or else the first transaction's sender.
+// PaidBy pays the block's fee recipient. PaidBy is the transaction in refundTxHashes, or else the
+// last one. Shares name who gets it: refundRecipient, or else the first transaction's sender.
 //
-// Other senders are not found yet (see ToExec): a signature with valid values that is nobody's is
-// taken, and the order fails when it is simulated.
+// Other senders are not recovered here (see ToExec). So a signature with valid values that recovers
+// to no address is accepted, and the order fails when it is simulated.
 func ReadSendBundle(params json.RawMessage, in Intake) (order *rpc.Order, cancel uuid.UUID, err error) {
 	var p sendParams
 	if err := param.Positional(params, &p); err != nil {
@@ -119,7 +119,7 @@ func (p *sendParams) order(in Intake) (*rpc.Order, error) {
 	}, nil
 }
 
-// window is the bundle's only block, by default the next one, and its time.
+// window is the bundle's only block, by default the next one, and the bounds of its timestamp.
 func (p *sendParams) window(in Intake) (rpc.Window, error) {
 	block, head := p.BlockNumber.Value, in.Head.Number
 	if block == 0 && in.Limits.Literal {
@@ -148,7 +148,7 @@ func (p *sendParams) window(in Intake) (rpc.Window, error) {
 	return rpc.Window{FirstBlock: block, LastBlock: block, MinTimestamp: earliest, MaxTimestamp: latest}, nil
 }
 
-// checkRefund checks of the refund what can be checked without the transactions.
+// checkRefund checks as much of the refund as it can without the transactions.
 func (p *sendParams) checkRefund() error {
 	if p.RefundPercent < 0 || p.RefundPercent > 99 {
 		return rpc.InvalidRefund.With("params[0].refundPercent: %d is not between 1 and 99", p.RefundPercent)
@@ -159,7 +159,8 @@ func (p *sendParams) checkRefund() error {
 	return nil
 }
 
-// refund writes the terms of the refund, if there is one, into the bundle of these transactions.
+// refund sets the bundle's terms of the refund, if there is one. names are the hashes of its
+// transactions.
 func (p *sendParams) refund(bundle *rpc.Bundle, names []common.Hash) error {
 	if p.RefundPercent == 0 {
 		return nil

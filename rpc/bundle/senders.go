@@ -7,16 +7,16 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Senders finds who sent transactions on one chain, by their signatures: 50 µs for each, the
-// dearest step by far. Who implements it may remember senders and use several cores; *Chain does
-// neither. It is safe for concurrent use.
+// Senders finds the senders of transactions on one chain, by their signatures. That takes 50 µs for
+// each, by far the most expensive step. An implementation may remember senders and use several
+// cores; *Chain does neither. It is safe for concurrent use.
 type Senders interface {
-	// Find fills in who sent each transaction. Of errors the first transaction's counts, and failed is
-	// its index.
+	// Find sets the sender of each transaction. If several fail, it returns the error of the first
+	// one, and failed is that one's index.
 	Find(txs []*exec.Tx) (failed int, err error)
 }
 
-// Find implements Senders: one after the other.
+// Find implements Senders. It recovers one sender after the other.
 func (c *Chain) Find(txs []*exec.Tx) (failed int, err error) {
 	for i, tx := range txs {
 		if tx.From, err = types.Sender(c.Signer, tx.Transaction); err != nil {
@@ -26,7 +26,7 @@ func (c *Chain) Find(txs []*exec.Tx) (failed int, err error) {
 	return 0, nil
 }
 
-// findSenders finds the senders of transactions on their way in.
+// findSenders finds the senders of a request's transactions.
 func findSenders(txs []*incomingTx, in Intake) error {
 	if len(txs) == 0 {
 		return nil

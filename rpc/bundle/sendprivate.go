@@ -16,16 +16,16 @@ type privateParams struct {
 	Preferences    *preferences    `json:"preferences"`
 }
 
-// preferences say who may see a private transaction, who gets it and who earns by it. Builders
-// stand in them or in their privacy. The addresses in refund get their percentages of all that a
-// backrun pays (interface description, Refund rules 3), also with fast; if it names none, those in
-// refundConfig split what comes back. Preferences without hints, or with null, get the default
-// ones; those with an empty list get none.
+// preferences say who may see a private transaction, which builders get it, and who earns from it.
+// Builders may be in them or in their privacy. The addresses in refund get their percentages of all
+// that a backrun pays (interface description, Refund rules 3), even with fast. If refund names no
+// address, those in refundConfig divide what is given back. Preferences without hints, or with
+// null, get the default hints; an empty list means no hints.
 type preferences struct {
 	Fast      *bool    `json:"fast"`
 	CanRevert bool     `json:"canRevert"`
 	Builders  []string `json:"builders"`
-	// BlockRange is how many blocks it is tried for.
+	// BlockRange is for how many blocks it is tried.
 	BlockRange param.Number  `json:"blockRange"`
 	Privacy    privacyParams `json:"privacy"`
 	Validity   struct {
@@ -40,10 +40,10 @@ type privacyParams struct {
 	Builders []string `json:"builders"`
 }
 
-// privateRefund is an address' part of a refund for a private transaction.
+// privateRefund is one address' part of a refund for a private transaction.
 type privateRefund shareParams
 
-// defaultHints are what a private transaction shows of itself unless it says something else.
+// defaultHints are what a private transaction shares unless it says otherwise.
 const defaultHints = orderflow.Hash | orderflow.DefaultLogs
 
 // ReadSendPrivate reads the params of eth_sendPrivateTransaction: [{tx, maxBlockNumber,
@@ -102,7 +102,8 @@ func (p *privateParams) order(txPath, path string, in Intake) (*rpc.Order, error
 	return order, nil
 }
 
-// window is from the next block to maxBlockNumber, but not more than PrivateBlocks or blockRange.
+// window is from the next block to maxBlockNumber, but for at most PrivateBlocks or blockRange
+// blocks.
 func (p *privateParams) window(in Intake) (rpc.Window, error) {
 	head, last := in.Head.Number, in.Head.Number+in.Limits.PrivateBlocks
 	if blocks := p.Preferences.BlockRange.Value; blocks != 0 {
@@ -118,7 +119,7 @@ func (p *privateParams) window(in Intake) (rpc.Window, error) {
 	return rpc.Window{FirstBlock: head + 1, LastBlock: last}, nil
 }
 
-// apply writes what the preferences say into the order.
+// apply applies the preferences to the order.
 func (p *preferences) apply(order *rpc.Order, path string, limits Config) (err error) {
 	if order.Builders, err = builderNames(path+".builders", p.Privacy.Builders, p.Builders); err != nil {
 		return err
@@ -138,14 +139,14 @@ func (p *preferences) apply(order *rpc.Order, path string, limits Config) (err e
 		return err
 	}
 	if refund := p.addressed(); refund != nil {
-		b.WantRefundPercent = 100 // of which the shares take what they say, and the rest stays with the builder
+		b.WantRefundPercent = 100 // the shares get their parts of it, and the rest stays with the builder
 		b.Shares, err = readShares(path+".validity.refund", refund)
 	}
 	return err
 }
 
-// addressed are the entries of refund with an address. Those without are of the other kind, for
-// elements, of which a transaction has only one.
+// addressed are the entries of refund with an address. Entries without one are for elements, and a
+// transaction has only one element.
 func (p *preferences) addressed() (refund []shareParams) {
 	for _, share := range p.Validity.Refund {
 		if share.Address != nil {

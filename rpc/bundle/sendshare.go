@@ -11,10 +11,10 @@ import (
 )
 
 // ReadSendShare reads the params of mev_sendBundle. Errors are *rpc.Refused, from the first of
-// these rules that does not hold: depth, version, what would not be done, blocks, body and revert
-// modes, for each bundle from the outside in; number and size of the transactions; their decoding;
-// refunds, hints and wantRefund; their signatures. Of these only the senders who get refunds, or
-// whose orders others may follow, are found now; see ToExec for the others.
+// these rules that is violated: depth, version, what the service would not do, blocks, body and
+// revert modes, for each bundle from the outermost inwards; number and size of the transactions;
+// their decoding; refunds, hints and wantRefund; their signatures. Only the senders that get
+// refunds, or whose orders others may follow, are recovered now; see ToExec for the others.
 func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	var raw param.Later
 	if err := param.Positional(params, &raw); err != nil {
@@ -23,7 +23,7 @@ func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	return readShare(raw, false, in)
 }
 
-// readShare reads a bundle that is sent, or simulated as if it had been.
+// readShare reads a bundle that is sent, or simulated as if it was sent.
 func readShare(raw param.Later, simulates bool, in Intake) (*rpc.Order, error) {
 	r := shareReader{
 		limits: in.Limits, maxDepth: in.Limits.MaxDepth, maxBackruns: in.Limits.MaxBackruns, simulates: simulates,
@@ -54,8 +54,8 @@ func readShare(raw param.Later, simulates bool, in Intake) (*rpc.Order, error) {
 	}, nil
 }
 
-// finish decodes the transactions of a bundle whose form is checked, checks its terms and finds the
-// senders of those that are wanted.
+// finish decodes the transactions of a bundle whose form has been checked, checks its terms, and
+// finds the senders of the wanted transactions.
 func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.Bundle) []*incomingTx) (
 	*rpc.Bundle, error) {
 	if err := checkSize(r.txs, r.limits); err != nil {
@@ -79,8 +79,8 @@ func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.
 }
 
 // owners are the transactions whose senders must be known from the beginning: the owners of
-// elements that get refunds (see rpc.Bundle.Shares), of bundles that others can learn of, since
-// they may follow them, and of what follows somebody else's order.
+// elements that get refunds (see rpc.Bundle.Shares), the owners of bundles with hints, because
+// others may follow these, and the owners of elements that follow another order.
 func (f *shareForm) owners(terms *rpc.Bundle) (list []*incomingTx) {
 	add := func(e shareElement) {
 		if tx := e.owner(); tx != nil && !slices.Contains(list, tx) {
@@ -93,7 +93,7 @@ func (f *shareForm) owners(terms *rpc.Bundle) (list []*incomingTx) {
 	if terms.Hints != 0 {
 		add(shareElement{bundle: f})
 	}
-	if f.follows() { // what a follower is told is counted by sender too
+	if f.follows() { // what a follower may learn is limited by sender too
 		for _, e := range f.elements[1:] {
 			add(e)
 		}
@@ -109,8 +109,8 @@ func (f *shareForm) owners(terms *rpc.Bundle) (list []*incomingTx) {
 	return list
 }
 
-// owner is the transaction whose sender owns the element; nil if others were named, or nobody is
-// known yet.
+// owner is the transaction whose sender owns the element; nil if refundConfig names others, or the
+// element is a hash.
 func (e shareElement) owner() *incomingTx {
 	for e.bundle != nil {
 		if len(e.bundle.params.Validity.RefundConfig) > 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// bundleParams is a bundle of mev_sendBundle and mev_simBundle. An inner bundle is of the same
-// form, but goes where the outer one goes: it has neither a name nor builders nor options of a
-// simulation.
+// bundleParams is a bundle of mev_sendBundle and mev_simBundle. An inner bundle has the same form,
+// but is handled together with the outer one, so it has no replacementUuid, no builders and no
+// simulation options.
 type bundleParams struct {
 	Version   string `json:"version"`
 	Inclusion struct {
@@ -38,12 +38,12 @@ type sharePrivacy struct {
 	WantRefund *param.Percent `json:"wantRefund"`
 }
 
-// metadataParams are what services tell each other of a bundle.
+// metadataParams is what services write about a bundle for each other.
 type metadataParams struct {
 	Cancelled bool `json:"cancelled"`
 }
 
-// elementParams is a place of a body: exactly one of hash, tx and bundle.
+// elementParams is an element of a body: exactly one of hash, tx and bundle.
 type elementParams struct {
 	Hash       *param.Hash     `json:"hash"`
 	Tx         *param.HexBytes `json:"tx"`
@@ -52,7 +52,7 @@ type elementParams struct {
 	RevertMode string          `json:"revertMode"`
 }
 
-// shareForm is a bundle whose form is checked and whose transactions are text yet.
+// shareForm is a bundle whose form has been checked and whose transactions are not decoded yet.
 type shareForm struct {
 	path     string
 	params   bundleParams
@@ -67,24 +67,24 @@ type shareElement struct {
 	bundle *shareForm
 }
 
-// follows says that the bundle is to follow somebody else's order.
+// follows says that the bundle follows another order.
 func (f *shareForm) follows() bool { return f.elements[0].hash != nil }
 
-// shareReader reads a bundle and the bundles in it from the outside in.
+// shareReader reads a bundle and the bundles in it, from the outermost inwards.
 type shareReader struct {
 	limits                Config
 	maxDepth, maxBackruns int
-	// places are how many transactions and hashes were met, txs the transactions, depth first.
+	// places counts the transactions and hashes so far; txs are the transactions, depth first.
 	places int
 	txs    []*incomingTx
-	// simulates: the outermost bundle may have options of a simulation.
+	// simulates says that the outermost bundle may have simulation options.
 	simulates bool
 	// windowOf reads the window of the outermost bundle.
 	windowOf func(path string, first, last uint64) (rpc.Window, error)
 }
 
-// form reads the bundle at path, which is so many bundles deep; within are the blocks of the bundle
-// around it, nil for none.
+// form reads the bundle at path. depth is how many bundles it is in; within is the window of the
+// bundle around it, nil for none.
 func (r *shareReader) form(path string, raw param.Later, depth int, within *rpc.Window) (*shareForm, error) {
 	if depth > r.maxDepth {
 		return nil, rpc.BundleTooDeep.With("%s", path)
@@ -110,7 +110,7 @@ func (r *shareReader) form(path string, raw param.Later, depth int, within *rpc.
 	return f, r.checkBackruns(f, depth)
 }
 
-// checkMeant refuses what says something that would not be done.
+// checkMeant refuses a bundle that asks for something that would not be done.
 func (r *shareReader) checkMeant(f *shareForm, depth int) error {
 	switch p := &f.params; {
 	case p.Metadata.Cancelled:
@@ -126,13 +126,13 @@ func (r *shareReader) checkMeant(f *shareForm, depth int) error {
 	return nil
 }
 
-// readWindow reads the blocks of a bundle. An inner bundle's are those that it shares with the
-// outer one, whose blocks become the same: they come together or not at all. What an inner bundle
-// does not say, the outer one says for it.
+// readWindow reads the blocks of a bundle. An inner bundle's blocks are those that it has in common
+// with the outer one, and become the outer one's too: they are included together or not at all. A
+// bound that an inner bundle leaves out is the outer one's.
 func (r *shareReader) readWindow(f *shareForm, within *rpc.Window) (err error) {
 	first, last := f.params.Inclusion.Block.Value, f.params.Inclusion.MaxBlock.Value
 	if within == nil {
-		if first == 0 { // a bundle that begins anywhere is nothing that anybody meant
+		if first == 0 { // no client means a bundle without a first block
 			return rpc.InvalidInclusion.With("%s.inclusion.block: missing: want the first block that may have the bundle",
 				f.path)
 		}
@@ -198,7 +198,7 @@ func (r *shareReader) readBody(f *shareForm, depth int) error {
 }
 
 func (r *shareReader) readElement(f *shareForm, path string, i int, e *elementParams, depth int) (shareElement, error) {
-	if kinds := e.kinds(); len(kinds) > 1 { // whichever counted, the others would vanish without a word
+	if kinds := e.kinds(); len(kinds) > 1 { // whichever counted, the others would be ignored silently
 		return shareElement{}, rpc.InvalidBody.With("%s: has %s, want exactly one of hash, tx and bundle", path,
 			strings.Join(kinds, " and "))
 	}
@@ -224,7 +224,7 @@ func (r *shareReader) readElement(f *shareForm, path string, i int, e *elementPa
 	return shareElement{}, rpc.InvalidBody.With("%s: want a hash, a tx or a bundle", path)
 }
 
-// kinds are the names of what an element says it is.
+// kinds are the names of those of the three that an element has.
 func (e *elementParams) kinds() (names []string) {
 	for _, kind := range []struct {
 		name string
@@ -237,7 +237,7 @@ func (e *elementParams) kinds() (names []string) {
 	return names
 }
 
-// count counts the place of a transaction or a hash.
+// count counts a transaction or a hash.
 func (r *shareReader) count(path string) error {
 	if r.places++; r.places > r.limits.MaxShareTxs {
 		return rpc.InvalidBodySize.With("%s: more than %d transactions in all", path, r.limits.MaxShareTxs)
@@ -260,8 +260,8 @@ func setRevertMode(tx *incomingTx, path, mode string) error {
 	return nil
 }
 
-// checkBackruns is the rule of one backrun: what follows a hash, or an inner bundle that gets a
-// refund, is that many transactions and no bundle.
+// checkBackruns applies the rule of one backrun: a hash, or an inner bundle that gets a refund, is
+// followed by at most that many transactions, and by no bundle.
 func (r *shareReader) checkBackruns(f *shareForm, depth int) error {
 	if r.maxBackruns == 0 || depth != 0 || !f.isBackrun() {
 		return nil
@@ -279,8 +279,8 @@ func (r *shareReader) checkBackruns(f *shareForm, depth int) error {
 	return nil
 }
 
-// isBackrun says whether the first element is somebody else's: a hash, or a bundle that gets a
-// refund.
+// isBackrun says whether the first element belongs to another signer: a hash, or a bundle that gets
+// a refund.
 func (f *shareForm) isBackrun() bool {
 	if f.follows() {
 		return true

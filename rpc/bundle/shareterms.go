@@ -4,8 +4,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// terms checks refunds and privacy of a bundle and of those in it, and fills in what they say;
-// transactions follow.
+// terms checks the refunds and the privacy of a bundle and of those in it, and returns the bundle
+// with these terms. It has no transactions yet.
 func (f *shareForm) terms(limits Config) (*rpc.Bundle, error) {
 	b := &rpc.Bundle{WantRefundPercent: limits.WantRefundPercent}
 	validity, privacy := &f.params.Validity, &f.params.Privacy
@@ -43,7 +43,7 @@ func (f *shareForm) terms(limits Config) (*rpc.Bundle, error) {
 	return b, nil
 }
 
-// fill puts the transactions in their places, and names the bundles.
+// fill adds the transactions, windows and hashes.
 func (f *shareForm) fill(b *rpc.Bundle) {
 	b.Window = f.window
 	for i, e := range f.elements {

@@ -15,11 +15,11 @@ import (
 // Chain is the chain that transactions must be for. It is immutable.
 type Chain struct {
 	Signer types.Signer
-	types  [256]bool // of transactions that the signer takes
+	types  [256]bool // of transactions that the signer supports
 }
 
-// NewChain asks the signer once which types of transactions it takes: the answer costs a
-// signature's numbers for each type.
+// NewChain asks the signer once which types of transactions it supports, because each answer
+// allocates the numbers of a signature.
 func NewChain(signer types.Signer) *Chain {
 	c := &Chain{Signer: signer}
 	for _, data := range []types.TxData{
@@ -33,9 +33,9 @@ func NewChain(signer types.Signer) *Chain {
 	return c
 }
 
-// checkSignatures refuses transactions that are for another chain, and signatures with values that
-// no signature has. It is cheap: half of what passes by chance belongs to nobody all the same,
-// which only recovering the sender shows.
+// checkSignatures refuses transactions for another chain, and signatures with values that are out
+// of range. It is cheap. Half of all random values pass and still belong to no address; only
+// recovering the sender shows that.
 func checkSignatures(txs []*incomingTx, chain *Chain) error {
 	for _, s := range txs {
 		if err := checkSignature(s.Transaction, chain); err != nil {
@@ -45,7 +45,8 @@ func checkSignatures(txs []*incomingTx, chain *Chain) error {
 	return nil
 }
 
-// checkSignature is what types.Sender checks before it recovers, with its errors.
+// checkSignature does the checks of types.Sender that come before the recovery, with the same
+// errors.
 func checkSignature(tx *types.Transaction, chain *Chain) error {
 	if !chain.types[tx.Type()] {
 		return types.ErrTxTypeNotSupported
@@ -61,8 +62,9 @@ func checkSignature(tx *types.Transaction, chain *Chain) error {
 	return nil
 }
 
-// parityOf is y's parity, if a signature is for the chain: typed transactions have it in v,
-// protected ones (EIP-155) their chain with it, and the oldest ones 27 more.
+// parityOf returns the parity of y, if a signature is for the chain. In typed transactions v is the
+// parity; in protected ones (EIP-155) v includes the chain's id; in the oldest ones v is the parity
+// plus 27.
 func parityOf(tx *types.Transaction, v *big.Int, chain *Chain) (*big.Int, error) {
 	legacy := tx.Type() == types.LegacyTxType
 	if legacy && !tx.Protected() {

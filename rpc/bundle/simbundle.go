@@ -11,20 +11,20 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// Simulation is a mev_simBundle.
+// Simulation is a decoded mev_simBundle request.
 type Simulation struct {
 	// Hash is the bundle's, by the rule of mev_sendBundle.
 	Hash        common.Hash
 	Bundle      *exec.Bundle
 	Environment exec.Environment
-	// Window are the blocks that the bundle is for. The simulated one is none of them: that is a
-	// result, "invalid inclusion".
+	// Window is the window of the bundle. If the simulated block is not in it, that is a result,
+	// "invalid inclusion", and not an error.
 	Window rpc.Window
 }
 
-// ReadSimBundle reads the params of mev_simBundle: a bundle, whose blocks may lie anywhere and
-// which may have more than one backrun, and overrides, in its simOptions or after it; the latter
-// ones win, field by field. Errors are *rpc.Refused.
+// ReadSimBundle reads the params of mev_simBundle: a bundle and overrides. The bundle's blocks may
+// be anywhere, and it may have more than one backrun. Overrides are in its simOptions or in the
+// second parameter, which takes precedence, field by field. Errors are *rpc.Refused.
 func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
 	var raw, second param.Later
 	if err := param.Positional(params, &raw, &second); err != nil {
@@ -56,7 +56,8 @@ func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
 	}, nil
 }
 
-// hasRefunds is the description's rule that a simulation says all of its refunds.
+// hasRefunds applies the interface description's rule that a simulation has both fields for
+// refunds.
 func (f *shareForm) hasRefunds() error {
 	switch {
 	case f.params.Validity.Refund == nil:
@@ -68,9 +69,9 @@ func (f *shareForm) hasRefunds() error {
 }
 
 // ReadSimMatched reads the params of a mev_simBundle whose body begins with a hash, in literal
-// mode: as ReadSendShare does, since it is simulated for the next block as if it had been sent.
-// Overrides could be chosen so that they make the answer tell more, and are refused. Errors are
-// *rpc.Refused.
+// mode. It reads them as ReadSendShare does, because the bundle is simulated for the next block as
+// if it was sent. It refuses overrides, because with chosen overrides the answer would reveal more.
+// Errors are *rpc.Refused.
 func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	var raw, second param.Later
 	if err := param.Positional(params, &raw, &second); err != nil {
@@ -94,7 +95,7 @@ func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	return readShare(raw, true, in)
 }
 
-// simWindow is the rule for the blocks of a mev_simBundle, which may be over.
+// simWindow is the rule for the blocks of a mev_simBundle, which may be in the past.
 func simWindow(path string, first, last uint64) (rpc.Window, error) {
 	if last < first {
 		return rpc.Window{}, rpc.InvalidInclusion.With("%s: maxBlock %d is below block %d", path, last, first)
@@ -102,7 +103,7 @@ func simWindow(path string, first, last uint64) (rpc.Window, error) {
 	return rpc.Window{FirstBlock: first, LastBlock: last}, nil
 }
 
-// exec is the bundle for the simulator, with the transactions as they were decoded.
+// exec is the bundle in the simulator's form, with the transactions that were decoded.
 func (f *shareForm) exec(terms *rpc.Bundle) *exec.Bundle {
 	b := execTerms(terms)
 	for i, e := range f.elements {
@@ -115,9 +116,9 @@ func (f *shareForm) exec(terms *rpc.Bundle) *exec.Bundle {
 	return b
 }
 
-// environment is the block to simulate. A timeout up to 30 is in seconds, above in milliseconds:
-// descriptions and servers differ. In literal mode it is in seconds, and the base fee is the
-// parent's.
+// environment is the block to simulate. A timeout up to 30 is in seconds, a greater one in
+// milliseconds, because descriptions and servers differ. In literal mode it is in seconds, and the
+// base fee is the parent's.
 func (p simulationParams) environment(limits Config) exec.Environment {
 	const secondsUpTo = 30
 	env := blockParams{

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// simulationParams are the overrides of mev_simBundle. Clients spell two of them in two ways.
+// simulationParams are the overrides of mev_simBundle. Two of them have two spellings.
 type simulationParams struct {
 	Parent      param.Block     `json:"parentBlock"`
 	BlockNumber param.Number    `json:"blockNumber"`
@@ -20,8 +20,8 @@ type simulationParams struct {
 	Timeout     param.Number    `json:"timeout"`
 }
 
-// readSimulation reads overrides at path. Two spellings of one that say different things are
-// refused.
+// readSimulation reads overrides at path. It refuses two spellings of one override with different
+// values.
 func readSimulation(path string, raw param.Later) (p simulationParams, err error) {
 	if !raw.Set() {
 		return p, nil
@@ -42,7 +42,7 @@ func readSimulation(path string, raw param.Later) (p simulationParams, err error
 	return p, nil
 }
 
-// mergeOver are these options, and below's where these say nothing.
+// mergeOver returns these options; fields that are not set are taken from below.
 func (p simulationParams) mergeOver(below simulationParams) simulationParams {
 	return simulationParams{
 		Parent: cmp.Or(p.Parent, below.Parent), BlockNumber: cmp.Or(p.BlockNumber, below.BlockNumber),
@@ -53,7 +53,7 @@ func (p simulationParams) mergeOver(below simulationParams) simulationParams {
 	}
 }
 
-// readOptions are the overrides in a bundle and those after it, of which the latter win.
+// readOptions returns the overrides in a bundle and those after it; the latter take precedence.
 func readOptions(inside, after param.Later) (simulationParams, error) {
 	below, err := readSimulation("params[0].simOptions", inside)
 	if err != nil {

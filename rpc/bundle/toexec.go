@@ -13,17 +13,18 @@ import (
 
 // Errors of ToExec.
 var (
-	// ErrUnmatched says that a bundle follows an order which was not put in its place yet: nobody can
-	// simulate or include it.
+	// ErrUnmatched says that a bundle follows an order that has not been put in place of its hash
+	// yet. It can be neither simulated nor included.
 	ErrUnmatched = errors.New("unmatched bundle")
-	// ErrSignature says that a signature is nobody's: nobody can ever include the transaction.
+	// ErrSignature says that a signature belongs to no address. The transaction can never be
+	// included.
 	ErrSignature = errors.New("invalid signature")
 )
 
-// ToExec is an order's bundle for the simulator. The transactions are decoded again, since orders
-// keep them as bytes. Senders that the order does not know are found now; the order stays as it is.
-// The error is ErrUnmatched where the bundle follows a hash, and ErrSignature where a transaction
-// has no sender; any other one means that the order is not one of this package's.
+// ToExec converts an order's bundle for the simulator. The transactions are decoded again, since
+// orders keep them as bytes. Senders that the order does not have are recovered; the order is not
+// changed. The error is ErrUnmatched if the bundle follows a hash, and ErrSignature if a
+// transaction has no sender. Any other error means that this package did not make the order.
 func ToExec(b *rpc.Bundle, senders Senders) (*exec.Bundle, error) {
 	var unknown []*exec.Tx
 	converted, err := execBundle(b, &unknown)
@@ -37,7 +38,7 @@ func ToExec(b *rpc.Bundle, senders Senders) (*exec.Bundle, error) {
 }
 
 // execBundle converts a bundle, and collects the transactions whose senders the order does not
-// know.
+// have.
 func execBundle(b *rpc.Bundle, unknown *[]*exec.Tx) (*exec.Bundle, error) {
 	converted := execTerms(b)
 	for _, e := range b.Elements {
@@ -70,7 +71,7 @@ func execElement(e rpc.Element, unknown *[]*exec.Tx) (exec.Element, error) {
 	return exec.Element{}, ErrUnmatched
 }
 
-// execTerms are the terms of a bundle's refunds; elements follow.
+// execTerms converts the terms of a bundle's refunds, without its elements.
 func execTerms(b *rpc.Bundle) *exec.Bundle {
 	converted := &exec.Bundle{PaidBy: b.PaidBy, Recipients: len(b.Shares)}
 	for _, refund := range b.Refunds {
@@ -79,7 +80,7 @@ func execTerms(b *rpc.Bundle) *exec.Bundle {
 	return converted
 }
 
-// GasLimits is what the transactions of elements may use together.
+// GasLimits is the sum of the gas limits of the elements' transactions.
 func GasLimits(elements []exec.Element) (gas uint64) {
 	for _, e := range elements {
 		switch {

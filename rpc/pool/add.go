@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Result says what an order that came did to the pool.
+// Result says how the pool handled an order that came.
 type Result uint8
 
 // The results.
@@ -24,19 +24,19 @@ const (
 // Outcome is what became of an order that came.
 type Outcome struct {
 	Result Result
-	// Order is the pool's: the one that came with its ID, or the one that was there.
+	// Order is the pool's order: the one that came, with its ID, or the one that was there.
 	Order *rpc.Order
-	// Replaced is the older version, which has ended. Builders that had it want to know.
+	// Replaced is the older version, which has ended. The caller cancels it at builders.
 	Replaced *rpc.Order
 	Facts    []rpc.Fact
 }
 
-// Add takes an order, which is the pool's from then on, and gives it its ID. head is the newest
-// block. It refuses with rpc.InvalidInclusion when no block of the window lies ahead or it reaches
-// further than anybody may ask, rpc.BackrunNotFound when the order that it follows is not alive,
-// rpc.BackrunInvalidInclusion when that one counts for later blocks only, rpc.OrderCancelled when
-// its signer cancelled it before it came, and with rpc.Overloaded or rpc.RateLimited when there is
-// no room, in all or for one signer.
+// Add adds an order, which belongs to the pool from then on, and assigns its ID. head is the newest
+// block. It refuses with rpc.InvalidInclusion if no block of the window lies ahead or the window
+// reaches beyond horizon, with rpc.BackrunNotFound if the order that it follows is not alive, with
+// rpc.BackrunInvalidInclusion if that one counts only for later blocks, with rpc.OrderCancelled if
+// its signer cancelled it before it came, and with rpc.Overloaded or rpc.RateLimited if the pool is
+// full, for all or for one signer.
 func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, error) {
 	if same := p.sameOrder(order); same != nil {
 		return p.answerRepeated(at, same, order.Bundle.Window), nil
@@ -66,11 +66,11 @@ func (p *Pool) accepted(at time.Time, order *rpc.Order) rpc.OrderAccepted {
 	return fact
 }
 
-// CountFrom has orders that are accepted later numbered above a number, and above all that are
-// known.
+// CountFrom makes the IDs of orders that are accepted later greater than a number, and than all
+// known ones.
 func (p *Pool) CountFrom(number uint64) { p.lastID = max(p.lastID, number) }
 
-// liveVersion is the version that an order replaces, nil for none.
+// liveVersion is the live version that an order replaces, nil for none.
 func (p *Pool) liveVersion(order *rpc.Order) *entry {
 	if g := p.keys[keyOf(order)]; g != nil && order.Replacement != uuid.Nil {
 		return g.live
@@ -123,10 +123,10 @@ func (p *Pool) checkRoom(order *rpc.Order, replaces bool) error {
 	return nil
 }
 
-// lookBack is among how many orders of the same hash a repeated one is looked for.
+// lookBack is among how many orders of one signer and hash a repeated order is searched.
 const lookBack = 64
 
-// sameOrder finds the order that this one repeats: alive, or landed.
+// sameOrder finds the order that this one repeats, if that is alive or landed.
 func (p *Pool) sameOrder(order *rpc.Order) *entry {
 	kept := p.byHash[ofOrder(order)]
 	for i := len(kept) - 1; i >= max(0, len(kept)-lookBack); i-- {
@@ -138,8 +138,8 @@ func (p *Pool) sameOrder(order *rpc.Order) *entry {
 	return nil
 }
 
-// answerRepeated answers a repeated order. A window that goes on where the old one ends makes one
-// window of both; a landed order needs none.
+// answerRepeated answers a repeated order. If its window continues the old one, the order gets a
+// window that spans both. A landed order does not need that.
 func (p *Pool) answerRepeated(at time.Time, e *entry, window rpc.Window) Outcome {
 	old := e.order.Bundle.Window
 	joined := old
@@ -151,8 +151,8 @@ func (p *Pool) answerRepeated(at time.Time, e *entry, window rpc.Window) Outcome
 	return Outcome{Result: Extended, Order: e.order, Facts: facts}
 }
 
-// windowsJoin says whether two windows make one without a gap. With a replacementUuid a moved
-// window is a new version, so only the same one joins.
+// windowsJoin says whether the windows of two orders form one without a gap. With a replacementUuid
+// an order with another window is a new version, so only equal windows join.
 func windowsJoin(a, b *rpc.Order) bool {
 	v, w := a.Bundle.Window, b.Bundle.Window
 	if a.Replacement != uuid.Nil {
@@ -162,8 +162,8 @@ func windowsJoin(a, b *rpc.Order) bool {
 		v.FirstBlock <= w.LastBlock+1
 }
 
-// sameTerms says whether two orders ask for the same, whatever their windows. Equal hashes do not
-// say so: they leave out terms and flags.
+// sameTerms says whether two orders ask for the same, apart from their windows. Equal hashes do not
+// imply that: a hash does not cover terms and flags.
 func sameTerms(a, b *rpc.Order) bool {
 	x, y := *a, *b
 	x.ID, x.Source, x.ReceivedAt, x.Bundle = 0, "", time.Time{}, rpc.Bundle{}

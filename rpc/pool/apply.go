@@ -7,9 +7,10 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Apply makes the pool as it was after a fact; nothing else ever changes what it holds. Facts that
-// are no affair of the pool, that speak of orders it does not know, or that it knows already,
-// change nothing: a journal may begin in the middle of a life and repeat itself.
+// Apply changes the pool as a fact says. Orders and cancels change in no other way, except that
+// Block forgets old ones and SetPaid stores what an order paid. Apply ignores facts that do not
+// concern the pool, facts of orders that it does not know, and facts that it has applied already: a
+// journal may begin in the middle of an order's life, and repeat facts.
 func (p *Pool) Apply(fact rpc.Fact) {
 	switch fact := fact.(type) {
 	case rpc.OrderAccepted:
@@ -65,7 +66,7 @@ func (p *Pool) accept(order *rpc.Order, from uint64) {
 	p.activate(e)
 }
 
-// activate enters an order into the indexes of those alive.
+// activate adds an order to the indexes of live orders.
 func (p *Pool) activate(e *entry) {
 	p.live++
 	e.account.live++
@@ -83,7 +84,8 @@ func (p *Pool) activate(e *entry) {
 	}
 }
 
-// extend gives an order a longer window: in a copy, since others may read the one that was.
+// extend gives an order a longer window. It changes a copy, because others may be reading the old
+// order.
 func (p *Pool) extend(e *entry, window rpc.Window) {
 	old := e.order.Bundle.Window
 	order := *e.order
@@ -123,8 +125,8 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	p.forgetSurplus()
 }
 
-// reopen brings an order back. It gets a new cell: indexes that still have the old one know it for
-// dead.
+// reopen makes an ended order live again. It gets a new cell; an index that still has the old one
+// treats that as dead.
 func (p *Pool) reopen(e *entry) {
 	e.end, e.state = nil, e.waiting()
 	if g := p.keys[keyOf(e.order)]; g != nil && e.order.Replacement != uuid.Nil && g.live == nil {

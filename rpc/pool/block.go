@@ -11,22 +11,22 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// alreadyOnChain is the reason in the end of an order one of whose transactions landed by another
-// way.
+// alreadyOnChain is the reason why an order ended of which a transaction was included on its own.
 const alreadyOnChain = "transaction already on the chain"
 
-// Block takes the newest block of the chain with its transactions, in their order, and tells what
-// it is the end of. It wants every block; after a restart it takes the first one from where the
-// chain is then. ValueWei of landed orders is for those to fill in who executed the block.
+// Block applies the newest block of the chain, with its transactions in their order, and returns
+// the facts of the orders that it ends. It must be called for every block; after a restart, it
+// begins with the chain's newest block. The caller sets ValueWei of landed orders when it has
+// executed the block.
 //
-// An order that was cancelled stays so even if a builder put it into the block all the same.
+// A cancelled order stays cancelled even if a builder put it into the block all the same.
 func (p *Pool) Block(at time.Time, head rpc.Head, txs []common.Hash) []rpc.Fact {
 	p.head = head
 	var facts []rpc.Fact
 	place := placesByHash(txs)
 	touched := p.ordersWith(txs)
 	for _, e := range touched {
-		if e.alive() { // the one it followed did not end it
+		if e.alive() { // may have ended together with the order that it followed
 			facts = append(facts, p.endIncluded(at, e, place)...)
 		}
 	}
@@ -44,8 +44,8 @@ func (p *Pool) Block(at time.Time, head rpc.Head, txs []common.Hash) []rpc.Fact 
 	return facts
 }
 
-// LandedIn are the orders that landed in a block, in the order in which they came: also if an
-// earlier life was told of the block.
+// LandedIn are the orders that landed in a block, in the order in which they came, even if an
+// earlier run recorded that they landed.
 func (p *Pool) LandedIn(block rpc.Head) []*rpc.Order {
 	var orders []*rpc.Order
 	for _, e := range p.endedBy(block) {
@@ -56,7 +56,7 @@ func (p *Pool) LandedIn(block rpc.Head) []*rpc.Order {
 	return orders
 }
 
-// ordersWith are the orders alive that have a transaction in a block, in the order in which they
+// ordersWith are the live orders that have a transaction in a block, in the order in which they
 // came.
 func (p *Pool) ordersWith(txs []common.Hash) []*entry {
 	found := make(map[uint64]*entry)
@@ -68,9 +68,9 @@ func (p *Pool) ordersWith(txs []common.Hash) []*entry {
 	return byID(found)
 }
 
-// endIncluded ends an order that has a transaction in the newest block: it landed if all that may
-// not be dropped are there, in their order, and the block is one it asked for; else one that may
-// not be dropped is used up.
+// endIncluded ends an order that has a transaction in the newest block. It landed if all its
+// transactions that must not be dropped are in the block, in their order, and the block is in its
+// window. Otherwise it failed, if one of these transactions is on the chain without the others.
 func (p *Pool) endIncluded(at time.Time, e *entry, place map[common.Hash]int) []rpc.Fact {
 	used := false
 	for tx := range e.order.Bundle.Transactions() {
@@ -88,7 +88,7 @@ func (p *Pool) endIncluded(at time.Time, e *entry, place map[common.Hash]int) []
 	return nil
 }
 
-// placesByHash are the places of a block's transactions.
+// placesByHash are the indices of a block's transactions.
 func placesByHash(txs []common.Hash) map[common.Hash]int {
 	place := make(map[common.Hash]int, len(txs))
 	for i, tx := range txs {
@@ -97,8 +97,8 @@ func placesByHash(txs []common.Hash) map[common.Hash]int {
 	return place
 }
 
-// isIncluded says whether all that may not be dropped of an order is in a block, in its order, and
-// the block is one that the order asked for.
+// isIncluded says whether all transactions of an order that must not be dropped are in a block, in
+// their order, and the block is in the order's window.
 func isIncluded(order *rpc.Order, place map[common.Hash]int, block rpc.Head) bool {
 	last := -1
 	for tx := range order.Bundle.Transactions() {
@@ -113,8 +113,8 @@ func isIncluded(order *rpc.Order, place map[common.Hash]int, block rpc.Head) boo
 	return last >= 0 && includesOwn(order, place) && order.Bundle.Window.Holds(block.Number, block.Timestamp)
 }
 
-// overdue are the orders alive whose window has no block after the newest one, in the order in
-// which they came.
+// overdue are the live orders whose window has no block after the newest one, in the order in which
+// they came.
 func (p *Pool) overdue() []*entry {
 	found := make(map[uint64]*entry)
 	for block, at := range p.blocks {
@@ -136,14 +136,14 @@ func (p *Pool) overdue() []*entry {
 	return byID(found)
 }
 
-// isOver says whether all blocks after one with this time come too late.
+// isOver says whether all blocks after one with this time are too late for a window.
 func isOver(w rpc.Window, timestamp uint64) bool {
 	return w.MaxTimestamp != 0 && w.MaxTimestamp <= timestamp
 }
 
-// expire ends an order whose window is over. If it was simulated and never worked, that is why it
-// did not land. Of one that follows another order this is not said: it would tell something of that
-// one.
+// expire ends an order whose window is over. If it was simulated and never succeeded, it failed,
+// with the newest simulation's error as the reason. This is left out for an order that follows
+// another one, because it would reveal something about that one.
 func (p *Pool) expire(at time.Time, e *entry) []rpc.Fact {
 	if e.order.Follows != 0 {
 		return p.end(at, e, rpc.Expired, "")

@@ -2,14 +2,14 @@ package pool
 
 import "slices"
 
-// blockIndex holds the orders that one block may have, in the order in which they came. Those that
-// ended stay in it until they are half of it, so that an end costs nothing where it happens.
+// blockIndex holds the orders that a block may include, in the order in which they came. Ended
+// orders stay in it until they are half of it, so that ending an order is cheap.
 type blockIndex struct {
 	handles []handle
 	dead    int
 }
 
-// index enters an order into the blocks from first to last.
+// index adds an order to the blocks from first to last.
 func (p *Pool) index(e *entry, first, last uint64) {
 	handle := p.slab.handleOf(e.cell)
 	for block := first; block <= last; block++ {
@@ -27,7 +27,7 @@ func (p *Pool) unindex(e *entry) {
 	for block := e.from; block <= e.order.Bundle.Window.LastBlock; block++ {
 		at := p.blocks[block]
 		if at == nil {
-			continue // that block is long over
+			continue // that block is long past
 		}
 		at.dead++
 		if at.dead*2 <= len(at.handles) {

@@ -7,12 +7,13 @@ import (
 )
 
 // bidsOutlive is for how many blocks after a cancel a bid may win that was placed before it:
-// builders do not lower what they have bid.
+// builders do not lower their bids.
 const bidsOutlive = 2
 
-// CancelledIn are the orders that a block with these transactions has although they were cancelled
-// or replaced, in the order in which they came: a builder took them before, and the block is one
-// that they asked for. They stay cancelled, but what the block pays for them is owed.
+// CancelledIn are the orders that a block with these transactions includes although they were
+// cancelled or replaced, in the order in which they came: a builder had accepted them before, and
+// the block is in their windows. They stay cancelled, but refunds of what they paid in the block
+// are owed.
 func (p *Pool) CancelledIn(block rpc.Head, txs []common.Hash) []*rpc.Order {
 	place := placesByHash(txs)
 	found := make(map[uint64]*entry)

@@ -20,15 +20,16 @@ const (
 type entry struct {
 	order   *rpc.Order
 	account *account
-	// from is the first block that the order counts for: its window's, or a later one after a cancel.
+	// from is the first block that the order counts for: the first of its window, or a later one
+	// after a cancel.
 	from uint64
-	// newcomer: its signer was of class 0 when it came.
+	// newcomer says that its signer was of class 0 when it came.
 	newcomer bool
-	// cell is its place among the living.
+	// cell is the index of its cell in the slab.
 	cell  int
 	state rpc.State
-	// succeededAt is when a simulation succeeded first. delivered: a builder took it. shared:
-	// newcomers were told of it.
+	// succeededAt is when a simulation first succeeded. delivered says that a builder accepted it;
+	// shared, that it was announced to searchers.
 	succeededAt       time.Time
 	delivered, shared bool
 
@@ -49,7 +50,7 @@ type ending struct {
 
 func (e *entry) alive() bool { return !e.state.Final() }
 
-// waiting is the state of an order alive, by its simulations and deliveries.
+// waiting is the state of a live order, from its simulations and deliveries.
 func (e *entry) waiting() rpc.State {
 	switch {
 	case e.delivered:
@@ -70,8 +71,8 @@ func (e *entry) simulated(at time.Time, s rpc.Simulation) {
 	}
 }
 
-// life sums up what happened so far. How an order did that follows another one is told by package
-// lifecycle alone, as long as it knows both.
+// life sums up what happened so far. For an order that follows another one it leaves out how the
+// order did: only package lifecycle decides what of that may be known, while it has both orders.
 func (e *entry) life() rpc.Life {
 	life := rpc.Life{Kind: e.order.Kind, ReceivedAt: e.order.ReceivedAt}
 	if e.order.Follows != 0 {
@@ -111,7 +112,8 @@ func (e *entry) sent(at time.Time, d rpc.Delivery) {
 	}
 }
 
-// lastOf moves the newest n to the front, so that the slice never grows beyond what is kept.
+// lastOf moves the newest n to the front, so that the slice never needs more memory than for what
+// is kept.
 func lastOf[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all

@@ -8,16 +8,16 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Why an order ended that followed another one. It contains that one's transactions: it is never
-// alive without it.
+// Why an order ended that followed another one, its leader. It contains the leader's transactions,
+// so it is never alive without the leader.
 const (
 	leaderCancelled = "the order that it followed was cancelled"
 	leaderFailed    = "the order that it followed can never be included"
 	leaderLanded    = "the order that it followed landed without it"
 )
 
-// checkLeader refuses an order that follows one which is not alive, which it would end itself by
-// taking its place, or which does not count for its blocks yet.
+// checkLeader refuses an order whose leader is not alive, whose leader would end because the order
+// replaces it, or whose leader does not count for its blocks yet.
 func (p *Pool) checkLeader(order *rpc.Order) error {
 	if order.Follows == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (p *Pool) checkLeader(order *rpc.Order) error {
 	return nil
 }
 
-// isBelow says whether an order is another one, or follows it, or one that does.
+// isBelow says whether an order is top, or follows it directly or through others.
 func (p *Pool) isBelow(e, top *entry) bool {
 	for ; e != nil && top != nil; e = p.entries[e.order.Follows] {
 		if e == top {
@@ -42,8 +42,8 @@ func (p *Pool) isBelow(e, top *entry) bool {
 	return false
 }
 
-// endFollowers ends the orders that follow one which has just ended. Those that landed with it have
-// ended before.
+// endFollowers ends the orders that follow an order which has just ended. Those that landed with it
+// have ended already.
 func (p *Pool) endFollowers(at time.Time, leader *entry) []rpc.Fact {
 	var facts []rpc.Fact
 	for _, follower := range p.followersOf(leader.order.ID) {
@@ -54,8 +54,8 @@ func (p *Pool) endFollowers(at time.Time, leader *entry) []rpc.Fact {
 	return facts
 }
 
-// endWith ends an order as the one that it followed did. Nothing that its signer may not know of
-// the other one is in the reason.
+// endWith ends a follower in the way its leader ended. The reason contains nothing that the
+// follower's signer may not know about the leader.
 func (p *Pool) endWith(at time.Time, leader, follower *entry) []rpc.Fact {
 	switch {
 	case leader.state == rpc.Cancelled:
@@ -70,8 +70,8 @@ func (p *Pool) endWith(at time.Time, leader, follower *entry) []rpc.Fact {
 	return p.end(at, follower, rpc.Failed, leaderFailed)
 }
 
-// includesOwn says whether a block has anything of an order but the one that it follows: else that
-// one landed alone, whatever the order can do without.
+// includesOwn says whether a block includes any transaction of an order besides those of its
+// leader. If not, the leader landed alone, even if the order's own transactions may all be dropped.
 func includesOwn(order *rpc.Order, place map[common.Hash]int) bool {
 	if order.Follows == 0 {
 		return true
@@ -85,7 +85,7 @@ func includesOwn(order *rpc.Order, place map[common.Hash]int) bool {
 	return false
 }
 
-// leaderIs says whether an order follows one that is in a state.
+// leaderIs says whether an order's leader is in a state.
 func (p *Pool) leaderIs(e *entry, state rpc.State) bool {
 	leader := p.entries[e.order.Follows]
 	return leader != nil && leader.state == state

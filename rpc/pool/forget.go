@@ -7,13 +7,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// endedOrder is a final order to be forgotten.
+// endedOrder is an ended order that will be forgotten.
 type endedOrder struct {
 	id, block uint64
 }
 
-// forget lets go of what nobody will ask for any more: orders that ended long ago, cancels, and the
-// indexes of old blocks.
+// forget removes what is not needed any more: orders that ended long ago, cancels, and the indexes
+// of old blocks.
 func (p *Pool) forget(at time.Time) {
 	newest := p.head.Number
 	for len(p.ended) > 0 && p.ended[0].block+p.config.KeepFinal+reorgDepth < newest {
@@ -33,7 +33,7 @@ func (p *Pool) forget(at time.Time) {
 	}
 }
 
-// forgetSurplus keeps the memory bounded when orders end faster than blocks come.
+// forgetSurplus bounds the memory when orders end faster than blocks come.
 func (p *Pool) forgetSurplus() {
 	for len(p.ended) > p.config.MaxOrders {
 		p.forgetOldest()
@@ -45,7 +45,7 @@ func (p *Pool) forgetOldest() {
 	p.ended = p.ended[1:]
 	e := p.entries[oldest.id]
 	if e == nil || e.alive() || e.end.block != oldest.block {
-		return // it came back meanwhile
+		return // a reorganisation has made it live again
 	}
 	delete(p.entries, oldest.id)
 	unindexBy(p.byHash, ofOrder(e.order), e)
@@ -59,7 +59,7 @@ func (p *Pool) forgetOldest() {
 	g := p.keys[k]
 	g.versions = removeFrom(g.versions, e)
 	if len(g.versions) == 0 {
-		g.lastEnd = 0 // as if it was never seen, whether or not a cancel keeps the key
+		g.lastEnd = 0 // as if no version was ever seen, whether or not a cancel keeps the key
 	}
 	p.forgetEmpty(k, g)
 }
@@ -79,7 +79,7 @@ func (p *Pool) forgetEmpty(k key, g *generation) {
 	}
 }
 
-// noteWithdrawal remembers a cancelled private transaction until a block.
+// noteWithdrawal remembers a cancelled private transaction up to a block.
 func (p *Pool) noteWithdrawal(tx signed, until uint64) {
 	if _, again := p.withdrawn[tx]; !again {
 		p.withdrawals = append(p.withdrawals, tx)
@@ -93,7 +93,7 @@ func (p *Pool) noteWithdrawal(tx signed, until uint64) {
 
 func (p *Pool) followersOf(id uint64) []*entry { return slices.Clone(p.followers[id]) }
 
-// unindexBy takes an entry out of an index, and its name when nothing is left there.
+// unindexBy removes an entry from an index, and the key if no entry is left under it.
 func unindexBy[K comparable](index map[K][]*entry, name K, e *entry) {
 	if left := removeFrom(index[name], e); len(left) > 0 {
 		index[name] = left
@@ -102,8 +102,8 @@ func unindexBy[K comparable](index map[K][]*entry, name K, e *entry) {
 	}
 }
 
-// removeFrom takes an entry out of a slice that is nobody else's. The oldest goes without moving
-// the others: it is the usual case, and one hash may have very many.
+// removeFrom removes an entry from a slice that has no other user. It removes the oldest one
+// without moving the others: this is the usual case, and one hash may have very many orders.
 func removeFrom(all []*entry, e *entry) []*entry {
 	switch i := slices.Index(all, e); i {
 	case -1:

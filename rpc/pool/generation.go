@@ -9,25 +9,25 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// generation is what the pool remembers of one key.
+// generation is what the pool remembers of a key.
 type generation struct {
-	// live is the version in force, nil when there is none; versions are all kept ones, oldest first.
+	// live is the live version, nil if there is none; versions are all that are kept, oldest first.
 	live     *entry
 	versions []*entry
-	// lastEnd is the newest block at which a version ended, zero before any did. displaced is the
-	// version whose successor is about to come.
+	// lastEnd is the newest block at which a version ended, zero before the first end. displaced is
+	// the version whose successor is about to be added.
 	lastEnd   uint64
 	displaced *entry
-	// barred is the last block that an order which comes after the cancel does not count for.
-	// cancelled is the greatest order ID at the cancel: versions up to it are not to come back.
+	// barred is the last block that orders which come after the cancel do not count for. cancelled
+	// is the greatest order ID at the cancel: versions up to it do not become live again.
 	barred, cancelled uint64
-	// closed refuses everything that comes before: the cancel was first. noted counts the cancels that
-	// are remembered; they keep the key.
+	// closed is the time before which every order is refused, because the cancel came first. noted
+	// counts the remembered cancels; while there are any, the key is kept.
 	closed time.Time
 	noted  int
 }
 
-// notedCancel is a cancel to be forgotten at a time.
+// notedCancel is a cancel, and when to forget it.
 type notedCancel struct {
 	key   key
 	until time.Time
@@ -45,13 +45,13 @@ func (p *Pool) generation(k key) *generation {
 	return g
 }
 
-// seen says whether a version is alive or ended within memory of the block. It looks at blocks and
-// not at what is kept by chance, so that a replay decides the same.
+// seen says whether a version is alive, or ended at most keepFinal blocks before this one. It uses
+// blocks, and not which versions happen to be kept, so that a replay decides the same.
 func (g *generation) seen(block, keepFinal uint64) bool {
 	return g.live != nil || g.lastEnd > 0 && g.lastEnd+keepFinal >= block
 }
 
-// firstBlock is the first block that a new order counts for by its window, and by cancels.
+// firstBlock is the first block that a new order counts for, considering its window and cancels.
 func (p *Pool) firstBlock(o *rpc.Order) uint64 {
 	first := o.Bundle.Window.FirstBlock
 	if o.Replacement == uuid.Nil || p.config.ReviveAfterCancel {
@@ -63,7 +63,7 @@ func (p *Pool) firstBlock(o *rpc.Order) uint64 {
 	return first
 }
 
-// countsFrom is the first block that a new order counts for, with the one that it follows.
+// countsFrom is the first block that a new order counts for, considering its leader too.
 func (p *Pool) countsFrom(o *rpc.Order) uint64 {
 	first := p.firstBlock(o)
 	if leader := p.entries[o.Follows]; leader != nil {
@@ -72,7 +72,7 @@ func (p *Pool) countsFrom(o *rpc.Order) uint64 {
 	return first
 }
 
-// replaceWith puts a new version in force.
+// replaceWith makes a new version the live one.
 func (g *generation) replaceWith(e *entry) {
 	if g.displaced != nil {
 		g.displaced.end.replacedBy = e.order.ID
@@ -82,7 +82,7 @@ func (g *generation) replaceWith(e *entry) {
 	g.live = e
 }
 
-// ended takes a version that has just ended out of force.
+// ended records that a version has ended.
 func (g *generation) ended(e *entry) {
 	g.lastEnd = max(g.lastEnd, e.end.block)
 	switch {
@@ -96,13 +96,13 @@ func (g *generation) ended(e *entry) {
 	}
 }
 
-// note remembers a cancel. block is the one that was next then.
+// note remembers a cancel.
 func (p *Pool) note(fact rpc.CancelNoted) {
 	k := key{fact.Signer, fact.Replacement}
 	g := p.generation(k)
 	until := fact.At.Add(p.config.CancelMemory)
 	barred := fact.Barred
-	if barred == 0 { // of an earlier version, which did not say it, or none was seen
+	if barred == 0 { // an earlier version of the service wrote the fact without it, or no version of the order was seen
 		barred = p.barredBy(fact.Signer, fact.Replacement, fact.Block)
 	}
 	if barred > 0 {
@@ -118,8 +118,8 @@ func (p *Pool) note(fact rpc.CancelNoted) {
 	}
 }
 
-// barredBy is the last block that an order which comes after a cancel does not count for, if a
-// version of it was seen; 0 if none was. block is the one that is next.
+// barredBy is the last block that orders which come after a cancel do not count for, if a version
+// was seen; 0 if none was. block is the next block.
 func (p *Pool) barredBy(signer common.Address, replacement uuid.UUID, block uint64) uint64 {
 	g := p.keys[key{signer, replacement}]
 	if g == nil || !g.seen(block, p.config.KeepFinal) {

@@ -14,19 +14,21 @@ import (
 const LongestLife = horizon
 
 const (
-	// headsNeeded is how many of the newest counted blocks a start needs.
+	// headsNeeded is how many of the newest indexed blocks a start needs.
 	headsNeeded = 64
-	// followersNeeded is for how many blocks after their end those orders are needed that followed
-	// another one: which of them was told what, decides what those may be told that live.
+	// followersNeeded is for how many blocks after their end orders are needed that followed
+	// another one: which of them got which answers decides what the live ones may be told.
 	followersNeeded = LongestLife
 )
 
-// Needed picks out of all facts those that make a pool, and package lifecycle around it, as all of
-// them would: what a start needs, however long ago the service began. Of orders that ended it keeps
-// the newest MaxOrders, for KeepFinal blocks and those that can be taken back; of simulations and
-// deliveries what decides about an order, and not all that its signer was shown.
+// Needed selects from all facts those that a start needs: a pool, and package lifecycle around it,
+// made from them equal those made from all facts, however long the service has run. Of ended orders
+// it keeps the newest MaxOrders, for KeepFinal blocks and as long as their end can be taken back.
+// Of simulations and deliveries it keeps those that decide about an order, but not all that its
+// signer was shown.
 //
-// It is a projection of facts in the order of the journal, and not safe for concurrent use.
+// It is a projection of the facts, which must come in the order of the journal. It is not safe for
+// concurrent use.
 type Needed struct {
 	config Config
 	count  uint64 // of all facts
@@ -34,14 +36,14 @@ type Needed struct {
 	newest uint64 // the greatest number of a block that was counted
 
 	orders map[uint64]*neededOrder
-	// ended are orders that ended, in the order of their ends. late are those of them that are needed
-	// for longer than others.
+	// ended are the orders that ended, in the order of their ends. late are ended orders that are
+	// needed for longer than others.
 	ended, late []endedOrder
 	cancels     []neededFact
 	heads       []neededFact
 }
 
-// neededFact is a fact with its place among all.
+// neededFact is a fact, and its place among all facts.
 type neededFact struct {
 	place uint64
 	fact  rpc.Fact
@@ -50,20 +52,20 @@ type neededFact struct {
 // neededOrder has the facts of one order.
 type neededOrder struct {
 	accepted neededFact
-	// extended is the newest; succeeded the first simulation and delivered the first delivery that was
-	// good; simulated the newest simulation.
+	// extended is the newest extension, succeeded the first successful simulation, delivered the
+	// first delivery that a builder accepted, and simulated the newest simulation.
 	extended, succeeded, delivered, simulated, shared *neededFact
 	sent                                              []neededFact // the newest of each builder
-	ends                                              []neededFact // ends and returns, in turn
+	ends                                              []neededFact // ends and returns, alternating
 	alive                                             bool
 }
 
-// NewNeeded begins with nothing. Of the Config it needs what bounds a pool's memory.
+// NewNeeded begins without facts. It uses the Config's bounds of a pool's memory.
 func NewNeeded(config Config) *Needed {
 	return &Needed{config: config.withDefaults(), orders: make(map[uint64]*neededOrder)}
 }
 
-// Apply takes the next fact.
+// Apply adds the next fact.
 func (n *Needed) Apply(fact rpc.Fact) {
 	n.count++
 	this := neededFact{n.count, fact}
@@ -130,7 +132,7 @@ func (n *Needed) living(id uint64) *neededOrder {
 	return nil
 }
 
-// offered keeps the newest delivery of each builder, and the first that was good.
+// offered keeps the newest delivery to each builder, and the first that was accepted.
 func (o *neededOrder) offered(this neededFact, d rpc.Delivery) {
 	if d.Error == "" && o.delivered == nil {
 		o.delivered = &this
@@ -148,14 +150,14 @@ func (n *Needed) end(o *neededOrder, this neededFact, f rpc.OrderEnded) {
 	n.advanceTime(f.At)
 }
 
-// leave takes back the newest counted block, if it is this one, as package lifecycle does.
+// leave takes back the newest indexed block if it is this one, as package lifecycle does.
 func (n *Needed) leave(head rpc.Head) {
 	if last := len(n.heads) - 1; last >= 0 && n.heads[last].fact.(rpc.BlockIndexed).Hash == head.Hash {
 		n.heads = n.heads[:last]
 	}
 }
 
-// forget lets go of what no start needs any more.
+// forget removes what no start needs any more.
 func (n *Needed) forget() {
 	for len(n.ended) > 0 && n.ended[0].block+n.config.KeepFinal+reorgDepth < n.newest {
 		n.forgetOldest()
@@ -169,17 +171,18 @@ func (n *Needed) forget() {
 	}
 }
 
-// isOver says whether a cancel bars nothing any more, and no order is kept that it has barred.
+// isOver says whether a cancel bars nothing any more, and no order that it has barred is kept.
 func (n *Needed) isOver(f rpc.CancelNoted) bool {
-	// the last block of a version that it has barred, and its end
+	// the last block at which a version that it has barred may end, and how long that version is
+	// kept
 	last := max(f.Barred, f.Block) + horizon + n.config.KeepFinal + reorgDepth
 	return last < n.newest && !n.at.Before(f.At.Add(n.config.CancelMemory))
 }
 
-// thinCancels keeps the newest MaxOrders cancels, as a pool does, and of older ones those whose
-// versions are kept, the newest of each.
+// thinCancels keeps the newest MaxOrders cancels, as a pool does. Of older cancels it keeps the
+// newest one of each key that has a kept order.
 func (n *Needed) thinCancels() {
-	kept := make(map[key]int) // places below, and -1 while there is none
+	kept := make(map[key]int) // index in old, or -1 while there is none
 	for _, o := range n.orders {
 		if order := o.accepted.fact.(rpc.OrderAccepted).Order; order.Replacement != uuid.Nil {
 			kept[keyOf(order)] = -1
@@ -194,7 +197,7 @@ func (n *Needed) thinCancels() {
 		case has && at < 0:
 			kept[k] = len(old)
 			old = append(old, cancel)
-		case has: // it bars no less than those before it did
+		case has: // the newer cancel bars at least what the older ones barred
 			newer := old[at].fact.(rpc.CancelNoted)
 			newer.Barred = max(newer.Barred, f.Barred)
 			old[at].fact = newer
@@ -204,15 +207,15 @@ func (n *Needed) thinCancels() {
 	n.cancels = append(old, n.cancels[cut:]...)
 }
 
-// forgetOldest forgets the order that ended first, or keeps it with those that are needed for
-// longer: it followed another one, or is a private transaction that its signer cancelled and that
-// may not come again.
+// forgetOldest forgets the order that ended first, or moves it to those that are needed for longer:
+// orders that followed another one, and private transactions that their signer cancelled, which may
+// not come again.
 func (n *Needed) forgetOldest() {
 	oldest := n.ended[0]
 	n.ended = n.ended[1:]
 	o := n.orders[oldest.id]
 	if o == nil || o.alive || o.lastEnd().Block != oldest.block {
-		return // it came back meanwhile
+		return // a reorganisation has made it live again
 	}
 	order := o.accepted.fact.(rpc.OrderAccepted).Order
 	if order.Follows == 0 && (order.Kind != rpc.KindPrivate || o.lastEnd().State != rpc.Cancelled) {
@@ -232,10 +235,10 @@ func (n *Needed) drop(oldest endedOrder) {
 	}
 }
 
-// lastEnd is how an order ended that is not alive.
+// lastEnd is the end of an order that is not alive.
 func (o *neededOrder) lastEnd() rpc.OrderEnded { return o.ends[len(o.ends)-1].fact.(rpc.OrderEnded) }
 
-// Facts are those that are needed now, in their order.
+// Facts are the facts that are needed now, in their order.
 func (n *Needed) Facts() []rpc.Fact {
 	all := append(slices.Clone(n.cancels), n.heads...)
 	for _, o := range n.orders {
@@ -248,7 +251,7 @@ func (n *Needed) Facts() []rpc.Fact {
 		all = append(append(all, o.sent...), o.ends...)
 	}
 	slices.SortFunc(all, func(a, b neededFact) int { return cmp.Compare(a.place, b.place) })
-	// one may be the first and the newest
+	// One fact may be both the first and the newest.
 	all = slices.CompactFunc(all, func(a, b neededFact) bool { return a.place == b.place })
 	facts := make([]rpc.Fact, len(all))
 	for i, one := range all {

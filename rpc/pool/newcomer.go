@@ -6,21 +6,21 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// isNewcomer says whether a signer has no name yet. Without a bound for newcomers, or without
-// classes, nobody is one. Newcomers leave room to those who have a name, whatever they do: an order
-// that was acknowledged never has to go for another one.
+// isNewcomer says whether a signer has no reputation yet. Without a limit for newcomers, or without
+// classes, no signer is one. The limit leaves room for signers with a reputation, so that an
+// accepted order never has to be removed for another one.
 func (p *Pool) isNewcomer(signer common.Address) bool {
 	return p.config.MaxNewcomers > 0 && p.config.Class != nil && p.config.Class(signer) == 0
 }
 
-// Crowded says whether newcomers have half of what they may have: then it is worth looking closer
-// at what comes from one more.
+// Crowded says whether newcomers have half of their places. Then it is worth checking a newcomer's
+// next order more closely.
 func (p *Pool) Crowded(signer common.Address) bool {
 	return p.newcomers*2 >= p.config.MaxNewcomers && p.isNewcomer(signer)
 }
 
-// checkNewcomerRoom refuses an order of a newcomer for which there is no room, in all or for its
-// network. Keys cost nothing, so that a share of each key is none.
+// checkNewcomerRoom refuses a newcomer's order if there is no place for it, in all or for its
+// network. The limit is per network and not per key, because keys cost nothing.
 func (p *Pool) checkNewcomerRoom(order *rpc.Order) error {
 	if !p.isNewcomer(order.Signer) {
 		return nil
@@ -34,7 +34,7 @@ func (p *Pool) checkNewcomerRoom(order *rpc.Order) error {
 	return nil
 }
 
-// countNewcomer counts an order that comes to life, or whose life ends.
+// countNewcomer counts a newcomer's order that becomes live (+1) or ends (-1).
 func (p *Pool) countNewcomer(e *entry, by int) {
 	if !e.newcomer {
 		return

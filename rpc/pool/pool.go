@@ -10,36 +10,36 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Config bounds a pool. What is zero has the default.
+// Config bounds a pool. The comments name the defaults for zero fields.
 type Config struct {
-	// MaxOrders is how many orders may be alive: 200,000. As many are kept after their end at most.
+	// MaxOrders is how many orders may be alive: 200,000. After their end at most as many are kept.
 	MaxOrders int
-	// MaxNewcomers is how many of them may be of newcomers, MaxPerSource how many of those from one
-	// network: no bound. Newcomers are signers of class 0.
+	// MaxNewcomers is how many live orders may be of newcomers, MaxPerSource how many of those may
+	// come from one network: unlimited. Newcomers are signers of class 0.
 	MaxNewcomers, MaxPerSource int
-	// MaxPerSigner is how many of them may be one signer's: 10,000.
+	// MaxPerSigner is how many live orders one signer may have: 10,000.
 	MaxPerSigner int
-	// CancelMemory is how long the cancel of a replacementUuid that nothing came with is remembered:
-	// 60 s.
+	// CancelMemory is how long a cancel is remembered if no order with its replacementUuid came
+	// before: 60 s.
 	CancelMemory time.Duration
 	// PrivateCancelBlocks is for how many blocks a cancelled private transaction is refused: 30.
 	PrivateCancelBlocks uint64
-	// KeepFinal is for how many blocks an order is kept after its end, for those who ask: 64.
+	// KeepFinal is for how many blocks an order is kept after its end, for status requests: 64.
 	KeepFinal uint64
-	// ReviveAfterCancel lets an order that is accepted after a cancel count at once, also for the
+	// ReviveAfterCancel lets an order that is accepted after a cancel count at once, even for the
 	// block that the cancelled version could have been in.
 	ReviveAfterCancel bool
-	// Class ranks signers: orders of a higher class are ready first. There are few classes, small
-	// numbers. Nil ranks all the same. It is asked once per signer and Ready.
+	// Class ranks signers: orders of a higher class come first in Ready. Classes must be few, small
+	// numbers. Nil ranks all signers equally. It is called once per signer and call of Ready.
 	Class func(signer common.Address) int
 }
 
 const (
-	// horizon is how many blocks ahead of the newest one a window may reach: 5 to its first block, 30
-	// from there, and room for other rules.
+	// horizon is how many blocks ahead of the newest one a window may reach: 5 to its first block,
+	// 30 from there to its last, and some more for other rules.
 	horizon = 64
-	// reorgDepth is for how many blocks the pool stays exact when blocks are taken back: indexes are
-	// kept that much longer.
+	// reorgDepth is for how many blocks the pool stays exact when blocks are reverted: indexes are
+	// kept for that much longer.
 	reorgDepth = 8
 )
 
@@ -52,61 +52,64 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Pool holds orders. It is not safe for concurrent use; its owner holds a lock for every call, also
-// for those that only read.
+// Pool holds orders. It is not safe for concurrent use: its owner must hold a lock for every call,
+// even for those that only read.
 type Pool struct {
 	config Config
 	head   rpc.Head
-	// lastID is the greatest ID that was given.
+	// lastID is the greatest ID that was assigned.
 	lastID uint64
 	live   int
-	// newcomers are those alive that were of class 0 when they came, sources their numbers by network.
+	// newcomers counts the live orders whose signers were of class 0 when they came; sources counts
+	// these by network.
 	newcomers int
 	sources   map[string]int
-	// asked counts Ready calls.
+	// asked counts calls of Ready.
 	asked uint64
-	// chosen and sorted are the memory of Ready.
+	// chosen and sorted are slices that Ready reuses.
 	chosen, sorted []choice
 
 	entries map[uint64]*entry
-	// byHash holds all kept orders, oldest first; byTx those alive, by each of their transactions.
+	// byHash holds all kept orders, oldest first; byTx holds the live ones, by each of their
+	// transactions.
 	byHash map[signed][]*entry
 	byTx   map[common.Hash][]*entry
-	// slab are the orders alive, close together; blocks their cells by each block that may have them.
-	// swept is the last block whose expiry was looked at.
+	// slab holds the live orders' cells, close together in memory. blocks are the handles of the
+	// orders that each block may include. swept is the last block that has been checked for expired
+	// orders.
 	slab   slab
 	blocks map[uint64]*blockIndex
 	swept  uint64
 
 	accounts map[common.Address]*account
 	keys     map[key]*generation
-	// followers are the orders alive that follow another one, by its ID.
+	// followers are the live orders that follow another one, by its ID.
 	followers map[uint64][]*entry
-	// shared are the orders alive that may be followed, by their double hashes.
+	// shared are the live orders that may be followed, by their double hashes.
 	shared map[common.Hash][]*entry
 
-	// ended are final orders, in the order of their ends; noted are cancels, and withdrawals cancelled
-	// private transactions, in theirs.
+	// ended are the ended orders, noted the cancels, and withdrawals the cancelled private
+	// transactions, each in the order in which they came. withdrawn says up to which block a
+	// private transaction is refused.
 	ended       []endedOrder
 	noted       []notedCancel
 	withdrawn   map[signed]uint64
 	withdrawals []signed
 }
 
-// key names the versions of one order.
+// key identifies the versions of one order.
 type key struct {
 	signer      common.Address
 	replacement uuid.UUID
 }
 
-// signed names what one signer calls by a hash: it may have several orders with it, and other
-// signers are no affair of theirs.
+// signed identifies the orders of one signer with one hash; there may be several.
 type signed struct {
 	signer common.Address
 	hash   common.Hash
 }
 
-// account is a signer with kept orders. class is what Config.Class said in the Ready call with the
+// account is a signer with kept orders. class is what Config.Class returned in the call of Ready
 // number asked.
 type account struct {
 	kept, live int
@@ -131,13 +134,13 @@ func New(config Config) *Pool {
 	}
 }
 
-// Live is how many orders are alive.
+// Live is the number of live orders.
 func (p *Pool) Live() int { return p.live }
 
-// Kept is how many orders the pool knows, those included that came to their end.
+// Kept is the number of orders that the pool knows, including those that have ended.
 func (p *Pool) Kept() int { return len(p.entries) }
 
-// applyAll applies facts that were just decided and returns them for the journal.
+// applyAll applies new facts and returns them for the journal.
 func (p *Pool) applyAll(facts ...rpc.Fact) []rpc.Fact {
 	for _, fact := range facts {
 		p.Apply(fact)

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Simulated takes what an order did on a state. A failure that lasts ends it. A result that comes
-// after the order's end says nothing any more.
+// Simulated records what an order did on a state. A lasting failure ends the order. A result that
+// comes after the order's end is ignored.
 func (p *Pool) Simulated(at time.Time, id uint64, s rpc.Simulation) []rpc.Fact {
 	e := p.entries[id]
 	if e == nil || !e.alive() {
@@ -20,8 +20,8 @@ func (p *Pool) Simulated(at time.Time, id uint64, s rpc.Simulation) []rpc.Fact {
 	return facts
 }
 
-// Sent takes how a delivery ended. It counts for an order that has come to its end meanwhile too:
-// its builder has it.
+// Sent records how a delivery ended. It counts even if the order has ended meanwhile, because the
+// builder has it.
 func (p *Pool) Sent(at time.Time, id uint64, d rpc.Delivery) []rpc.Fact {
 	e := p.entries[id]
 	if e == nil {

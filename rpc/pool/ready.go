@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Ready are the orders that a block with this number and time may have, the most promising first:
-// by their signer's class, then by the value of their newest simulation, then as they came. Nobody
-// may change them.
+// Ready returns the orders that a block with this number and time may include, the most promising
+// first: by their signer's class, then by the value of their newest simulation, then in the order
+// in which they came. The orders must not be changed.
 func (p *Pool) Ready(block, timestamp uint64) []*rpc.Order {
 	at := p.blocks[block]
 	if at == nil {
@@ -31,7 +31,7 @@ func (p *Pool) Ready(block, timestamp uint64) []*rpc.Order {
 	return orders
 }
 
-// choice is a ready order, as it is sorted.
+// choice is a ready order, in a form for sorting.
 type choice struct {
 	rank  uint64
 	cell  uint32
@@ -50,7 +50,8 @@ func (p *Pool) choose(at *blockIndex, timestamp uint64) {
 	}
 }
 
-// class is what the configured rule says of an order's signer, asked once per selection.
+// class is what Config.Class says of an order's signer. It is called once per signer and call of
+// Ready.
 func (p *Pool) class(s *cell, place uint32) int32 {
 	if p.config.Class != nil && s.account.asked != p.asked {
 		s.account.class, s.account.asked = int32(p.config.Class(p.slab.orders[place].Signer)), p.asked
@@ -70,7 +71,7 @@ func classesOf(chosen []choice) []int32 {
 	return classes
 }
 
-// sortTies puts those of equal rank in order: by their exact value, then as they came.
+// sortTies sorts orders of equal rank by their exact value, then in the order in which they came.
 func (p *Pool) sortTies(chosen []choice) {
 	for first := 0; first < len(chosen); {
 		next := first + 1
@@ -94,9 +95,9 @@ func (p *Pool) compareTied(a, b choice) int {
 	return cmp.Compare(s.id, t.id)
 }
 
-// sortByRank sorts the greatest rank first, those of equal rank as they were: digit by digit, from
-// the last to the first, which for very many is several times as fast as comparing. It returns the
-// sorted slice, and the other one as memory for the next time.
+// sortByRank sorts by rank, the greatest first, and keeps the order of equal ranks. It is a radix
+// sort from the last digit to the first, which for very many orders is several times as fast as
+// comparing. It returns the sorted slice, and the other one for reuse.
 func sortByRank(from, to []choice) (sorted, spare []choice) {
 	const bits, digits = 11, 4
 	var counts [digits][1 << bits]uint32
@@ -108,7 +109,7 @@ func sortByRank(from, to []choice) (sorted, spare []choice) {
 	to = slices.Grow(to[:0], len(from))[:len(from)]
 	for d := range digits {
 		if len(from) == 0 || int(counts[d][digit(from[0].rank, d*bits, bits)]) == len(from) {
-			continue // they all have the same digit here
+			continue // all have the same digit here
 		}
 		place := uint32(0)
 		for value := range counts[d] {
@@ -124,12 +125,12 @@ func sortByRank(from, to []choice) (sorted, spare []choice) {
 	return from, to
 }
 
-// digit is a part of a rank, turned over so that the greatest comes first.
+// digit is a part of a rank, inverted so that the greatest comes first.
 func digit(rank uint64, shift, bits int) uint64 { return ^rank >> shift & (1<<bits - 1) }
 
-// rankOf is a number of 44 bits that is greater for a greater value and tells most values apart:
-// the value's length in bits, then the 35 bits after its first one. Where it does not, the values
-// themselves are compared.
+// rankOf returns a number of 44 bits that is greater for a greater value and differs for most
+// values: the value's length in bits, then the 35 bits after its first one. For equal ranks, the
+// values themselves are compared.
 func rankOf(valueWei *uint256.Int) uint64 {
 	if valueWei == nil || valueWei.IsZero() {
 		return 0

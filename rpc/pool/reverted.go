@@ -6,16 +6,17 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Reverted takes back the block, which is not part of the chain any more: orders that ended by
-// being in it are alive again, unless their signer wants something else by now. Their windows are
-// not over: they reach to this block at least. Blocks are taken back newest first.
+// Reverted takes back a block that is not part of the chain any more. Orders that it ended by
+// including transactions are alive again, unless their signer has cancelled or replaced them since.
+// Their windows are not over, since they reach at least to this block. Blocks must be taken back
+// newest first.
 func (p *Pool) Reverted(at time.Time, block rpc.Head) []rpc.Fact {
 	p.head = rpc.Head{Number: block.Number - min(block.Number, 1)}
 	p.swept = min(p.swept, p.head.Number)
 	var facts []rpc.Fact
 	for _, e := range p.endedBy(block) {
 		if p.entries[e.order.ID] == nil {
-			continue // ended orders are too many, and it was the oldest
+			continue // forgotten: more orders ended than are kept, and it was the oldest
 		}
 		facts = append(facts, p.applyAll(rpc.OrderReturned{At: at, OrderRef: e.order.Ref()})...)
 		facts = append(facts, p.reconsider(at, e)...)
@@ -39,13 +40,13 @@ func (p *Pool) endedBy(block rpc.Head) []*entry {
 	return byID(found)
 }
 
-// reconsider ends a returned order again for what happened while it was thought to have landed.
+// reconsider ends a returned order again if something happened meanwhile that ends it.
 func (p *Pool) reconsider(at time.Time, e *entry) []rpc.Fact {
 	g, leader := p.keys[keyOf(e.order)], p.entries[e.order.Follows]
 	switch {
 	case leader != nil && !leader.alive():
 		return p.endWith(at, leader, e)
-	case leader == nil && e.order.Follows != 0: // it is forgotten: nothing brings it back
+	case leader == nil && e.order.Follows != 0: // the leader is forgotten and cannot come back
 		return p.end(at, e, rpc.Failed, leaderFailed)
 	case g != nil && g.live != e && g.live != nil:
 		return p.end(at, e, rpc.Cancelled, rpc.ReplacedByVersion)

@@ -7,10 +7,10 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Shared is the order alive that somebody may follow who knows it by its double hash, nil when
-// there is none: it was never seen, its signer shares nothing of it, nobody was told of it yet, or
-// it has ended. Of several with one hash it is the first that was told. Who follows it notes its ID
-// in Order.Follows.
+// Shared is the live order with this double hash that may be followed. It is nil if there is none:
+// it was never seen, its signer shares nothing of it, it has not been announced yet, or it has
+// ended. If several orders have the hash, it is the one that was announced first. An order that
+// follows it has its ID in Order.Follows.
 func (p *Pool) Shared(double common.Hash) *rpc.Order {
 	if entries := p.shared[double]; len(entries) > 0 {
 		return entries[0].order
@@ -18,15 +18,15 @@ func (p *Pool) Shared(double common.Hash) *rpc.Order {
 	return nil
 }
 
-// IsUnshared says whether strangers may be told of an order, and were not: it is alive, and its
-// signer shares something of it.
+// IsUnshared says whether an order may be announced and has not been: it is alive, and its signer
+// shares something of it.
 func (p *Pool) IsUnshared(id uint64) bool {
 	e := p.entries[id]
 	return e != nil && e.alive() && e.order.Bundle.Hints != 0 && !e.shared
 }
 
-// Share tells strangers of an order, once: after that nothing happens any more. The order can be
-// followed from now on.
+// Share announces an order, so that it can be followed from now on. It does so once; later calls
+// change nothing.
 func (p *Pool) Share(id uint64, shared orderflow.Shared) []rpc.Fact {
 	if !p.IsUnshared(id) {
 		return nil
@@ -34,7 +34,7 @@ func (p *Pool) Share(id uint64, shared orderflow.Shared) []rpc.Fact {
 	return p.applyAll(rpc.OrderShared{ID: id, Shared: shared})
 }
 
-// markShared keeps that strangers were told of an order.
+// markShared records that an order was announced.
 func (p *Pool) markShared(e *entry) {
 	e.shared = true
 	if e.alive() {

@@ -2,10 +2,10 @@ package pool
 
 import "github.com/gavel-relay/gavel/rpc"
 
-// cell is what the selection for a block looks at of one order alive. Cells stand close together:
-// looking at 100,000 orders takes as long as their memory takes to come.
+// cell has what Ready needs of a live order. Cells lie close together because Ready is bound by
+// memory: for 100,000 orders it takes as long as reading their cells does.
 type cell struct {
-	// stamp is a number that nobody had before; zero when the cell is free.
+	// stamp is a number that no cell had before; zero if the cell is free.
 	stamp uint32
 	// rank orders by the value of the newest simulation.
 	rank                       uint64
@@ -14,22 +14,23 @@ type cell struct {
 	account                    *account
 }
 
-// handle is for a cell as long as its order is alive.
+// handle refers to a cell for as long as its order is alive.
 type handle struct {
 	cell, stamp uint32
 }
 
-// slab are those of a pool; free ones are given out again.
+// slab has the cells of a pool; free cells are reused.
 type slab struct {
 	all  []cell
 	free []int
-	// orders are who sits there, apart from all: a selection takes them in the order of their ranks,
-	// from all over, and these are few bytes.
+	// orders are the cells' orders, by the same index. They are a slice of their own because a
+	// selection reads them in the order of rank, scattered over memory, and a pointer takes few
+	// bytes.
 	orders []*rpc.Order
 	stamps uint32
 }
 
-// allocate cells an order.
+// allocate gives an order a cell, and returns its index.
 func (s *slab) allocate(e *entry) int {
 	if len(s.free) == 0 {
 		s.all, s.orders = append(s.all, cell{}), append(s.orders, nil)
@@ -38,7 +39,7 @@ func (s *slab) allocate(e *entry) int {
 	place := s.free[len(s.free)-1]
 	s.free = s.free[:len(s.free)-1]
 	if s.stamps++; s.stamps == 0 {
-		s.stamps++ // once in four billion orders; no index is as old as that
+		s.stamps++ // zero means free; once in four billion orders, and no index has a handle that old
 	}
 	window := e.order.Bundle.Window
 	s.all[place] = cell{
@@ -59,7 +60,7 @@ func (s *slab) handleOf(place int) handle {
 	return handle{cell: uint32(place), stamp: s.all[place].stamp}
 }
 
-// get is the cell that a handle is for, nil when its order has ended.
+// get returns the cell of a handle, nil if its order has ended.
 func (s *slab) get(t handle) *cell {
 	if at := &s.all[t.cell]; at.stamp == t.stamp {
 		return at

@@ -15,11 +15,11 @@ import (
 type Status struct {
 	Order *rpc.Order
 	State rpc.State
-	// FirstBlock is the first block that the order counts for: its window's, or a later one when a
-	// cancel came before it.
+	// FirstBlock is the first block that the order counts for: its window's first, or a later one
+	// if a cancel came before it.
 	FirstBlock uint64
-	// Simulations are the newest ones, oldest first; Deliveries the newest ones of each builder, in
-	// the order in which they ended.
+	// Simulations are the newest ones, oldest first. Deliveries are the newest ones of each
+	// builder, in the order in which they ended.
 	Simulations []rpc.DatedSimulation
 	Deliveries  []rpc.DatedDelivery
 	// End says how it ended, nil while it is alive.
@@ -30,16 +30,17 @@ type Status struct {
 type End struct {
 	At     time.Time
 	Reason string
-	// Block and BlockHash are where it landed; else the newest block then.
+	// Block and BlockHash are where it landed. For an order that did not land they are the newest
+	// block at its end.
 	Block     uint64
 	BlockHash common.Hash
-	// ReplacedBy is the ID of the version that took its place, zero for none.
+	// ReplacedBy is the ID of the version that replaced it, zero for none.
 	ReplacedBy uint64
 	// ValueWei is what a landed order paid the block's fee recipient, nil if that is not known.
 	ValueWei *uint256.Int
 }
 
-// Order is a kept order by its ID, nil when it is not known.
+// Order is a kept order by its ID, nil if it is not known.
 func (p *Pool) Order(id uint64) *rpc.Order {
 	if e := p.entries[id]; e != nil {
 		return e.order
@@ -56,13 +57,13 @@ func (p *Pool) OrdersOf(signer common.Address, hash common.Hash) []*rpc.Order {
 	return orders
 }
 
-// Status tells what became of a signer's kept orders with a hash, newest first. An order is nobody
-// else's affair.
+// Status returns the status of a signer's kept orders with a hash, newest first. Other signers'
+// orders are not included.
 func (p *Pool) Status(signer common.Address, hash common.Hash) []Status {
 	return statuses(p.byHash[signed{signer, hash}])
 }
 
-// Versions tells what became of the kept versions of a signer's replacementUuid, newest first.
+// Versions returns the status of the kept versions of a signer's replacementUuid, newest first.
 func (p *Pool) Versions(signer common.Address, replacement uuid.UUID) []Status {
 	if g := p.keys[key{signer, replacement}]; g != nil {
 		return statuses(g.versions)
@@ -70,8 +71,9 @@ func (p *Pool) Versions(signer common.Address, replacement uuid.UUID) []Status {
 	return nil
 }
 
-// Builders are the names of those that an order was offered to, in the order in which that ended:
-// who has to learn of its cancel. One that gave no answer may have it all the same.
+// Builders are the names of the builders that an order was offered to, in the order in which the
+// deliveries ended. A cancel must reach them all: even a builder that gave no answer may have the
+// order.
 func (p *Pool) Builders(id uint64) []string {
 	e := p.entries[id]
 	if e == nil {
