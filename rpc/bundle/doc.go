@@ -18,7 +18,7 @@
 //	  no refunds                     wants 90 % back                   90 % of what {tx} earns for those whose bundle it is
 //	  named h, as answered                                             still named h
 //
-// The rules of the last one are in docs/spec.md, Matching.
+// docs/spec.md, Matching, has the rules of JoinMatch.
 //
 // Expensive steps come last, so that a request that is refused costs less than the check of its
 // signature. Every refusal is a *rpc.Refused whose message has the path of the field.
