@@ -15,17 +15,17 @@ import (
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
-// discover answers with the OpenRPC document (OpenRPC 1.3, Service Discovery), in which it is not
-// itself. It needs no signature, as GET /openrpc.json needs none.
+// discover returns the OpenRPC document (OpenRPC 1.3, Service Discovery), which does not list
+// discover itself. It needs no signature, as GET /openrpc.json needs none.
 const discover = "rpc.discover"
 
-// rawJSON is a result that was written once, for all who ask.
+// rawJSON is a result that was encoded once, for all calls.
 type rawJSON []byte
 
 // AppendJSON implements jsonrpc.Appender.
 func (w rawJSON) AppendJSON(to []byte) []byte { return append(to, w...) }
 
-// serveMethods puts the methods behind their envelope.
+// serveMethods makes the handler that serves the methods.
 func (a *App) serveMethods(methods []method.Method) error {
 	scheme := sign.Scheme{Headers: a.cfg.SignatureHeaders, Lenient0x: a.cfg.LenientSignatures}
 	cfg := jsonrpc.Config{
@@ -85,8 +85,8 @@ func (a *App) rates() jsonrpc.Limits {
 	return limits
 }
 
-// sourceOf is the network of a client: of an IPv6 address the first 64 bits, since everybody has a
-// whole such network.
+// sourceOf is the network of a client. For an IPv6 address it is the first 64 bits, since usually
+// one user has all addresses of such a network.
 func sourceOf(client netip.Addr) string {
 	switch client = client.Unmap(); {
 	case !client.IsValid():

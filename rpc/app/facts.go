@@ -14,18 +14,17 @@ import (
 // subjectPrefix is the service's part of the journal.
 const subjectPrefix = "rpc."
 
-// facts puts what happened into the journal. Who wants to know is told by the queue, in the
-// journal's order.
+// facts writes facts to the journal. The queue calls observers in the journal's order.
 type facts struct {
 	*journal.Queue[rpc.Fact]
 	log *slog.Logger
-	// safe, if set, waits while the journal could forget what it has just kept.
+	// safe, if set, waits while the journal could forget what it has just stored.
 	safe func(context.Context) error
-	// bytes are those of all facts of this life.
+	// bytes counts the bytes of all facts of this run.
 	bytes atomic.Int64
 }
 
-// newFacts starts the writing; Close ends it.
+// newFacts starts the queue that writes; Close ends it.
 func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *facts {
 	f, encoder := &facts{log: log}, new(encoder)
 	f.Queue = journal.NewQueue(to, log, func(fact rpc.Fact) (subject string, data []byte, err error) {
@@ -37,8 +36,8 @@ func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *fa
 	return f
 }
 
-// comesInThousands says what shares messages of the journal. What the event stream is told of an
-// order has a message of its own: the stream is another product, and reads nothing else.
+// comesInThousands says which facts share messages of the journal. The facts that the event stream
+// reads have messages of their own: the stream is another product, and reads nothing else.
 func comesInThousands(fact rpc.Fact) bool {
 	switch fact.(type) {
 	case rpc.OrderAccepted, rpc.OrderExtended, rpc.OrderSimulated, rpc.OrderSent, rpc.CallSimulated:
@@ -47,8 +46,8 @@ func comesInThousands(fact rpc.Fact) bool {
 	return false
 }
 
-// Record implements rpc.Facts. What happens to each of thousands of orders is written with others a
-// few milliseconds later; whatever follows it is never written before it.
+// Record implements rpc.Facts. Facts that each of thousands of orders has are written together, a
+// few milliseconds later. Facts that follow them are never written before them.
 func (f *facts) Record(fact rpc.Fact) {
 	if comesInThousands(fact) {
 		f.PutLater(fact)
@@ -57,10 +56,10 @@ func (f *facts) Record(fact rpc.Fact) {
 	}
 }
 
-// ackPatience is how long an answer waits for the journal (wall time).
+// ackPatience is how long an answer waits for the journal's ack (wall time).
 const ackPatience = 3 * time.Second
 
-// Keep implements rpc.Keeper. Who waits at the same time shares an ack.
+// Keep implements rpc.Keeper. Callers that wait at the same time share an ack.
 func (f *facts) Keep(list ...rpc.Fact) (kept func() error) {
 	receipt := f.PutAcked(list...)
 	return func() error {
@@ -78,11 +77,11 @@ func (f *facts) Keep(list ...rpc.Fact) (kept func() error) {
 	}
 }
 
-// encoder writes one fact after another. It is the queue's goroutine's.
+// encoder encodes one fact after another. It is not safe for concurrent use.
 type encoder struct{ room []byte }
 
-// encode is a fact's JSON. Of an order that came, which comes in thousands, it is written without
-// reflection, in the room of the one before.
+// encode returns a fact's JSON. An accepted order, which is frequent, is written without
+// reflection, into the memory of the one before.
 func (e *encoder) encode(fact rpc.Fact) (subject string, data []byte, err error) {
 	subject = subjectPrefix + fact.Subject()
 	accepted, ok := fact.(rpc.OrderAccepted)
@@ -96,8 +95,8 @@ func (e *encoder) encode(fact rpc.Fact) (subject string, data []byte, err error)
 	return subject, data, err
 }
 
-// decodeFacts is the other way, for a message of the journal: it hands over its facts in order. Of
-// a subject that nobody here knows there are none.
+// decodeFacts is the inverse, for a message of the journal: it calls handle for each of its facts,
+// in order. It ignores unknown subjects.
 func decodeFacts(subject string, message []byte, handle func(rpc.Fact)) error {
 	read, known := decoders[subject]
 	if !known {
@@ -112,7 +111,7 @@ func decodeFacts(subject string, message []byte, handle func(rpc.Fact)) error {
 	})
 }
 
-// decoders are by subject.
+// decoders decode a fact, by subject.
 var decoders = func() map[string]func([]byte) (rpc.Fact, error) {
 	all := map[string]func([]byte) (rpc.Fact, error){}
 	decoder[rpc.OrderAccepted](all)

@@ -12,30 +12,30 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 )
 
-// A journal has one bundle RPC at a time: two would count orders by the same numbers, and know
-// nothing of each other's. Each life of the service has a number of its own, which only one process
-// can claim; while it lives it says so.
+// A journal may be used by one bundle RPC at a time: two would give the same numbers to different
+// orders, and would not know each other's. Each run of the service is a life with a number of its
+// own, which only one process can claim. While it runs it repeatedly writes a beat.
 const (
 	lifeState = subjectPrefix + "life"
-	// beatEvery is how often the owner of a journal says that it lives; who comes watches it for
-	// lifeWatch (wall time).
+	// beatEvery is how often the owner of a journal writes a beat. A service that starts watches
+	// for beats for lifeWatch (wall time).
 	beatEvery = time.Second
 	lifeWatch = 5 * time.Second
-	// lifeShift makes the numbers of a life's orders greater than those of all lives before, whatever
-	// facts are left of them.
+	// lifeShift makes the numbers of a life's orders greater than those of all earlier lives,
+	// whichever of their facts still exist.
 	lifeShift = 32
 )
 
-// life is who works with a journal.
+// life is a run of the service that works with a journal.
 type life struct {
 	Number uint64 `json:"number"`
 	Owner  string `json:"owner"`
 	Beat   uint64 `json:"beat"`
-	// Over: it has ended in order.
+	// Over says that it has ended in order.
 	Over bool `json:"over,omitempty"`
 }
 
-// errReplaced ends a service that was taken for dead.
+// errReplaced ends a service whose journal another one has taken over.
 var errReplaced = errors.New("another gavel rpc has taken over the journal, since this one did not say for long " +
 	"that it lives: only one may work with it")
 
@@ -43,11 +43,11 @@ var errReplaced = errors.New("another gavel rpc has taken over the journal, sinc
 type lease struct {
 	journal *journal.Journal
 	life    life
-	over    atomic.Bool // somebody else has the journal
+	over    atomic.Bool // another process has the journal
 }
 
-// acquireLease claims the next life, after it has watched for some time whether the owner of the
-// one before lives.
+// acquireLease claims the next life. Before, it watches for span whether the owner of the newest
+// life still runs.
 func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (*lease, error) {
 	last, err := lifeOf(ctx, j)
 	if err != nil {
@@ -58,7 +58,7 @@ func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (
 			return nil, err
 		}
 	}
-	host, _ := os.Hostname() // for people; without one the process' number must do
+	host, _ := os.Hostname() // for the operator to read; without it the process' number must do
 	owner := fmt.Sprintf("%s, process %d, since %s", host, os.Getpid(), time.Now().UTC().Format(time.RFC3339Nano))
 	for number := last.Number + 1; ; number++ {
 		_, won, err := j.Claim(ctx, fmt.Sprintf("rpc-life-%d", number), []byte(owner))
@@ -69,15 +69,15 @@ func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (
 			t := &lease{journal: j, life: life{Number: number, Owner: owner}}
 			return t, t.put(ctx)
 		}
-		// Somebody has claimed this life and not said so: he is about to, or was killed in between, or
-		// what he said was lost.
+		// Another process has claimed this life but not written it: it is about to, or it was
+		// killed in between, or its write was lost.
 		if err := awaitClaimant(ctx, j, last, span); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// awaitClaimant refuses a journal whose newest life is another one before the span is over.
+// awaitClaimant refuses the journal if another life becomes the newest before the span is over.
 func awaitClaimant(ctx context.Context, j *journal.Journal, last life, span time.Duration) error {
 	for end := time.Now().Add(span); ; {
 		now, err := lifeOf(ctx, j)
@@ -111,7 +111,8 @@ func lifeOf(ctx context.Context, j *journal.Journal) (last life, err error) {
 	return last, nil
 }
 
-// awaitSilence refuses a journal whose owner lives. One that was killed says nothing for the span.
+// awaitSilence refuses a journal whose owner runs. An owner that was killed writes no beat during
+// the span.
 func awaitSilence(ctx context.Context, j *journal.Journal, last life, span time.Duration) error {
 	for end := time.Now().Add(span); time.Now().Before(end); {
 		select {
@@ -145,8 +146,8 @@ func (l *lease) put(ctx context.Context) error {
 	return l.journal.PutState(ctx, lifeState, data)
 }
 
-// renew says that the service lives until the context ends; its error is that another one has taken
-// over.
+// renew writes a beat again and again until the context ends. Its error says that another process
+// has taken over.
 func (l *lease) renew(ctx context.Context) error {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
@@ -165,13 +166,13 @@ func (l *lease) renew(ctx context.Context) error {
 		}
 		if err == nil {
 			l.life.Beat++
-			_ = l.put(timed) // a journal that is away is told by all who need it; the next beat says it again
+			_ = l.put(timed) // other parts report a journal that is unavailable; the next beat tries again
 		}
 		cancel()
 	}
 }
 
-// release says that nobody needs to wait for this life.
+// release ends this life, so that the next one need not wait for it.
 func (l *lease) release(ctx context.Context) error {
 	if l.over.Load() {
 		return nil

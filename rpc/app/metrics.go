@@ -9,28 +9,30 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// gauges tell how things are at this moment. One that is nil is not shown. They are safe for
-// concurrent use and do not wait.
+// gauges return current values. A nil one is not exported. They are safe for concurrent use and do
+// not wait.
 type gauges struct {
-	// Orders are live ones.
+	// Orders is the number of live orders.
 	Orders func() float64
 	// Head is the number of the newest block.
 	Head func() float64
-	// UnknownBuilders is how often an order named a builder that nobody knows.
+	// UnknownBuilders is how often an order named a builder that is not registered.
 	UnknownBuilders func() float64
-	// FactsLost is how many facts found no place in the journal so far, LedgerLag how many the ledger
-	// has not taken up; -1 when it does not answer. Unacked is how many messages the journal was given
-	// and never acked: it may lack them.
+	// FactsLost is how many facts did not get into the journal so far. LedgerLag is how many
+	// facts the ledger has not applied yet; -1 if it does not answer. Unacked is how many messages
+	// the journal was given and never acked: it may lack them.
 	FactsLost, Unacked, LedgerLag func() float64
-	// JournalWorks is 1 while the journal keeps what it is given, SyncedAgo since when, in seconds,
-	// its disk has what it was given last; -1 for another than one on a disk of this process.
+	// JournalWorks is 1 while the journal stores what it is given. SyncedAgo is how many seconds
+	// ago the disk of a journal in this process last synced a claim or state, or the journal was
+	// opened; -1 for a journal in memory or in a cluster.
 	JournalWorks, SyncedAgo func() float64
-	// JournalFree is how many bytes the disk of a journal in this process has left, -1 for another;
-	// FactsBytes is what facts take, -1 when it does not answer.
+	// JournalFree is how many bytes are free on the disk of a journal in this process, -1 for
+	// another journal. FactsBytes is how many bytes the facts take, -1 if the journal does not
+	// answer.
 	JournalFree, FactsBytes func() float64
 }
 
-// metrics are what Prometheus reads of the service's calls and facts:
+// metrics count the service's calls and facts for Prometheus:
 //
 //	jsonrpc ──calls──▶ Call ──────┐
 //	lifecycle, indexer ──facts──▶ Record ─▶ counters, histograms ─▶ registry ─▶ /metrics
@@ -87,7 +89,7 @@ func newMetrics(set *observe.Set, gauges gauges) *metrics {
 	return m
 }
 
-// Call counts a call. The method is one of the table, empty for a name that nobody knows.
+// Call counts a call. method is a name of the table, empty for an unknown one.
 func (m *metrics) Call(method, refusal string, took time.Duration) {
 	m.calls.WithLabelValues(method, refusal).Inc()
 	if method != "" {

@@ -17,14 +17,14 @@ import (
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
-// observed is what is measured, and traced if somebody wants it.
+// observed is what measures the service, and traces it if an endpoint is configured.
 type observed struct {
 	registry *prometheus.Registry
 	http     *observe.HTTP
 	metrics  *metrics
 }
 
-// observe measures requests and facts.
+// observe sets up the measurement of requests and facts.
 func (a *App) observe() error {
 	tracer, shutdown, err := observe.Tracing(context.Background(), a.cfg.TraceEndpoint, "gavel-rpc")
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *App) observe() error {
 	return nil
 }
 
-// observeFact tells a fact that is in the journal to its projections in this process.
+// observeFact applies a fact that is in the journal to its projections in this process.
 func (a *App) observeFact(fact rpc.Fact) {
 	a.reputation.Apply(fact)
 	a.refunds.observe(fact)
@@ -59,11 +59,11 @@ func (a *App) observeFact(fact rpc.Fact) {
 	}
 }
 
-// ledgerLag is how many facts the ledger has not taken up; -1 when it or the journal does not
-// answer.
+// ledgerLag is how many facts the ledger has not applied yet; -1 if the ledger or the journal does
+// not answer.
 func (a *App) ledgerLag() float64 { return projection.Lag(a.journal, a.ledger) }
 
-// Admin is health and metrics, for the operator.
+// Admin serves health and metrics, for the operator.
 func (a *App) Admin() http.Handler {
 	mux := &serve.Mux{NotFound: jsonrpc.Statuses.Of(rpc.NotFound.Plain()),
 		NotAllowed: jsonrpc.Statuses.Of(rpc.MethodNotAllowed.Plain())}
@@ -73,8 +73,8 @@ func (a *App) Admin() http.Handler {
 	return mux
 }
 
-// readiness says why the service is not ready, if it is not: when no block came for long, the
-// execution node is out of reach or behind.
+// readiness says why the service is not ready, nil if it is. If the newest block is old, the
+// execution node is unreachable or behind.
 func (a *App) readiness() error {
 	if lag := a.ledgerLag(); lag < -1 { // -1 is no answer: orders do not need the ledger
 		return rpc.NotReady.With("the journal has lost %d facts that the ledger has: refunds will be missing there",
@@ -87,12 +87,12 @@ func (a *App) readiness() error {
 	return nil
 }
 
-// ServeAdmin answers the operator until the context ends.
+// ServeAdmin serves Admin until the context ends.
 func (a *App) ServeAdmin(ctx context.Context, listener net.Listener) error {
 	return serve.Serve(ctx, listener, a.Admin(), serve.Options{Log: a.cfg.Log})
 }
 
-// works is 1 while a journal keeps what it is given.
+// works is 1 while a journal stores what it is given.
 func works(j *journal.Journal) float64 {
 	if j.Health() != nil {
 		return 0

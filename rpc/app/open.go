@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/send"
 )
 
-// App is an opened service. New opens it, Run keeps it going, Close closes it.
+// App is an opened service. New opens it, Run runs it, Close closes it.
 type App struct {
 	cfg    Config
 	opened run.Opened
@@ -26,7 +26,7 @@ type App struct {
 	journal *journal.Journal
 	lease   *lease
 	ledger  *ledger.Ledger
-	// What wire makes, in its order. snapshots keep what a start needs beside the facts.
+	// What wire makes, in its order. snapshots store what a start needs besides the facts.
 	watched    observed
 	facts      *facts
 	reputation *reputation.Projection
@@ -40,7 +40,7 @@ type App struct {
 	handler    http.Handler
 }
 
-// New opens the stores, remembers what an earlier life knew, and catches up with the chain.
+// New opens the stores, restores what earlier runs knew, and catches up with the chain.
 func New(ctx context.Context, cfg Config) (*App, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (a *App) open(ctx context.Context) error {
 	return a.lifecycle.Begin(ctx)
 }
 
-// openStores opens the journal, which this process must own alone, and the ledger.
+// openStores opens the ledger and the journal, which only this process may use.
 func (a *App) openStores(ctx context.Context) (err error) {
 	a.cfg.Journal.Log = a.cfg.Log
 	if a.cfg.DataDir != "" {
@@ -76,7 +76,7 @@ func (a *App) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	a.opened.Add(a.journal.Close)
-	watch := time.Duration(0) // the folder of a journal in this process has one owner
+	watch := time.Duration(0) // a journal in this process has a folder that only one process can open
 	if a.cfg.Journal.URL != "" {
 		watch = lifeWatch
 	}

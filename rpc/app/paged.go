@@ -11,30 +11,30 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// stateStore keeps what is so now, by subject; *journal.Journal does. All is kept when the call
-// returns without an error; with one nothing is known.
+// stateStore stores the current state by subject; *journal.Journal implements it. When a call
+// returns without an error, everything is stored; with an error, nothing is known.
 type stateStore interface {
 	PutState(ctx context.Context, subject string, data []byte) error
-	// State answers with journal.ErrNotFound when nothing is under the subject.
+	// State returns journal.ErrNotFound if nothing is stored under the subject.
 	State(ctx context.Context, subject string) ([]byte, error)
 	// DropState takes a subject that may end with ".>", for all below it.
 	DropState(ctx context.Context, subject string) error
 }
 
-// paged keeps a list of any length under one subject, in pages, since a message has a bound. New
-// pages are written beside those that hold, and hold from the moment at which the head is put: a
-// kill in between leaves the list as it was.
+// paged stores a list of any length under one subject. It uses pages, because the size of a message
+// is limited. New pages are written beside the valid ones, and become valid when the head is
+// written. So a kill in between leaves the list as it was.
 //
 //	subject       head: which pages hold, and what else belongs to them
 //	subject.a.0 … subject.a.9      and while they hold      subject.b.0 … are written
 //
-// It is not safe for concurrent use. Read comes before Put.
+// It is not safe for concurrent use. read must be called before put.
 type paged struct {
 	store   stateStore
 	subject string
 	full    int // pageBytes
 	head    pagedHead
-	unsure  bool // whether the last head that was put holds
+	unsure  bool // while it is unknown whether the last head that was put is stored
 }
 
 type pagedHead struct {
@@ -43,14 +43,14 @@ type pagedHead struct {
 	Note  json.RawMessage `json:"note,omitempty"`
 }
 
-// pageBytes is from which length on a page takes no more items. An item alone may be longer.
+// pageBytes is the length from which on a page takes no more items. A single item may be longer.
 const pageBytes = 1 << 20
 
 func newPaged(store stateStore, subject string) paged {
 	return paged{store: store, subject: subject, full: pageBytes}
 }
 
-// put keeps a list of JSON objects in place of what was, with a note in its head.
+// put replaces the list by JSON objects, with a note in its head.
 func (p *paged) put(ctx context.Context, note any, items iter.Seq2[[]byte, error]) error {
 	if p.unsure {
 		if _, err := p.readHead(ctx); err != nil && !errors.Is(err, journal.ErrNotFound) {
@@ -66,7 +66,7 @@ func (p *paged) put(ctx context.Context, note any, items iter.Seq2[[]byte, error
 	if p.head.Side == "a" {
 		next.Side = "b"
 	}
-	if err := p.drop(ctx, next.Side); err != nil { // what a write left that came to no end
+	if err := p.drop(ctx, next.Side); err != nil { // left over from a write that did not finish
 		return err
 	}
 	if next.Pages, err = p.putPages(ctx, next.Side, items); err != nil {
@@ -83,7 +83,7 @@ func (p *paged) put(ctx context.Context, note any, items iter.Seq2[[]byte, error
 	before := p.head.Side
 	p.head, p.unsure = next, false
 	if before != "" {
-		_ = p.drop(ctx, before) // else the next list that is written there does it
+		_ = p.drop(ctx, before) // else the next write to that side drops them
 	}
 	return nil
 }
@@ -125,8 +125,8 @@ func (p *paged) page(side string, number int) string {
 	return fmt.Sprintf("%s.%s.%d", p.subject, side, number)
 }
 
-// read hands over the items of the list that holds, in order, and reads the note, if it is not nil.
-// The error is journal.ErrNotFound when there never was one.
+// read calls handle for each item of the valid list, in order, and decodes the note, if that is not
+// nil. The error is journal.ErrNotFound if no list was ever written.
 func (p *paged) read(ctx context.Context, note any, handle func(item []byte) error) error {
 	before, err := p.readHead(ctx)
 	if err != nil {
@@ -152,8 +152,8 @@ func (p *paged) read(ctx context.Context, note any, handle func(item []byte) err
 	return nil
 }
 
-// readHead reads which pages hold. A list that an earlier version kept in one message is its own
-// head.
+// readHead reads which pages are valid. For a list that an earlier version stored in one message,
+// it returns that message.
 func (p *paged) readHead(ctx context.Context) (before []byte, err error) {
 	data, err := p.store.State(ctx, p.subject)
 	if err != nil {

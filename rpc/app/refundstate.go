@@ -16,28 +16,28 @@ import (
 	"github.com/gavel-relay/gavel/rpc/inclusion"
 )
 
-// What the service needs to go on where it was, whatever facts the journal has forgotten: where
-// refunds go, and which are owed.
+// What a start needs even if the journal has forgotten the facts about it: where refunds go, and
+// which are owed.
 const (
 	recipientState = subjectPrefix + "recipient" // .<address>: RecipientSet
-	owedState      = subjectPrefix + "owed"      // facts that make the refunds anew, in pages
+	owedState      = subjectPrefix + "owed"      // facts from which the refunds can be made again, in pages
 )
 
-// refundState keeps that beside the facts, in the journal's own stream for it.
+// refundState stores that besides the facts, in the journal's stream for state.
 type refundState struct {
 	journal *journal.Journal
 	indexer *inclusion.Indexer
-	// stale has a token when refunds have changed since they were kept.
+	// stale has a token when refunds have changed since they were stored.
 	stale chan struct{}
 
-	restored map[common.Address]common.Address // recipients that were state at the start
+	restored map[common.Address]common.Address // recipients that were stored as state at the start
 
-	recipients sync.Mutex // held while one is kept, so that the newest is kept last
+	recipients sync.Mutex // held while a recipient is stored, so that the newest one is stored last
 
 	changed atomic.Uint64 // counts changes of what is owed
-	mu      sync.Mutex    // guards list and kept, and is held while it is kept
+	mu      sync.Mutex    // guards list and kept, and is held while the list is stored
 	list    paged
-	kept    uint64 // as changed was
+	kept    uint64 // the value of changed when the list was stored
 }
 
 func newRefundState(j *journal.Journal) *refundState {
@@ -45,7 +45,7 @@ func newRefundState(j *journal.Journal) *refundState {
 		list: newPaged(j, owedState)}
 }
 
-// recipientKeeper has recipients kept as state, too, before they are answered.
+// recipientKeeper also stores recipients as state before a request is answered.
 type recipientKeeper struct {
 	*facts
 	state *refundState
@@ -72,7 +72,8 @@ func (k recipientKeeper) Keep(list ...rpc.Fact) (kept func() error) {
 	}
 }
 
-// keepRecipient keeps what holds for an address now: a later wish, if there is one already.
+// keepRecipient stores the recipient that is valid now for an address, even if that was set after
+// set.
 func (s *refundState) keepRecipient(set rpc.RecipientSet) error {
 	s.recipients.Lock()
 	defer s.recipients.Unlock()
@@ -86,7 +87,7 @@ func (s *refundState) keepRecipient(set rpc.RecipientSet) error {
 	return s.journal.PutState(ctx, recipientState+"."+set.From.Hex(), data)
 }
 
-// observe notes what has changed.
+// observe notes that what is owed has changed.
 func (s *refundState) observe(fact rpc.Fact) {
 	switch fact.(type) {
 	case rpc.RefundCredited, rpc.RefundPaid, rpc.BlockReverted:
@@ -98,13 +99,13 @@ func (s *refundState) observe(fact rpc.Fact) {
 	}
 }
 
-// named is a fact with its name.
+// named is a fact with its subject.
 type named struct {
 	Subject string          `json:"subject"`
 	Fact    json.RawMessage `json:"fact"`
 }
 
-// keepOwed keeps what is owed now, unless nothing has changed.
+// keepOwed stores what is owed now, unless nothing has changed.
 func (s *refundState) keepOwed(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +129,8 @@ func (s *refundState) keepOwed(ctx context.Context) error {
 	return nil
 }
 
-// keepState keeps what is owed whenever it has changed, until the context ends, and then once more.
+// keepState stores what is owed whenever it has changed, until the context ends, and then once
+// more.
 func (a *App) keepState(ctx context.Context) error {
 	for {
 		var ended bool
@@ -149,8 +151,8 @@ func (a *App) keepState(ctx context.Context) error {
 	}
 }
 
-// takeOver keeps as state what only facts say: those of a version that kept no state, or of a life
-// that was killed between the two.
+// takeOver stores as state what only the facts say: those of a version that stored no state, and
+// those of a run that was killed between writing the fact and storing the state.
 func (s *refundState) takeOver(ctx context.Context, recipients map[common.Address]rpc.RecipientSet) error {
 	for from, set := range recipients {
 		if to, ok := s.restored[from]; ok && to == s.indexer.Recipient(from) {
@@ -164,7 +166,7 @@ func (s *refundState) takeOver(ctx context.Context, recipients map[common.Addres
 	return s.keepOwed(ctx)
 }
 
-// restore tells what was kept.
+// restore calls remember with what was stored.
 func (s *refundState) restore(ctx context.Context, remember func(rpc.Fact)) error {
 	err := s.journal.States(ctx, recipientState, func(_ time.Time, subject string, data []byte) error {
 		var set rpc.RecipientSet

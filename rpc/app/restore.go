@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// restore tells the rooms what happened in earlier lives of the process: what is kept as state,
-// then the facts behind the snapshot.
+// restore applies what happened in earlier runs: what is stored as state, then the facts after the
+// snapshot.
 func (a *App) restore(ctx context.Context) error {
 	if err := a.refunds.restore(ctx, a.indexer.Apply); err != nil {
 		return fmt.Errorf("restore: %w", err)
@@ -29,7 +29,8 @@ func (a *App) restore(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	// a cluster's stream is as somebody else wanted it
+	// A cluster's stream may have been configured by somebody else, so its age limit is checked
+	// too.
 	if err := a.cfg.keepsLongEnough(a.snapshots.bounds.MaxAge); err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (a *App) restore(ctx context.Context) error {
 	if err := a.refunds.takeOver(ctx, recipients); err != nil {
 		return fmt.Errorf("keep what facts say as state: %w", err)
 	}
-	if a.snapshots.crowded || place == 0 && a.snapshots.count > 0 { // of a version that took none
+	if a.snapshots.crowded || place == 0 && a.snapshots.count > 0 { // from a version that took no snapshots
 		if err := a.snapshots.take(ctx); err != nil {
 			return fmt.Errorf("restore: %w", err)
 		}

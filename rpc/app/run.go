@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// stopGrace is how long running requests go on undisturbed after the stop.
+	// stopGrace is how long running requests may continue after the stop.
 	stopGrace = 3 * time.Second
-	// closeTimeout bounds the orderly closing of the stores.
+	// closeTimeout bounds the time to close the stores in order.
 	closeTimeout = 5 * time.Second
 	// bodyPatience is how long a body waits for memory.
 	bodyPatience = 250 * time.Millisecond
-	// leastBodyBytes is how little memory for bodies makes sense.
+	// leastBodyBytes is the least memory for bodies that makes sense.
 	leastBodyBytes = 64 << 20
 )
 
 // Handler is the public API.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Journal is where the service's facts are: an event stream in the same process reads it as its
-// Source. It is open until Close.
+// Journal is the journal of the service's facts: an event stream in the same process reads it as
+// its Source. It is open until Close.
 func (a *App) Journal() *journal.Journal { return a.journal }
 
 // Head is the newest block that the service knows.
 func (a *App) Head() rpc.Head { return a.lifecycle.Head() }
 
-// Run follows the chain, simulates and sends orders, and keeps the ledger, until the context ends.
-// It returns nil after an orderly stop.
+// Run follows the chain, simulates and sends orders, and updates the ledger, until the context
+// ends. It returns nil after an orderly stop.
 func (a *App) Run(ctx context.Context) error {
 	return run.Together(ctx, a.parts()...)
 }
@@ -48,8 +48,8 @@ func (a *App) parts() []func(context.Context) error {
 	}
 }
 
-// Serve answers requests on the listener and works until the context ends; then it lets running
-// requests finish, and only after them stops what they need.
+// Serve serves requests on the listener, and does what Run does, until the context ends. Then it
+// lets running requests finish, and only after that stops the parts that they need.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return run.Behind(ctx, func(ctx context.Context) error {
 		return serve.Serve(ctx, listener, a.handler, serve.Options{
@@ -60,7 +60,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	}, a.parts()...)
 }
 
-// bodies bounds the memory for request bodies and the time that they take.
+// bodies bounds the memory for request bodies, and the time in which they must arrive.
 func (a *App) bodies() *serve.BodyBudget {
 	bodies := serve.NewBodyBudget(max(a.cfg.Limits.BodyBytes, leastBodyBytes), bodyPatience,
 		a.cfg.Limits.TrustedProxies...)
@@ -71,10 +71,10 @@ func (a *App) bodies() *serve.BodyBudget {
 // Close closes the stores. It may be called on an App that New could not finish.
 func (a *App) Close() error { return a.opened.Close(closeTimeout) }
 
-// pruneEvery is how often the ledger forgets what the operator does not want to keep (wall time).
+// pruneEvery is how often the ledger forgets old orders (wall time).
 const pruneEvery = time.Hour
 
-// keepLedger has the ledger forget orders that ended long ago.
+// keepLedger makes the ledger forget orders that ended longer ago than OrdersFor.
 func (a *App) keepLedger(ctx context.Context) error {
 	if a.cfg.OrdersFor <= 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/reputation"
 )
 
-// simulation is what orders and calls are simulated with, and blocks executed again.
+// simulation has the parts that simulate orders and calls, and execute blocks again.
 type simulation struct {
 	exec.Simulator
 	replayer exec.Replayer
@@ -24,7 +24,7 @@ type simulation struct {
 	senders  bundle.Senders
 }
 
-// sendersKept is of how many transactions the sender is remembered: 20 MB at most.
+// sendersKept is for how many transactions the sender is remembered: 20 MB at most.
 const sendersKept = 100_000
 
 func newSimulation(cfg Config) simulation {
@@ -39,7 +39,7 @@ func newSimulation(cfg Config) simulation {
 	return s
 }
 
-// turnsOf lets the signers' reputation count when simulations wait.
+// turnsOf gives simulations of signers with a reputation precedence over others that wait.
 type turnsOf struct {
 	turns      *simulate.Turns
 	reputation *reputation.Projection
@@ -54,7 +54,7 @@ func (t turnsOf) Do(ctx context.Context, signer common.Address, source string, r
 	return err
 }
 
-// classOf ranks a signer's orders.
+// classOf is the class of a signer's orders in the pool.
 func (a *App) classOf(signer common.Address) int {
 	if a.reputation.High(signer) {
 		return 1

@@ -17,68 +17,68 @@ import (
 	"github.com/gavel-relay/gavel/rpc/reputation"
 )
 
-// snapshotState is where what a start needs of the facts is kept: facts, and signers under a
-// subject that no fact has.
+// The snapshot has what a start needs of the facts: facts, and signers under a subject that no fact
+// has.
 const (
 	snapshotState = subjectPrefix + "snapshot"
 	signerItem    = subjectPrefix + "signer"
 )
 
-// When a snapshot is taken. All spans are wall time.
+// When a snapshot is taken. All durations are wall time.
 const (
-	// leastFacts is after how many facts: never sooner, and not before there are twice as many as the
-	// last one has. So a start reads at most three times what lives, and the writing costs each fact
-	// no more than its share.
+	// leastFacts is how many new facts a snapshot needs at least; it also needs twice as many as
+	// the last snapshot has. So a start reads at most three times what is alive, and the cost of
+	// writing snapshots is proportional to the number of facts.
 	leastFacts = 20_000
-	// snapshotEvery is how old it becomes, if there are facts.
+	// snapshotEvery is how old a snapshot becomes, if there are new facts.
 	snapshotEvery = 10 * time.Minute
-	// lookEvery is how often the journal is asked what it has forgotten.
+	// lookEvery is how often the journal is asked which facts it has forgotten.
 	lookEvery = time.Second
-	// snapshotPause is how long the next try waits after one that failed, snapshotPatience how long
-	// one may take.
+	// snapshotPause is the wait after a failed snapshot; snapshotPatience is how long taking one
+	// may last.
 	snapshotPause    = 5 * time.Second
 	snapshotPatience = time.Minute
-	// gathered is how many facts wait for the snapshot's projection of them before it is woken.
+	// gathered is how many facts wait for the snapshot's projections before keep is woken.
 	gathered = 1024
 )
 
-// snapshots keep what a start needs in the journal's state, so that the journal may forget its
+// snapshots store what a start needs in the journal's state, so that the journal may forget its
 // facts, and a start reads little:
 //
 //	facts  ── ─ ── ─── ── StateKept ── ─ ── ─      a start: the snapshot, then the facts behind its StateKept
 //	                          ▲
 //	snapshot ── the facts before it that are needed (pool.Needed), and the signers' sums (reputation.Projection)
 //
-// It has projections of its own, which are told the facts in the order of the journal and belong to
-// the goroutine of keep alone: who puts a fact waits for nothing.
+// It has projections of its own, which get the facts in the order of the journal. Only the
+// goroutine of keep uses them, so recording a fact never waits for them.
 type snapshots struct {
 	journal *journal.Journal
 	facts   *facts
 	log     *slog.Logger
 	list    paged
-	// bounds are the log's.
+	// bounds are those of the journal's log.
 	bounds journal.LogInfo
 
 	needed *pool.Needed
 	users  *reputation.Projection
-	count  uint64 // of facts that the projections were told
-	// wanted is the number of the snapshot that is being taken, frozen what it holds, once its
+	count  uint64 // of facts that were applied to the projections
+	// wanted is the number of the snapshot that is being taken. frozen is its content, once its
 	// StateKept has come.
 	wanted uint64
 	frozen *frozen
 	last   lastSnapshot
-	// crowded: so many facts came, whoever's, that the journal will forget those behind the snapshot
-	// soon. retry is when the next one may be tried.
+	// crowded says that so many facts came, of any kind, that the journal will soon forget those
+	// after the snapshot. retry is when the next snapshot may be tried.
 	crowded bool
 	retry   time.Time
 
-	// least is leastFacts.
+	// least is leastFacts, or less in tests.
 	least int
 
 	mu     sync.Mutex // guards what follows
 	coming []rpc.Fact
-	// covered are the bytes of facts of this life that the last snapshot holds, told those after which
-	// renew was last woken.
+	// covered are the bytes of this run's facts up to the last snapshot; told are the bytes at
+	// which keep was last woken.
 	covered, told int64
 	done          chan struct{} // closed with the next snapshot
 	wake          chan struct{}
@@ -88,19 +88,20 @@ type snapshots struct {
 type lastSnapshot struct {
 	note  snapshotNote
 	at    time.Time
-	count uint64 // as the count of facts was
+	count uint64 // the count of facts at that time
 	items int
 }
 
-// snapshotNote is kept with a snapshot.
+// snapshotNote is stored with a snapshot.
 type snapshotNote struct {
 	Number uint64 `json:"number"`
-	// Journal is the log's identity, Place that of the snapshot's StateKept in it.
+	// Journal is the log's identity; Place is the sequence number of the snapshot's StateKept in
+	// it.
 	Journal string `json:"journal"`
 	Place   uint64 `json:"place"`
 }
 
-// frozen is what a snapshot holds.
+// frozen is the content of a snapshot.
 type frozen struct {
 	facts   []rpc.Fact
 	signers []reputation.Saved
@@ -113,13 +114,13 @@ func newSnapshots(j *journal.Journal, to *facts, log *slog.Logger, maxOrders int
 		journal: j, facts: to, log: log, list: newPaged(j, snapshotState), wake: make(chan struct{}, 1),
 		done: make(chan struct{}), last: lastSnapshot{at: time.Now()},
 		least: leastFacts,
-		// Of orders that have ended it keeps those that a block may bring back. What others were is told
-		// by the ledger.
+		// Of ended orders it keeps only those that a reorganisation may bring back. The ledger
+		// reports the status of others.
 		needed: pool.NewNeeded(pool.Config{MaxOrders: maxOrders, KeepFinal: 2}), users: reputation.New(reputation.Config{}),
 	}
 }
 
-// observe is told each fact of this life, in the order of the journal.
+// observe gets each fact of this run, in the order of the journal.
 func (s *snapshots) observe(fact rpc.Fact) {
 	_, mark := fact.(rpc.StateKept)
 	bytes := s.facts.bytes.Load()
@@ -139,8 +140,8 @@ func (s *snapshots) observe(fact rpc.Fact) {
 	}
 }
 
-// safe waits while so much was written since the last snapshot that the journal could forget what
-// is behind it: nobody is promised anything meanwhile. The error is the context's.
+// safe waits while so much was written since the last snapshot that the journal could forget facts
+// after it. So no answer promises anything that could be forgotten. The error is the context's.
 func (s *snapshots) safe(ctx context.Context) error {
 	for {
 		s.mu.Lock()
@@ -158,7 +159,7 @@ func (s *snapshots) safe(ctx context.Context) error {
 	}
 }
 
-// drain has the projections take what came.
+// drain applies the facts that came to the projections.
 func (s *snapshots) drain() {
 	s.mu.Lock()
 	batch := s.coming
@@ -198,7 +199,7 @@ func (s *snapshots) keep(ctx context.Context) error {
 	}
 }
 
-// try takes a snapshot if one is due. One that fails is tried again: nothing is lost as long as the
+// try takes a snapshot if one is due. A failed one is tried again; nothing is lost as long as the
 // journal has the facts.
 func (s *snapshots) try(ctx context.Context, due func() bool) {
 	s.drain()
@@ -213,11 +214,11 @@ func (s *snapshots) try(ctx context.Context, due func() bool) {
 	}
 }
 
-// checkJournal asks whether the journal is about to forget facts behind the last snapshot.
+// checkJournal finds out whether the journal will soon forget facts after the last snapshot.
 func (s *snapshots) checkJournal(ctx context.Context) {
 	extent, err := s.journal.LogInfo(ctx)
 	if err != nil {
-		return // a journal that is away is told by all who need it
+		return // other parts report a journal that is unavailable
 	}
 	s.crowded = extent.First > 1 && extent.Last > s.last.note.Place &&
 		s.last.note.Place < extent.First+(extent.Last-extent.First)/2
@@ -237,7 +238,7 @@ func (s *snapshots) due() bool {
 		since > 0 && time.Since(s.last.at) >= every || s.crowded
 }
 
-// take takes a snapshot: everything that was told before its StateKept came.
+// take takes a snapshot of everything that was recorded before its StateKept.
 func (s *snapshots) take(ctx context.Context) error {
 	s.wanted, s.frozen = s.last.note.Number+1, nil
 	defer func() { s.wanted, s.frozen = 0, nil }()
@@ -245,7 +246,7 @@ func (s *snapshots) take(ctx context.Context) error {
 	if err := receipt.Wait(ctx); err != nil {
 		return fmt.Errorf("mark the place of a snapshot: %w", err)
 	}
-	for s.drain(); s.frozen == nil; s.drain() { // the ack may come before the queue tells of what it has written
+	for s.drain(); s.frozen == nil; s.drain() { // the ack may come before the queue has passed the fact to observe
 		select {
 		case <-s.wake:
 		case <-ctx.Done():
@@ -281,7 +282,7 @@ func (s *snapshots) take(ctx context.Context) error {
 	return nil
 }
 
-// placeOf is where the StateKept of a number is.
+// placeOf is the sequence number of the StateKept with a number.
 func (s *snapshots) placeOf(ctx context.Context, number uint64) (uint64, error) {
 	place, data, err := s.journal.LastWithSeq(ctx, subjectPrefix+rpc.StateKept{}.Subject())
 	if err != nil {
@@ -297,7 +298,7 @@ func (s *snapshots) placeOf(ctx context.Context, number uint64) (uint64, error) 
 	return place, nil
 }
 
-// items are those of the list, each with its subject.
+// items returns the items of the list, each with its subject.
 func (f *frozen) items() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var encoder encoder
@@ -316,15 +317,15 @@ func (f *frozen) items() iter.Seq2[[]byte, error] {
 	}
 }
 
-// item is a named, written without reflection.
+// item encodes a named, without reflection.
 func item(subject string, data []byte) []byte {
 	text := append(make([]byte, 0, len(subject)+len(data)+24), `{"subject":"`...)
 	text = append(append(text, subject...), `","fact":`...)
 	return append(append(text, data...), '}')
 }
 
-// restore tells what the last snapshot holds, and returns the place after which the facts go on, 0
-// when there is none.
+// restore passes on the content of the last snapshot. It returns the sequence number after which
+// the facts continue, 0 if there is no snapshot.
 func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
 	signer func(reputation.Saved)) (place uint64, err error) {
 	var note snapshotNote
@@ -359,9 +360,9 @@ func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
 	return note.Place, nil
 }
 
-// checkPlace makes sure after a restart that the snapshot's place is one of this log. If the log is
-// behind it, after a power cut, or is another one, later facts would be taken for those that the
-// snapshot has: it is taken anew.
+// checkPlace makes sure after a restart that the snapshot's place is one of this log. The log may
+// end before it, after a power cut, or be another log. Then later facts would be mistaken for facts
+// that the snapshot has, so a new snapshot is taken.
 func (s *snapshots) checkPlace(ctx context.Context, place uint64) (from uint64, err error) {
 	extent, err := s.journal.LogInfo(ctx)
 	if err != nil {

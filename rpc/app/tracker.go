@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/lifecycle"
 )
 
-// tracker asks the lifecycle what became of an order, and the ledger when the lifecycle has
-// forgotten it.
+// tracker asks the lifecycle for an order's status, and the ledger if the lifecycle has forgotten
+// the order.
 type tracker struct {
 	lifecycle *lifecycle.Lifecycle
 	ledger    *ledger.Ledger

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
-// wire draws the arrows between the rooms. Each step gives those after it what they point to, so
-// that the story of an order reads from the last step to the first:
+// wire connects the packages. Each step makes what later steps use, so to follow an order, read
+// from the last step to the first:
 //
 //	request ─▶ envelope ─▶ methods ─▶ lifecycle ─▶ pool ─▶ simulation ─▶ builders
 //	block of the chain ───────────────▶ lifecycle ─▶ pool ─▶ indexer: what was paid and is given back
@@ -30,7 +30,7 @@ func (a *App) wire() error {
 	return a.serveMethods(a.methods)
 }
 
-// wireFacts draws: what happened ─▶ journal ─▶ who follows it in this process (observeFact).
+// wireFacts connects: what happened ─▶ journal ─▶ its projections in this process (observeFact).
 func (a *App) wireFacts() {
 	a.reputation = reputation.New(reputation.Config{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
@@ -40,11 +40,11 @@ func (a *App) wireFacts() {
 	a.facts.safe = a.snapshots.safe
 }
 
-// sendParallel is how many orders a builder is sent at a time. Versions of one order keep their
+// sendParallel is how many requests a builder gets at a time. Versions of one order keep their
 // order all the same.
 const sendParallel = 16
 
-// wireBuilders draws: an order that works ─▶ builders, signed by the service's key.
+// wireBuilders connects: an order that succeeded ─▶ builders, signed by the service's key.
 func (a *App) wireBuilders() {
 	a.sender = send.New(send.Config{
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
@@ -52,7 +52,7 @@ func (a *App) wireBuilders() {
 	})
 }
 
-// wireBlocks draws: a block with orders ─▶ replay ─▶ refunds, and payouts of refunds.
+// wireBlocks connects: a block with orders ─▶ replay ─▶ refunds, and payouts of refunds.
 func (a *App) wireBlocks() {
 	a.indexer = inclusion.New(inclusion.Config{
 		Replayer: a.simulation.replayer, Facts: recipientKeeper{a.facts, a.refunds},
@@ -61,7 +61,8 @@ func (a *App) wireBlocks() {
 	a.refunds.indexer = a.indexer
 }
 
-// wireOrders draws: an order, or a block ─▶ pool ─▶ simulation ─▶ builders; the block ─▶ indexer.
+// wireOrders connects: an order, or a block ─▶ pool ─▶ simulation ─▶ builders; the block ─▶
+// indexer.
 func (a *App) wireOrders() {
 	a.lifecycle = lifecycle.New(lifecycle.Config{
 		Pool: pool.New(pool.Config{
@@ -75,7 +76,7 @@ func (a *App) wireOrders() {
 	})
 }
 
-// wireMethods draws: a call ─▶ what it asks for.
+// wireMethods connects: a call ─▶ the part that answers it.
 func (a *App) wireMethods() {
 	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
 	methods := &method.Methods{

@@ -13,7 +13,7 @@ import (
 // statsBlocks is how far from the newest block statistics may be asked for.
 const statsBlocks = 20
 
-// bundleStatsResult answers flashbots_getBundleStatsV2. It grows with what is known.
+// bundleStatsResult answers flashbots_getBundleStatsV2. Fields are added as they become known.
 type bundleStatsResult struct {
 	IsSimulated            bool           `json:"isSimulated"`
 	IsHighPriority         *bool          `json:"isHighPriority,omitempty"`
@@ -23,8 +23,7 @@ type bundleStatsResult struct {
 	SealedByBuildersAt     []builderStamp `json:"sealedByBuildersAt,omitempty"`
 }
 
-// bundleStatsV1Result answers flashbots_getBundleStats. Times are left out while they are not
-// known.
+// bundleStatsV1Result answers flashbots_getBundleStats. Times that are not known yet are left out.
 type bundleStatsV1Result struct {
 	IsSimulated    bool   `json:"isSimulated"`
 	IsSentToMiners bool   `json:"isSentToMiners"`
@@ -34,13 +33,14 @@ type bundleStatsV1Result struct {
 	SentToMinersAt string `json:"sentToMinersAt,omitempty"`
 }
 
-// builderStamp says which builder had the bundle when. Builders are known by name here, not by key.
+// builderStamp says which builder had the bundle, and when. Pubkey is the builder's name, since its
+// key is not known here.
 type builderStamp struct {
 	Pubkey    string `json:"pubkey"`
 	Timestamp string `json:"timestamp"`
 }
 
-// stamp is a time as clients of these statistics expect it.
+// stamp is a time in the format of these statistics.
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // bundleStats is flashbots_getBundleStatsV2.
@@ -80,7 +80,7 @@ func (m *Methods) bundleStatsV1() Method {
 	}, func(s bundleStatsResult) any { return s.inV1() })
 }
 
-// completeBundleStats completes a version of the method: in which form it answers.
+// completeBundleStats completes a version of the method; form converts the result to that version.
 func (m *Methods) completeBundleStats(version Method, form func(bundleStatsResult) any) Method {
 	version.Params = []Param{required("query", object(
 		needs("bundleHash", hash, "as it was answered when the bundle was sent"),
@@ -101,7 +101,7 @@ func (m *Methods) completeBundleStats(version Method, form func(bundleStatsResul
 	return version
 }
 
-// inV1 says the same in the form of the first version.
+// inV1 converts the result to the first version.
 func (s bundleStatsResult) inV1() bundleStatsV1Result {
 	v1 := bundleStatsV1Result{IsSimulated: s.IsSimulated, SimulatedAt: s.SimulatedAt, SubmittedAt: s.ReceivedAt}
 	v1.IsHighPriority = s.IsHighPriority != nil && *s.IsHighPriority
@@ -111,7 +111,7 @@ func (s bundleStatsResult) inV1() bundleStatsV1Result {
 	return v1
 }
 
-// askedStats is the bundle whose statistics are asked for.
+// askedStats returns the bundle whose statistics are asked for.
 func (m *Methods) askedStats(call *Call) (common.Hash, error) {
 	var p struct {
 		Hash   *param.Hash  `json:"bundleHash"`
@@ -126,7 +126,7 @@ func (m *Methods) askedStats(call *Call) (common.Hash, error) {
 	return common.Hash(*p.Hash), m.nearHead(p.Number)
 }
 
-// nearHead refuses a block that nothing is known of any more, or yet.
+// nearHead refuses a block that is too far from the newest one.
 func (m *Methods) nearHead(number param.Number) error {
 	head := m.Submitter.Head().Number
 	if number.Set && (number.Value+statsBlocks < head || number.Value > head+statsBlocks) {
@@ -154,7 +154,7 @@ func (m *Methods) statsOf(ctx context.Context, signer common.Address, hash commo
 	}
 	if status.State == rpc.Landed {
 		sealed := builderStamp{Timestamp: stamp(status.EndedAt)}
-		if len(seen) == 1 { // else nobody can say whose block it is
+		if len(seen) == 1 { // else it is unknown whose block it is
 			sealed.Pubkey = result.ConsideredByBuildersAt[0].Pubkey
 		}
 		result.SealedByBuildersAt = []builderStamp{sealed}

@@ -25,8 +25,8 @@ type callResult struct {
 	TotalBlobGasUsed  uint64      `json:"totalBlobGasUsed,omitempty"`
 }
 
-// txResult is one transaction. It has a value if it succeeded, and only then: clients take the mere
-// presence of error or revert for failure.
+// txResult is one transaction. It has a value only if it succeeded; otherwise it has error and
+// perhaps revert. Clients treat the mere presence of error or revert as failure.
 type txResult struct {
 	BlobGasUsed       uint64         `json:"blobGasUsed,omitempty"`
 	CoinbaseDiff      string         `json:"coinbaseDiff"`
@@ -42,7 +42,7 @@ type txResult struct {
 	Revert            *hexutil.Bytes `json:"revert,omitempty"`
 }
 
-// environment are the overrides of eth_callBundle beyond the interface description.
+// callOverrides are the overrides of eth_callBundle that are not in the interface description.
 var callOverrides = []field{
 	may("coinbase", address, "fee recipient of the block"),
 	may("timeout", anyNumber, "milliseconds, 5000 by default, at most 30000"),

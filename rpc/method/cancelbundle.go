@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// cancelBundle is eth_cancelBundle. Its result is null: an array, as some services answer, breaks
-// clients that expect nothing.
+// cancelBundle is eth_cancelBundle. Its result is null: an array, which some services return,
+// breaks clients that expect nothing.
 func (m *Methods) cancelBundle() Method {
 	return Method{
 		Name:    "eth_cancelBundle",

@@ -20,7 +20,7 @@ type delayedParams struct {
 	Hash      *param.Hash    `json:"hash"`
 }
 
-// query checks what belongs together.
+// query checks the parameters against each other.
 func (p *delayedParams) query() (rpc.DelayedQuery, error) {
 	q := rpc.DelayedQuery{Hash: (*common.Hash)(p.Hash)}
 	if p.From.Set {

@@ -1,8 +1,8 @@
-// Package method has the methods of the bundle JSON-RPC, one file each: what a method is called and
-// takes (for OpenRPC and the docs), and what it does. It knows neither HTTP nor signatures: a call
-// comes with its signer.
+// Package method has the methods of the bundle JSON-RPC, one file each: a method's name and
+// parameters (for OpenRPC and the documentation), and what it does. It knows neither HTTP nor
+// signatures: each call has its signer.
 //
-//	jsonrpc ─▶ Call ─▶ method ─┬─▶ bundle: parse and validate ─▶ Orders (take, cancel, status)
+//	jsonrpc ─▶ Call ─▶ method ─┬─▶ bundle: parse and validate ─▶ Submitter, Canceller, Tracker
 //	                           ├─▶ bundle ─▶ Simulator                     eth_callBundle, mev_simBundle, eth_estimateGasBundle
-//	                           └─▶ Refunds, Stats                          what the ledger knows
+//	                           └─▶ Refunds, Users                          what the ledger and package reputation know
 package method

@@ -21,7 +21,7 @@ type estimateParams struct {
 	Timestamp        param.Number `json:"timestamp"`
 }
 
-// callParams is a transaction that nobody has signed. Its data may be called input.
+// callParams is an unsigned transaction. Its data may also be called input.
 type callParams struct {
 	From  *param.Address  `json:"from"`
 	To    *param.Address  `json:"to"`
@@ -105,11 +105,11 @@ func (m *Methods) doEstimateGas(ctx context.Context, call *Call) (any, error) {
 	}{estimates}, nil
 }
 
-// callGas is the gas limit of a call that names none: what a transaction may have from osaka on
-// (EIP-7825).
+// callGas is the gas limit of a call without one: the most that a transaction may have from osaka
+// on (EIP-7825).
 const callGas = 1 << 24
 
-// unsigned are transactions that nobody has signed.
+// unsigned converts calls to unsigned transactions.
 func (m *Methods) unsigned(calls []callParams) ([]exec.Tx, error) {
 	if len(calls) == 0 {
 		return nil, rpc.BundleEmpty.Plain()

@@ -6,7 +6,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// explainState says the state of an order in words, for whoever wonders why it did not land.
+// explainState says the state of an order in words, for a signer who wants to know why it did not
+// land.
 func explainState(s *rpc.OrderStatus, head uint64) string {
 	switch s.State {
 	case rpc.Landed:
@@ -44,7 +45,7 @@ func explainState(s *rpc.OrderStatus, head uint64) string {
 	return "it waits for its simulation"
 }
 
-// explainCancel says who wanted it: its signer, or that of the order that it followed.
+// explainCancel says who cancelled it: its signer, or that of the order that it followed.
 func explainCancel(reason string) string {
 	switch reason {
 	case rpc.ReplacedByVersion:
@@ -55,7 +56,7 @@ func explainCancel(reason string) string {
 	return reason
 }
 
-// explainExpiry is why an order whose time is over is in no block.
+// explainExpiry says why an expired order is in no block.
 func explainExpiry(s *rpc.OrderStatus) string {
 	if len(s.Simulations) == 0 {
 		return "it was never simulated, since no block within its window and timestamps came in time"
@@ -78,7 +79,8 @@ func explainExpiry(s *rpc.OrderStatus) string {
 	return "builders had it, but were outbid, preferred other orders, or did not win the slot"
 }
 
-// paysNothing says whether a private transaction pays the block's fee recipient nothing by itself.
+// paysNothing says whether a private transaction by itself pays nothing to the block's fee
+// recipient.
 func paysNothing(s *rpc.OrderStatus) bool {
 	if s.Kind != rpc.KindPrivate || len(s.Simulations) == 0 {
 		return false

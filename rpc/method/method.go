@@ -14,42 +14,45 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// Submitter takes orders.
+// Submitter accepts orders.
 type Submitter interface {
 	// Head is the newest block of the chain, zero while none is known.
 	Head() rpc.Head
-	// Submit adds an order and returns the one that stands. Its error is a *rpc.Refused, or our own.
+	// Submit adds an order and returns the one that counts. Its error is a *rpc.Refused, or a fault
+	// of the service.
 	Submit(at time.Time, order *rpc.Order) (*rpc.Order, error)
 }
 
-// Prober puts an order that may be followed in the place of its double hash.
+// Prober replaces a double hash by the order that may be followed.
 type Prober interface {
-	// Probe is the whole bundle, which may be simulated for the next block, once: its signer may learn
-	// from it whether it can be included, and nothing else. Its error is a *rpc.Refused.
+	// Probe returns the whole bundle, which may be simulated once, for the next block: its signer
+	// may learn from that whether it can be included, and nothing else. Its error is a
+	// *rpc.Refused.
 	Probe(order *rpc.Order) (*rpc.Order, error)
 }
 
-// Canceller ends orders of their signers.
+// Canceller ends orders for their signers.
 type Canceller interface {
-	// Cancel ends what the signer has under a replacementUuid, and keeps out for a while what comes
-	// under it. Its error is a *rpc.Refused.
+	// Cancel ends what the signer has under a replacementUuid, and refuses what comes under it for
+	// some time. Its error is a *rpc.Refused.
 	Cancel(at time.Time, signer common.Address, replacement uuid.UUID) error
 	// CancelPrivate ends a private transaction and says whether there was one to end. Its error is a
 	// *rpc.Refused.
 	CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) (bool, error)
 }
 
-// Turns bounds what is simulated at a time, and by whom: a signer, and the network that it comes
-// from, empty if that is not known. Its error is a *rpc.Refused, or the context's.
+// Turns bounds how many simulations run at a time, and shares them among signers and the networks
+// that they come from; source is empty if that is not known. Its error is a *rpc.Refused, or the
+// context's.
 type Turns interface {
 	Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error
 }
 
-// Methods has what the methods ask.
+// Methods has what the methods need.
 type Methods struct {
 	Submitter Submitter
 	Canceller Canceller
-	// Prober is there in literal mode only: then mev_simBundle takes bundles that follow a hash.
+	// Prober is set in literal mode only: then mev_simBundle accepts bundles that follow a hash.
 	Prober    Prober
 	Tracker   Tracker
 	Simulator exec.Simulator
@@ -60,20 +63,20 @@ type Methods struct {
 	Receivers Receivers
 	Users     Users
 	Facts     rpc.Facts
-	// Chain is the one that transactions must be for, Senders finds who sent them, and Limits are the
-	// numbers of the rules.
+	// Chain is the chain that transactions must be for, Senders finds their senders, and Limits has
+	// the numbers of the rules.
 	Chain   *bundle.Chain
 	Senders bundle.Senders
 	Limits  bundle.Config
 }
 
-// intake is what a call is judged by.
+// intake is what the result of a call depends on besides its parameters.
 func (m *Methods) intake(call *Call) bundle.Intake {
 	return bundle.Intake{Signer: call.Signer, At: call.At, Head: m.Submitter.Head(), Chain: m.Chain, Senders: m.Senders,
 		Limits: m.Limits}
 }
 
-// All are all methods.
+// All returns all methods.
 func (m *Methods) All() []Method {
 	return []Method{
 		m.sendBundle(), m.sendShare(), m.callBundle(), m.simBundle(), m.cancelBundle(),
@@ -88,7 +91,7 @@ func (m *Methods) All() []Method {
 type Call struct {
 	// Params is the list of parameters as it came; empty if there was none.
 	Params json.RawMessage
-	// Signer is whoever signed the request.
+	// Signer is the address that signed the request.
 	Signer common.Address
 	// Source is the network that the request came from; empty if that is not known.
 	Source string
@@ -96,22 +99,25 @@ type Call struct {
 	At time.Time
 }
 
-// Method is what a method is called, takes and does. Errors that are no *rpc.Refused are our own.
+// Method is a method: its name, its parameters and what it does. An error that is not a
+// *rpc.Refused is a fault of the service.
 type Method struct {
-	// Name is the canonical one, with the real prefix.
+	// Name is the canonical name, with the original prefix.
 	Name    string
 	Summary string
-	// About is what a caller should know beyond the summary, as Markdown.
+	// About is what a client should know besides the summary, as Markdown.
 	About  string
 	Params []Param
-	// Example are parameters that work, as an argument of a shell between single quotes; docs/rpc.md
-	// says what its variables are.
+	// Example are parameters that work, as an argument of a shell between single quotes.
+	// docs/rpc.md explains its variables.
 	Example  string
 	Result   *Schema
 	Refusals []rpc.Refusal
-	// Beyond: it is not part of the interface description; clients ship it, or we offer it.
+	// Beyond says that it is not part of the interface description: clients use it, or this service
+	// adds it.
 	Beyond bool
-	// Unsigned: it may be called without a signature. A wrong one is refused there too.
+	// Unsigned says that it may be called without a signature. A wrong signature is refused even
+	// there.
 	Unsigned bool
 	Do       func(ctx context.Context, call *Call) (any, error)
 }
@@ -123,6 +129,6 @@ type Param struct {
 	Schema   *Schema `json:"schema"`
 }
 
-// required and perhaps are parameters that must be there, and that may.
+// required and optional make parameters that must be given, and that may be left out.
 func required(name string, schema *Schema) Param { return Param{name, true, schema} }
 func optional(name string, schema *Schema) Param { return Param{name, false, schema} }

@@ -11,10 +11,11 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// MevRefunds sums up refunds that orders got from the bundles that followed them, as of a time.
+// MevRefunds sums up refunds that orders got from the bundles that followed them, at a time.
 type MevRefunds interface {
 	MevTotals(ctx context.Context, at time.Time, recipient common.Address) (rpc.RefundTotals, error)
-	// MevTotalsOfSender sums up what the transactions of a sender brought, whoever received it.
+	// MevTotalsOfSender sums up the refunds for the transactions of a sender, whoever received
+	// them.
 	MevTotalsOfSender(ctx context.Context, at time.Time, sender common.Address) (rpc.RefundTotals, error)
 }
 

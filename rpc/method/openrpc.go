@@ -9,28 +9,28 @@ import (
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
-// examples are what docs/rpc.md shows, as it was sent and answered, by method. A test makes the
-// file, which is part of the documents.
+// examples are the requests and answers that docs/rpc.md shows, by method. A test makes the file,
+// which is part of the documentation.
 //
 //go:embed examples.json
 var examples []byte
 
-// Example is a call that was made.
+// Example is a request that was sent, and its answer.
 type Example struct {
 	Params []json.RawMessage `json:"params"`
 	Result json.RawMessage   `json:"result"`
 }
 
-// OpenRPC is the description of all methods for programs (spec.open-rpc.org). It names no server:
-// the service does not know under which name it is reached, and OpenRPC's own schema refuses the
-// relative address that its text allows.
+// OpenRPC describes all methods for programs (spec.open-rpc.org). It names no server: the service
+// does not know the name by which it is reached, and OpenRPC's own schema refuses the relative
+// address that its text allows.
 type OpenRPC struct {
 	OpenRPC string          `json:"openrpc"`
 	Info    OpenRPCInfo     `json:"info"`
 	Methods []OpenRPCMethod `json:"methods"`
 }
 
-// OpenRPCInfo says what is described.
+// OpenRPCInfo says what the document describes.
 type OpenRPCInfo struct {
 	Title       string `json:"title"`
 	Version     string `json:"version"`
@@ -74,7 +74,7 @@ type OpenRPCError struct {
 	Message string `json:"message"`
 }
 
-// Describe is the document for some methods, in the order of their names.
+// Describe makes the document for methods, sorted by name.
 func Describe(methods []Method) (OpenRPC, error) {
 	var shown map[string]Example
 	if err := json.Unmarshal(examples, &shown); err != nil {
@@ -113,7 +113,7 @@ func Describe(methods []Method) (OpenRPC, error) {
 	return doc, nil
 }
 
-// exampleOf names what an example sent as the method's parameters are named.
+// exampleOf gives an example's parameters the names of the method's parameters.
 func exampleOf(m Method, example Example) OpenRPCExample {
 	shown := OpenRPCExample{Name: m.Name, Params: []OpenRPCValue{},
 		Result: OpenRPCValue{Name: "result", Value: example.Result}}

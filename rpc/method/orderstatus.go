@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// Tracker knows what became of orders.
+// Tracker has the status of orders.
 type Tracker interface {
 	// Status is what is known of a signer's newest order with this hash; nil if there is none.
 	Status(ctx context.Context, signer common.Address, hash common.Hash) (*rpc.OrderStatus, error)

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Refunds lists what the ledger knows, as of a time, oldest block first. A cursor that does not fit
-// its query is a *rpc.Refused; the empty one is the beginning.
+// Refunds lists what the ledger has at a time, the oldest block first. A cursor that does not fit
+// its query is a *rpc.Refused; the empty one begins the list.
 type Refunds interface {
 	ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string,
 		limit int) (rpc.RefundPage, error)
@@ -22,14 +22,15 @@ type Refunds interface {
 	Totals(ctx context.Context, at time.Time, recipient common.Address) (rpc.RefundTotals, error)
 }
 
-// DelayedRefunds are those that are paid outside of the block.
+// DelayedRefunds lists the refunds that are paid outside of the block.
 type DelayedRefunds interface {
 	Delayed(ctx context.Context, query rpc.DelayedQuery, cursor string, limit int) (rpc.RefundPage, error)
-	// DelayedTotals sums up those of a recipient in blocks from and to, inclusive; nil does not bound.
+	// DelayedTotals sums up those of a recipient in blocks from and to, inclusive; nil sets no
+	// bound.
 	DelayedTotals(ctx context.Context, recipient common.Address, from, to *uint64) (rpc.RefundTotals, error)
 }
 
-// pageSize is how many refunds a page has.
+// pageSize is the most refunds that a page has.
 const pageSize = 500
 
 // refundRecord is one refund.
@@ -41,13 +42,13 @@ type refundRecord struct {
 	Recipient   common.Address `json:"recipient"`
 }
 
-// refundList answers questions for fee refunds. There is a cursor only if there is more.
+// refundList answers the methods of fee refunds. It has a cursor only if there is more.
 type refundList struct {
 	Refunds []refundRecord `json:"refunds"`
 	Cursor  string         `json:"cursor,omitempty"`
 }
 
-// refundRecords is the form of a list of refunds.
+// refundRecords is the schema of a list of refunds.
 var refundRecords = listOf(object(
 	needs("hash", hash,
 		"bundle or transaction that the refund is for; if it is paid outside of the block, the bundle that brought it"),
@@ -88,5 +89,5 @@ func recordsOf(page rpc.RefundPage) []refundRecord {
 	return records
 }
 
-// lower is an address as these methods write it.
+// lower writes an address in the form of these methods.
 func lower(a common.Address) string { return strings.ToLower(a.Hex()) }

@@ -45,7 +45,7 @@ func (m *Methods) refundsByBundle() Method {
 	}
 }
 
-// objectOr reads the first parameter: an object, or the one value that matters of it.
+// objectOr reads the first parameter: an object, or only its main value.
 func objectOr(first param.Later, whole, value any) error {
 	raw := first.JSON()
 	if raw == nil {

@@ -1,6 +1,6 @@
 package method
 
-// Schema is a JSON Schema (draft 7), of which only what these methods need can be said.
+// Schema is a JSON Schema (draft 7), with only the keywords that these methods need.
 type Schema struct {
 	Type        any                `json:"type,omitempty"` // a word, or a list of words
 	Title       string             `json:"title,omitempty"`
@@ -34,7 +34,7 @@ func may(name string, schema *Schema, description string) field {
 	return field{name, schema.says(description), false}
 }
 
-// says is the schema with a description.
+// says returns the schema with a description.
 func (s *Schema) says(description string) *Schema {
 	described := *s
 	described.Description = description
@@ -61,7 +61,7 @@ func between(least, most int) *Schema {
 	return &Schema{Type: []string{"integer", "string"}, Title: "number", Minimum: &least, Maximum: &most}
 }
 
-// Texts and numbers of the wire. Requests are read more leniently than this: numbers also as hex or
+// Texts and numbers in JSON. The service also accepts what these schemas do not: numbers as hex or
 // decimal text, and hex in any case.
 var (
 	hexBytes  = &Schema{Type: "string", Title: "hex", Pattern: "^0x([0-9a-fA-F]{2})*$"}

@@ -14,7 +14,7 @@ import (
 // bundleAnswer answers eth_sendBundle and mev_sendBundle.
 type bundleAnswer struct {
 	BundleHash common.Hash `json:"bundleHash"`
-	// Smart is "true", a text, when builders were named.
+	// Smart is the text "true" if builders were named.
 	Smart string `json:"smart,omitempty"`
 }
 
@@ -85,8 +85,8 @@ func (m *Methods) sendBundle() Method {
 	}
 }
 
-// submit takes a bundle. Builders that were named are answered with "smart", also if nobody knows
-// them.
+// submit submits a bundle. The answer has "smart" if builders were named, even if they are not
+// registered.
 func (m *Methods) submit(call *Call, order *rpc.Order) (any, error) {
 	order.Source = call.Source
 	standing, err := m.Submitter.Submit(call.At, order)

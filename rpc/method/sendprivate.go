@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// preferences is the form of a private transaction's preferences.
+// preferences is the schema of a private transaction's preferences.
 var preferences = object(
 	may("fast", boolean, "send it to all registered builders; then 50 % of a backrun's value comes back, not 90"),
 	may("canRevert", boolean, "it may fail, and stays in the block then"),

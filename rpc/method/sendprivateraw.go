@@ -20,7 +20,7 @@ func (m *Methods) sendPrivateRaw() Method {
 	}
 }
 
-// sendRaw is eth_sendRawTransaction, for wallets that know no other way.
+// sendRaw is eth_sendRawTransaction, for wallets that support no other method.
 func (m *Methods) sendRaw() Method {
 	return Method{
 		Name:     "eth_sendRawTransaction",

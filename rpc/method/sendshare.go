@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// shareBundle is the form of mev_sendBundle and mev_simBundle. Bundles may be elements; inside of
-// them the same form holds.
+// shareBundle is the schema of mev_sendBundle and mev_simBundle. Bundles may be elements, with the
+// same schema.
 func shareBundle(more ...field) *Schema {
 	element := object(
 		may("hash", hash, "double hash of somebody else's order, which this bundle follows; only as the first element"),

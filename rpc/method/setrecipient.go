@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// Receivers keep where refunds go.
+// Receivers keeps where refunds go.
 type Receivers interface {
-	// SetRecipient has refunds of blocks to come for one address go to another. Its error is a
-	// *rpc.Refused.
+	// SetRecipient redirects the refunds of one address, those of later blocks, to another. Its
+	// error is a *rpc.Refused.
 	SetRecipient(at time.Time, from, to common.Address) error
 }
 

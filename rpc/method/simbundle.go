@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// simResult answers mev_simBundle. Amounts are hex; all are there also without success, since
-// clients read them without looking.
+// simResult answers mev_simBundle. Amounts are hex. All are present even without success, because
+// clients read them without checking.
 type simResult struct {
 	Success         bool           `json:"success"`
 	Error           string         `json:"error,omitempty"`

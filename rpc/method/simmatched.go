@@ -10,13 +10,13 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// matchedFailed is all that is said of a matched bundle that cannot be included.
+// matchedFailed is all that is said about a matched bundle that cannot be included.
 const matchedFailed = "it could not be included behind the order that it follows"
 
-// simMatched is mev_simBundle of a bundle that follows a hash, in literal mode. The answer says
-// whether it could be included in the next block: gas, profit, logs and errors would tell what the
-// followed order's sender does not share, and stay zero. Whatever it used, its gas limits are what
-// it costs.
+// simMatched is mev_simBundle for a bundle that follows a hash, in literal mode. The answer says
+// only whether it could be included in the next block. Gas, profit, logs and errors could reveal
+// what the followed order's sender does not share, so they stay zero. The signer is charged the gas
+// limits, whatever gas was used.
 func (m *Methods) simMatched(ctx context.Context, call *Call) (any, error) {
 	order, err := bundle.ReadSimMatched(call.Params, m.intake(call))
 	if err != nil {
@@ -34,7 +34,7 @@ func (m *Methods) simMatched(ctx context.Context, call *Call) (any, error) {
 	err = m.simulated(ctx, call, "mev_simBundle", func(ctx context.Context) (uint64, bool, error) {
 		got, err := m.Simulator.Simulate(ctx, whole, exec.Environment{Latest: true})
 		switch {
-		case errors.Is(err, exec.ErrTimeout): // it takes too long, which is as good as any failure
+		case errors.Is(err, exec.ErrTimeout): // it takes too long, which counts as a failure
 		case err != nil:
 			return 0, false, err
 		default:

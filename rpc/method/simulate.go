@@ -8,13 +8,13 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// simulationRefusals are what every simulation may end with.
+// simulationRefusals are the refusals that every simulation may end with.
 var simulationRefusals = []rpc.Refusal{rpc.HeaderNotFound, rpc.SimulationFailed, rpc.SimulationTimeout,
 	rpc.SimulationBusy, rpc.NodeUnavailable}
 
-// simulated runs a simulation when it is the signer's turn, and records it: gas that somebody else
-// executes is part of a signer's reputation. run tells what gas was used, and whether all went
-// well.
+// simulated runs a simulation when it is the signer's turn, and records it, because the gas that
+// the service executes for a signer is part of the signer's reputation. run returns the gas that
+// was used, and whether everything succeeded.
 func (m *Methods) simulated(ctx context.Context, call *Call, method string, run func(context.Context) (gasUsed uint64,
 	success bool, err error)) error {
 	fact := rpc.CallSimulated{At: call.At, Signer: call.Signer, Method: method}
@@ -28,7 +28,7 @@ func (m *Methods) simulated(ctx context.Context, call *Call, method string, run 
 	return refusalOf(failed)
 }
 
-// refusalOf says an error of a simulation in the words of the catalogue.
+// refusalOf converts an error of a simulation to a refusal of the catalogue.
 func refusalOf(err error) error {
 	wrong := (*exec.InclusionError)(nil)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// Users know their signers' reputation.
+// Users has the reputation of signers.
 type Users interface {
 	// High says whether a signer's simulations come first.
 	High(signer common.Address) bool
@@ -31,7 +31,7 @@ type userStatsResult struct {
 	Last1DGasSimulated       string `json:"last1dGasSimulated"`
 }
 
-// userStatsV1Result answers flashbots_getUserStats: userStatsResult in the names of 2021.
+// userStatsV1Result answers flashbots_getUserStats: userStatsResult under the names of 2021.
 type userStatsV1Result struct {
 	IsHighPriority           bool   `json:"is_high_priority"`
 	AllTimeValidatorPayments string `json:"all_time_miner_payments"`
@@ -72,7 +72,7 @@ func (m *Methods) userStatsV1() Method {
 	}, statsBlock, func(s userStatsResult) any { return userStatsV1Result(s) })
 }
 
-// userStatsShape describes the answer under the names of a version.
+// userStatsShape is the schema of the answer under the names of a version.
 func userStatsShape(high, allPaid, allGas, weekPaid, weekGas, dayPaid, dayGas string) *Schema {
 	return object(
 		needs(high, boolean, "the signer's simulations come first"),
@@ -85,8 +85,8 @@ func userStatsShape(high, allPaid, allGas, weekPaid, weekGas, dayPaid, dayGas st
 	)
 }
 
-// completeUserStats completes a version of the method: how it reads the block that is asked for,
-// and in which form it answers.
+// completeUserStats completes a version of the method. blockOf reads the block that is asked for;
+// form converts the result to that version.
 func (m *Methods) completeUserStats(version Method, blockOf func(json.RawMessage) (param.Number, error),
 	form func(userStatsResult) any) Method {
 	version.Refusals, version.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld}, true
@@ -103,7 +103,7 @@ func (m *Methods) completeUserStats(version Method, blockOf func(json.RawMessage
 	return version
 }
 
-// statsBlockOfObject reads the block that somebody's statistics are asked for.
+// statsBlockOfObject reads the block from an object.
 func statsBlockOfObject(params json.RawMessage) (param.Number, error) {
 	var p struct {
 		Number param.Number `json:"blockNumber"`
@@ -112,7 +112,7 @@ func statsBlockOfObject(params json.RawMessage) (param.Number, error) {
 	return p.Number, err
 }
 
-// statsBlock reads it by itself, or in an object.
+// statsBlock reads the block, which is the parameter itself or in an object.
 func statsBlock(params json.RawMessage) (param.Number, error) {
 	if bytes.HasPrefix(bytes.TrimLeft(params, "[ \t\r\n"), []byte("{")) {
 		return statsBlockOfObject(params)
