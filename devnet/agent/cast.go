@@ -26,7 +26,7 @@ import (
 	streamclient "github.com/gavel-relay/gavel/stream/client"
 )
 
-// Runner runs an agent until its context ends, and returns nil then.
+// Runner runs an agent until its context ends, and then returns nil.
 type Runner func(context.Context) error
 
 // Idle is an agent that does nothing.
@@ -35,33 +35,34 @@ func Idle(ctx context.Context) error {
 	return nil
 }
 
-// Relay is a relay as agents meet it.
+// Relay is a relay as agents know it.
 type Relay struct {
 	Name, URL string
-	// Pubkey must have signed its bids; a zero key is any.
+	// Pubkey is the key that must have signed its bids; a zero key accepts any.
 	Pubkey phase0.BLSPubKey
 }
 
-// Cast makes the agents of a network. They are given addresses and keys, nothing of what runs
-// behind the addresses.
+// Cast makes the agents of a network. It gives them addresses and keys only, and nothing of what
+// runs behind the addresses.
 type Cast struct {
 	Network *network.Network
-	// BeaconURL, Relays, RPCURL and StreamURL are whom agents meet. Without a bundle RPC there are no
-	// Trader, Private, Searcher, Listener and Payer.
+	// BeaconURL, Relays, RPCURL and StreamURL are the services that agents use. Without an RPCURL
+	// there can be no Trader, Private, Searcher, Listener and Payer.
 	BeaconURL, RPCURL, StreamURL string
 	Relays                       []Relay
-	// TxsPerSlot is how many transactions users send in a slot; BlobEvery n sends a blob in each n-th.
+	// TxsPerSlot is how many transactions users send in a slot. BlobEvery n sends a blob in every
+	// n-th slot; 0 sends none.
 	TxsPerSlot, BlobEvery int
-	// Link is the URL by which one asks another whose own URL is given: that one.
+	// Link returns the URL by which from reaches to, whose own URL is given. nil means the own URL.
 	Link func(from, to, url string) (string, error)
-	// ClockOf is an agent's clock: the network's.
+	// ClockOf returns an agent's clock. nil means the network's.
 	ClockOf func(name string) clock.Clock
-	// Tell is told what agents meet; nil tells nobody. Calls may overlap.
+	// Tell receives agents' events. It must be safe for concurrent use; it may be nil.
 	Tell func(devnet.Event)
 	Log  *slog.Logger
 }
 
-// link is the URL by which one asks another.
+// link returns the URL by which from reaches to.
 func (c *Cast) link(from, to, url string) (string, error) {
 	if c.Link == nil {
 		return url, nil
@@ -82,7 +83,7 @@ func (c *Cast) tell(e devnet.Event) {
 	}
 }
 
-// signed is the bundle RPC for somebody, whose requests are signed by a key.
+// signed returns a client of the bundle RPC for an agent, whose requests are signed with a key.
 func (c *Cast) signed(ctx context.Context, name string, key *ecdsa.PrivateKey) (*rpc.Client, error) {
 	url, err := c.link(name, devnet.RPCName, c.RPCURL)
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *Cast) signed(ctx context.Context, name string, key *ecdsa.PrivateKey) (
 	return Dial(ctx, url, key)
 }
 
-// relay is a client of a relay for somebody.
+// relay returns a client of a relay for an agent.
 func (c *Cast) relay(from string, to Relay, transport http.RoundTripper) (*client.Client, error) {
 	url, err := c.link(from, to.Name, to.URL)
 	if err != nil {
@@ -108,7 +109,7 @@ func (c *Cast) relay(from string, to Relay, transport http.RoundTripper) (*clien
 	return made, nil
 }
 
-// Users keep the transaction pool busy.
+// Users returns the users that fill the transaction pool.
 func (c *Cast) Users() Runner {
 	n := c.Network
 	return user.New(user.Config{
@@ -119,19 +120,21 @@ func (c *Cast) Users() Runner {
 
 // BuilderRole is what a builder does.
 type BuilderRole struct {
-	// Strategy: the usual one, of a seed that no other builder has.
+	// Strategy says how it bids. nil means the usual strategy, with a seed that no other builder
+	// has.
 	Strategy builder.Strategy
 	Conduct  builder.Conduct
-	// Orders is where it takes orders; nil takes none.
+	// Orders is where it takes orders; with nil it takes none.
 	Orders net.Listener
-	// Only is the one relay that it bids to; empty is all.
+	// Only is the one relay to which it bids; empty means all.
 	Only string
-	// Listens has it hear leading bids, on connections that Direct makes where that is set: past Link.
+	// Listens says whether it reads streams of leading bids. If Direct is set, these connections
+	// are made with it, without Link.
 	Listens bool
 	Direct  *http.Client
 }
 
-// Builder is the builder number i.
+// Builder returns the builder number i.
 func (c *Cast) Builder(i int, role BuilderRole) (Runner, error) {
 	n, name := c.Network, network.BuilderName(i)
 	beaconURL, err := c.link(name, devnet.BeaconName, c.BeaconURL)
@@ -168,12 +171,13 @@ func (c *Cast) Builder(i int, role BuilderRole) (Runner, error) {
 	return builder.New(cfg).Run, nil
 }
 
-// ProposerRole is what all validators do.
+// ProposerRole is what the validators do.
 type ProposerRole struct {
-	// Remote is a sidecar by URL in the place of the lab's own.
+	// Remote is a sidecar at a URL, which replaces the lab's own; may be nil.
 	Remote *client.Client
-	// Conduct of the lab's own sidecar in each slot: honest. Storm is how many more times it sends
-	// registrations, V1 has it ask for payloads by the endpoint that reveals them.
+	// Conduct is what the lab's own sidecar does in each slot; nil means honest. Storm is how many
+	// more times it sends registrations. V1 makes it use the endpoint that answers with the
+	// payload.
 	Conduct func(phase0.Slot) proposer.Conduct
 	Storm   int
 	V1      bool
@@ -183,7 +187,7 @@ type ProposerRole struct {
 	BreakerOpened                func(phase0.Slot)
 }
 
-// Proposers are all validators behind one sidecar.
+// Proposers returns all validators behind one sidecar.
 func (c *Cast) Proposers(role ProposerRole) (*proposer.Proposer, error) {
 	n := c.Network
 	beaconURL, err := c.link(devnet.ProposersName, devnet.BeaconName, c.BeaconURL)
@@ -201,14 +205,15 @@ func (c *Cast) Proposers(role ProposerRole) (*proposer.Proposer, error) {
 	return proposer.New(proposer.Config{
 		Keys: keys, FeeRecipient: n.Payee, GasLimit: network.GasLimit, Spec: n.Spec,
 		Clock: c.clockOf(devnet.ProposersName), BeaconURL: beaconURL, Sidecar: sidecar,
-		// The pool is everybody's, so a local block earns as much as a builder's; without a preference
-		// there would be nothing to auction.
+		// A local block earns as much as a builder's, because both use the same pool. Without this
+		// preference there would be nothing to auction.
 		BuilderBoostFactor: proposer.PreferBuilder, HeaderTimeout: role.HeaderTimeout, SubmitTimeout: role.SubmitTimeout,
 		Breaker: role.Breaker, BreakerOpened: role.BreakerOpened, Log: c.Log.With("part", devnet.ProposersName),
 	}), nil
 }
 
-// sidecar is the one by URL, or the lab's own, which plays games where the role says so.
+// sidecar returns the remote sidecar, or the lab's own. With a Conduct the lab's own misbehaves as
+// that says.
 func (c *Cast) sidecar(role ProposerRole, keys map[phase0.ValidatorIndex]*bls.SecretKey) (proposer.Sidecar, error) {
 	if role.Remote != nil {
 		return &proposer.Remote{Client: role.Remote, Spec: c.Network.Spec}, nil
@@ -233,10 +238,10 @@ func (c *Cast) sidecar(role ProposerRole, keys map[phase0.ValidatorIndex]*bls.Se
 	}, nil
 }
 
-// cancelEvery is how often a user takes a private transaction back.
+// cancelEvery says that one in so many private transactions is cancelled.
 const cancelEvery = 7
 
-// Private are users who send so many private transactions in a slot.
+// Private returns users that send perSlot private transactions in each slot.
 func (c *Cast) Private(ctx context.Context, perSlot int) (Runner, error) {
 	n := c.Network
 	orderFlow, err := c.signed(ctx, "users", network.Wallet(n.Seed, "user signer", 0))
@@ -254,7 +259,7 @@ func (c *Cast) Private(ctx context.Context, perSlot int) (Runner, error) {
 	}).Run, nil
 }
 
-// Trader is somebody with one wallet, which signs its requests too.
+// Trader returns an agent with one wallet, which signs its requests too.
 func (c *Cast) Trader(ctx context.Context, name string, wallet *ecdsa.PrivateKey,
 	strategy user.Strategy) (Runner, error) {
 	n := c.Network
@@ -268,11 +273,12 @@ func (c *Cast) Trader(ctx context.Context, name string, wallet *ecdsa.PrivateKey
 	}).Run, nil
 }
 
-// comeBack bounds the wait of a searcher before a stream that ended is opened again; wall time.
+// comeBack bounds how long a searcher waits before it connects again to a stream that ended, in
+// wall time.
 const comeBack = 250 * time.Millisecond
 
-// Searcher is the searcher number i, which answers hints with backruns. Its first wallet signs its
-// requests.
+// Searcher returns the searcher number i, which answers hints with backruns. Its first wallet signs
+// its requests.
 func (c *Cast) Searcher(ctx context.Context, i int) (Runner, error) {
 	n, name := c.Network, network.SearcherName(i)
 	orderFlow, err := c.signed(ctx, name, n.Searchers[i][0])
@@ -293,8 +299,8 @@ func (c *Cast) Searcher(ctx context.Context, i int) (Runner, error) {
 	}).Run, nil
 }
 
-// Listener is a searcher who only listens, and after the first hint reads nothing for the time of a
-// stall. Direct, if set, makes its connections past Link.
+// Listener returns a searcher that only listens. After the first hint it stops reading for the time
+// stall. If direct is set, its connections are made with it, without Link.
 func (c *Cast) Listener(name string, direct *http.Client, stall time.Duration) (Runner, error) {
 	cfg := searcher.ListenerConfig{
 		Name: name, Service: devnet.StreamName, URL: c.StreamURL, HTTP: direct, Stall: stall, Clock: c.clockOf(name),
@@ -313,7 +319,7 @@ func (c *Cast) Listener(name string, direct *http.Client, stall time.Duration) (
 	return listener.Run, nil
 }
 
-// Payer pays delayed refunds to the users' friend.
+// Payer returns an agent that pays delayed refunds to the users' friend.
 func (c *Cast) Payer(ctx context.Context) (Runner, error) {
 	n, name := c.Network, devnet.PayerName
 	orderFlow, err := c.signed(ctx, name, n.Payer)

@@ -1,5 +1,6 @@
-// Package agent puts outsiders on a network: builders, proposers, users and searchers, who are
-// given addresses and keys (cast.go) and speak to services as anybody does (signed.go).
+// Package agent makes the agents of a network: builders, proposers, users and searchers. They get
+// addresses and keys (cast.go) and use the services' public interfaces, with signed requests where
+// these are needed (signed.go).
 package agent
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// Dial returns a client whose requests are signed by a key. It connects with the first request.
+// Dial returns a client whose requests are signed with a key. It connects at the first request.
 func Dial(ctx context.Context, url string, key *ecdsa.PrivateKey) (*rpc.Client, error) {
 	client, err := rpc.DialOptions(ctx, url, rpc.WithHTTPClient(&http.Client{Transport: transport{key}}))
 	if err != nil {
@@ -25,7 +26,7 @@ func Dial(ctx context.Context, url string, key *ecdsa.PrivateKey) (*rpc.Client, 
 	return client, nil
 }
 
-// transport signs what it sends.
+// transport signs the requests that it sends.
 type transport struct{ key *ecdsa.PrivateKey }
 
 // RoundTrip implements http.RoundTripper.
@@ -47,8 +48,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(signed)
 }
 
-// Header is the signature of a body: the address, and the personal message (EIP-191) of the hex
-// text of the body's Keccak-256, signed.
+// Header returns the signature header of a body: the key's address, and a signature of the personal
+// message (EIP-191) that is the hex text of the body's Keccak-256 hash.
 func Header(key *ecdsa.PrivateKey, body []byte) (string, error) {
 	signature, err := crypto.Sign(accounts.TextHash([]byte(crypto.Keccak256Hash(body).Hex())), key)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/network"
 )
 
-// agents are all outsiders of the run.
+// agents returns all agents of the run.
 func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
 	cast := &agent.Cast{
 		Network: l.network, BeaconURL: l.beaconURL, RPCURL: l.bundleURL, StreamURL: l.streamURL,
@@ -52,7 +52,7 @@ func (l *lab) proposerRole() agent.ProposerRole {
 	return agent.ProposerRole{Remote: l.sidecar, Breaker: breaker.Limits{MissedInRow: l.cfg.CircuitBreaker}}
 }
 
-// relays are the devnet's own, and those that joined it.
+// relays returns the devnet's own relay and those of the configuration.
 func (l *lab) relays() ([]agent.Relay, error) {
 	list := []agent.Relay{{Name: "relay", URL: l.relayURL, Pubkey: network.RelayKey(l.cfg.Seed, 0).PublicKey()}}
 	for _, address := range l.cfg.Relays {
@@ -65,7 +65,7 @@ func (l *lab) relays() ([]agent.Relay, error) {
 	return list, nil
 }
 
-// relayAddress is the relay's URL with its key in the user part, as sidecars are configured.
+// relayAddress returns the relay's URL with its key in the user part, as sidecars are configured.
 func (l *lab) relayAddress() string {
 	return network.RelayAddress(l.listeners[1].Addr().String(), network.RelayKey(l.cfg.Seed, 0))
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// flow counts what the bundle RPC tells of its orders. It is not safe for concurrent use.
+// flow counts what the bundle RPC reports about its orders. It is not safe for concurrent use.
 type flow struct {
 	count display.Flow
-	// finished is the count when the slot before was finished.
+	// finished is the count at the end of the slot before.
 	finished display.Flow
-	// followers are orders that follow another one, by their ID; what else there is was sent by users.
+	// followers are the IDs of orders that follow another one. All other orders were sent by users.
 	followers map[uint64]bool
 	owed      map[refundName]*uint256.Int
 }
 
-// refundName tells refunds apart.
+// refundName identifies a refund.
 type refundName struct {
 	hash, bundle, block common.Hash
 	recipient           common.Address
@@ -79,7 +79,7 @@ func (f *flow) pay(name refundName) {
 	f.count.RefundedWei = new(uint256.Int).Add(f.count.RefundedWei, amount)
 }
 
-// finish is what was counted since the slot before.
+// finish returns what was counted since the slot before.
 func (f *flow) finish() display.Flow {
 	since := f.count.Less(f.finished)
 	f.finished = f.count

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// startSidecar puts a real mev-boost between proposers and relay, if one is wanted, and waits until
-// it answers. It is ended with the run.
+// startSidecar starts a real mev-boost between proposers and relay, if one is configured, and waits
+// until it answers. It ends with the run.
 func (l *lab) startSidecar(ctx context.Context, group *errgroup.Group) error {
 	if l.cfg.MevBoost == "" {
 		return nil
@@ -56,7 +56,7 @@ func (l *lab) startSidecar(ctx context.Context, group *errgroup.Group) error {
 	return l.untilAnswers(ctx)
 }
 
-// untilAnswers waits for the sidecar's status to be good.
+// untilAnswers waits until the sidecar's status is good.
 func (l *lab) untilAnswers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -75,7 +75,7 @@ func (l *lab) untilAnswers(ctx context.Context) error {
 	}
 }
 
-// freeAddress is an address that nobody listens on at the moment.
+// freeAddress returns an address at which nothing listens at the moment.
 func freeAddress() (string, error) {
 	listener, err := serve.Listen(host + ":0")
 	if err != nil {

@@ -11,20 +11,21 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 )
 
-// userWallets is how many accounts send transactions: enough that one sender's nonces seldom hold
-// up a block.
+// userWallets is how many accounts send transactions. There are many, so that one sender's nonces
+// seldom hold up a block.
 const userWallets = 32
 
-// privateWallets is how many accounts send private ones for each that is sent in a slot: an account
-// waits until its transaction has landed. searcherWallets is how many backruns of a searcher can
-// land in a block.
+// privateWallets is how many accounts there are for each private transaction in a slot; several,
+// because an account waits until its transaction has landed. searcherWallets is how many backruns
+// of one searcher can land in a block.
 const (
 	privateWallets  = 8
 	searcherWallets = 8
 )
 
-// openNetwork opens the network of a devnet. For programs that know only the wall clock, genesis
-// lies in its near future; otherwise it is now, and the clock stands still until it is started.
+// openNetwork opens the network of a devnet. If programs take part that know only wall time,
+// genesis is in the near future. Otherwise genesis is now, and the clock stands until it is
+// started.
 func openNetwork(cfg devnet.Config, log *slog.Logger) (*network.Network, error) {
 	opened := network.Config{
 		Speed: cfg.Speed, Slot: cfg.SlotDuration, SlotsPerEpoch: cfg.SlotsPerEpoch, Forks: cfg.Forks,
@@ -41,10 +42,10 @@ func openNetwork(cfg devnet.Config, log *slog.Logger) (*network.Network, error) 
 	return network.Open(opened)
 }
 
-// realTimeLead leaves time to open all parts before a genesis on the wall clock.
+// realTimeLead is how long before genesis on the wall clock the parts are opened.
 const realTimeLead = 3 * time.Second
 
-// wall is the wall clock, which runs anyway.
+// wall is the wall clock, which needs no start.
 type wall struct{ clock.Real }
 
 // Start implements network.Clock.

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// startOrderFlow starts the bundle RPC on the chain in this process, and the stream that tells of
-// its orders: it reads the same journal.
+// startOrderFlow starts the bundle RPC, which reads the chain in this process, and the event
+// stream, which reads the bundle RPC's journal.
 func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err error) {
 	chain := l.network.Chain.Chain()
 	cfg := RPCConfig{
@@ -33,12 +33,13 @@ func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err er
 	return nil
 }
 
-// env is this process as a service sees it.
+// env returns what a service needs from this process.
 func (l *lab) env(part string) Env {
 	return Env{Clock: l.network.Clock, Log: l.log.With("part", part), RelayFact: l.observe, RPCFact: l.observeOrder}
 }
 
-// observeOrder passes a fact to the viewer without ever holding up the service.
+// observeOrder passes a fact to the display. If the queue is full, it drops the fact, so that the
+// service never waits.
 func (l *lab) observeOrder(fact rpc.Fact) {
 	select {
 	case l.orders <- fact:

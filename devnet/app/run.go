@@ -1,6 +1,6 @@
-// Package app wires the devnet: one execution node, one beacon node, a relay, a bundle RPC and an
-// event stream as anybody would run them, and agents that meet them over HTTP. It is the only room
-// of the lab that knows the services' inside, because it starts them.
+// Package app runs the devnet: one execution node, one beacon node, a relay, a bundle RPC and an
+// event stream as any operator would run them, and agents that use them over HTTP. It knows how the
+// services are built, because it starts them; the agents do not.
 //
 //	open chain ─▶ beacon node ─▶ relay ─▶ bundle RPC ─▶ stream ─▶ (mev-boost) ─▶ agents
 //	     ─▶ let the clock run ─▶ slots … ─▶ stop agents ─▶ summary from the chain
@@ -34,7 +34,7 @@ import (
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 )
 
-// lab is everything that runs.
+// lab owns everything that runs.
 type lab struct {
 	cfg     devnet.Config
 	out     display.Output
@@ -48,17 +48,18 @@ type lab struct {
 	orders  chan rpc.Fact
 	// URLs of the parts.
 	beaconURL, relayURL, bundleURL, streamURL, validationURL string
-	// validator judges builders' blocks, for the relay in this process and for others by URL.
+	// validator judges builders' blocks: for the relay in this process directly, and for other
+	// relays by URL.
 	validator exec.Validator
-	sidecar   *client.Client // a real mev-boost, nil without
-	// listeners are those of the beacon node, the relay, the bundle RPC, the stream, the validation
-	// node, and then the builders'.
+	sidecar   *client.Client // a real mev-boost, or nil
+	// listeners are those of the beacon node, the relay, the bundle RPC, the stream and the
+	// validation node, in this order, followed by those of the builders.
 	listeners []net.Listener
 }
 
-// Run runs a devnet until its slots are over or the context ends, and returns what became of it.
-// The error is about what could not be started or broke down; a slot that went wrong is in the
-// summary.
+// Run runs a devnet until its slots are over or the context ends, and returns the summary. The
+// error means that something could not be started or failed; a slot that went wrong is in the
+// summary instead.
 func Run(ctx context.Context, cfg devnet.Config, out display.Output) (display.Summary, error) {
 	if err := cfg.Validate(); err != nil {
 		return display.Summary{}, err
@@ -75,8 +76,8 @@ func Run(ctx context.Context, cfg devnet.Config, out display.Output) (display.Su
 	return l.run(ctx)
 }
 
-// checkPlaces looks at what the configuration names on disk. A run always begins at genesis, so its
-// folder must be new.
+// checkPlaces checks the configuration's paths, and that programs that know only wall time run at
+// speed 1. The data folder must be new or empty, because a run always begins at genesis.
 func checkPlaces(cfg devnet.Config) error {
 	if cfg.MevBoost != "" {
 		if _, err := osexec.LookPath(cfg.MevBoost); err != nil {
@@ -105,11 +106,11 @@ func checkPlaces(cfg devnet.Config) error {
 	return nil
 }
 
-// factQueue holds what the relay tells while the viewer is busy. A viewer that falls behind this
-// far misses facts; the summary, which is read from the chain, does not.
+// factQueue is how many facts wait while the display is busy. If the queue is full, the display
+// misses facts; the summary does not, because it is read from the chain.
 const factQueue = 4096
 
-// open makes all parts but starts none that needs the clock.
+// open makes the parts that do not need the clock to run.
 func (l *lab) open() (err error) {
 	if err := l.listenAll(); err != nil {
 		return err
@@ -121,10 +122,10 @@ func (l *lab) open() (err error) {
 	return nil
 }
 
-// host is where everything listens.
+// host is the address at which everything listens.
 const host = "127.0.0.1"
 
-// listenAll takes all ports.
+// listenAll opens all ports.
 func (l *lab) listenAll() error {
 	for _, part := range []struct {
 		port int
@@ -151,7 +152,7 @@ func (l *lab) listenAll() error {
 	return nil
 }
 
-// listen takes a port and answers its URL.
+// listen opens a port and returns its URL.
 func (l *lab) listen(port int, flag string) (string, error) {
 	listener, err := serve.Listen(net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
@@ -161,7 +162,7 @@ func (l *lab) listen(port int, flag string) (string, error) {
 	return "http://" + listener.Addr().String(), nil
 }
 
-// builderListener is where a builder takes orders.
+// builderListener returns the listener at which a builder takes orders.
 func (l *lab) builderListener(i int) net.Listener { return l.listeners[5+i] }
 
 func (l *lab) run(ctx context.Context) (display.Summary, error) {
@@ -203,8 +204,8 @@ func (l *lab) run(ctx context.Context) (display.Summary, error) {
 	return sum, err
 }
 
-// stopped ends all parts and returns the first failure among them; that they were told to end is
-// none.
+// stopped ends all parts and returns the first failure among them; the cancelled context is not a
+// failure.
 func (l *lab) stopped(stop context.CancelFunc, group *errgroup.Group) error {
 	stop()
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
@@ -239,7 +240,7 @@ func (l *lab) close() {
 	}
 }
 
-// openRelay starts the relay as an operator would: it learns everything from the beacon node's URL.
+// openRelay opens the relay as an operator would: it learns everything from the beacon node's URL.
 func (l *lab) openRelay(ctx context.Context) (err error) {
 	l.relay, err = OpenRelay(ctx, RelayConfig{
 		Seed: l.cfg.Seed, DataDir: within(l.cfg.DataDir, "relay"), BeaconURL: l.beaconURL, Validator: l.validator,
@@ -248,7 +249,8 @@ func (l *lab) openRelay(ctx context.Context) (err error) {
 	return err
 }
 
-// observe passes a fact to the viewer without ever holding up the relay.
+// observe passes a fact to the display. If the queue is full, it drops the fact, so that the relay
+// never waits.
 func (l *lab) observe(fact relay.Fact) {
 	select {
 	case l.facts <- seen{fact, time.Now()}:
@@ -256,7 +258,7 @@ func (l *lab) observe(fact relay.Fact) {
 	}
 }
 
-// within is a folder in the data folder, or nothing without one.
+// within returns a folder in the data folder, or an empty path if there is no data folder.
 func within(dir, name string) string {
 	if dir == "" {
 		return ""
@@ -264,7 +266,7 @@ func within(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// describe tells the viewer what was started.
+// describe returns what the display shows of the run at its beginning.
 func (l *lab) describe() display.Run {
 	return display.Run{
 		Slots: l.cfg.Slots, SlotDuration: l.cfg.SlotDuration, Speed: l.cfg.Speed, Validators: l.cfg.Validators,

@@ -29,38 +29,39 @@ import (
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 )
 
-// Service is a service of gavel that was opened.
+// Service is a gavel service that was opened.
 type Service interface {
-	// Serve answers until the context ends, and closes the listener; nil after an orderly stop.
+	// Serve serves until the context ends, and closes the listener. It returns nil after an orderly
+	// stop.
 	Serve(ctx context.Context, listener net.Listener) error
 	Close() error
 }
 
-// Env is what a service has of the process that it runs in.
+// Env is what a service gets from the process in which it runs.
 type Env struct {
 	Clock clock.Clock
 	Log   *slog.Logger
-	// RelayFact and RPCFact are told what comes into the journals; nil are told nothing.
+	// RelayFact and RPCFact receive the facts that are written to the journals; they may be nil.
 	RelayFact func(relay.Fact)
 	RPCFact   func(rpc.Fact)
 }
 
-// RelayConfig is what the operator of a relay in the laboratory gives it. It can be written down,
-// for a relay in a process of its own.
+// RelayConfig is what an operator of a relay in the lab configures. It can be encoded as JSON, for
+// a relay in a process of its own.
 type RelayConfig struct {
 	Index      int    `json:"index"`
 	Seed       uint64 `json:"seed"`
 	DataDir    string `json:"data_dir"`
 	JournalURL string `json:"journal_url,omitempty"`
 	BeaconURL  string `json:"beacon_url"`
-	// ValidationURL is the node that executes blocks, in the place of Validator.
+	// ValidationURL is the node that executes blocks, unless Validator is set.
 	ValidationURL string         `json:"validation_url"`
 	Validator     exec.Validator `json:"-"`
-	// HeaderCutOff and PayloadCutOff are how late in a slot headers and payloads are asked for.
+	// HeaderCutOff and PayloadCutOff are how late in a slot headers and payloads are served.
 	HeaderCutOff  time.Duration `json:"header_cut_off"`
 	PayloadCutOff time.Duration `json:"payload_cut_off"`
 	TopBidQueue   int           `json:"top_bid_queue,omitempty"`
-	// Trusted are builders by name whose bids count before they are executed.
+	// Trusted are the builders, by name, whose bids count before they are executed.
 	Trusted map[string]phase0.BLSPubKey `json:"trusted,omitempty"`
 }
 
@@ -94,13 +95,13 @@ func OpenRelay(ctx context.Context, c RelayConfig, env Env) (*relayapp.App, erro
 	return relayapp.New(ctx, cfg)
 }
 
-// RPCConfig is the same of a bundle RPC.
+// RPCConfig is what an operator of a bundle RPC in the lab configures.
 type RPCConfig struct {
 	Seed          uint64 `json:"seed"`
 	DataDir       string `json:"data_dir"`
 	JournalURL    string `json:"journal_url,omitempty"`
 	JournalListen string `json:"journal_listen,omitempty"`
-	// ExecutionURL is the node whose chain it reads, in the place of Blocks.
+	// ExecutionURL is the node whose chain the RPC reads, unless Blocks is set.
 	ExecutionURL string              `json:"execution_url"`
 	Blocks       *core.BlockChain    `json:"-"`
 	Chain        *params.ChainConfig `json:"chain"`
@@ -112,7 +113,7 @@ type RPCConfig struct {
 // RPC is a bundle RPC with its connections to nodes.
 type RPC struct {
 	*rpcapp.App
-	nodes *state.States // nil without one
+	nodes *state.States // nil if Blocks is set
 }
 
 // Close implements Service.
@@ -154,16 +155,17 @@ func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
 	return opened, nil
 }
 
-// RegisteredBuilder is the builder number i as the operator of the bundle RPC knows it. The first
-// one is the operator's own: it gets every order, the others those whose signers say so.
+// RegisteredBuilder returns the registry entry of the builder number i. The first builder is the
+// operator's own, which gets every order. Other builders get only the orders whose signers allow
+// it.
 func RegisteredBuilder(i int, url string) send.Builder {
 	return send.Builder{
 		Name: network.BuilderName(i), URL: url, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
 	}
 }
 
-// StreamConfig is the same of an event stream. It reads the journal of a bundle RPC, by its URL or
-// as Source.
+// StreamConfig is what an operator of an event stream in the lab configures. The stream reads the
+// journal of a bundle RPC, as Source or by JournalURL.
 type StreamConfig struct {
 	DataDir    string           `json:"data_dir"`
 	JournalURL string           `json:"journal_url"`

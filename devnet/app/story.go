@@ -12,14 +12,14 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// story makes of the relay's facts and the chain's blocks what a viewer is shown of each slot. It
-// is not safe for concurrent use.
+// story turns the relay's facts and the chain's blocks into what is shown of each slot. It is not
+// safe for concurrent use.
 type story struct {
 	spec     *eth.Spec
 	builders map[phase0.BLSPubKey]string // names by public key
 	slots    map[phase0.Slot]*chapter
-	// lastDelivery is when the newest payload was delivered, on the wall: then its block is imported
-	// and the next slot's attributes are announced.
+	// lastDelivery is the wall time of the newest delivery. At that time its block is imported and
+	// the next slot's attributes are announced.
 	lastDelivery     time.Time
 	lastDeliverySlot phase0.Slot
 }
@@ -30,20 +30,20 @@ const (
 	stageDelivery = "header to delivery"
 )
 
-// chapter is one slot while it is told.
+// chapter is one slot that is not finished.
 type chapter struct {
 	display.Slot
-	served    time.Time     // when the first header was served, on the wall
-	took      time.Duration // from then on to the delivery
+	served    time.Time     // wall time at which the first header was served
+	took      time.Duration // from served to the delivery
 	delivered *relay.PayloadDelivered
 	refusals  []string
 }
 
-// block is what the chain has for a slot; the zero block is a missed slot.
+// block is what the chain has for a slot; the zero value means that the slot was missed.
 type block struct {
 	Hash       phase0.Hash32
 	Txs, Blobs int
-	Canonical  bool // the slot has a block on the chain that the head is on
+	Canonical  bool // the slot has a block on the chain that ends with the head
 }
 
 func newStory(spec *eth.Spec, builders map[phase0.BLSPubKey]string) *story {
@@ -59,13 +59,14 @@ func (s *story) of(slot phase0.Slot) *chapter {
 	return c
 }
 
-// seen is a fact and when it was told, on the wall: chain time stands while somebody works.
+// seen is a fact with the wall time at which it came. Chain time would not do, because it stands
+// while parts work.
 type seen struct {
 	fact relay.Fact
 	at   time.Time
 }
 
-// observe takes a fact and returns the slot that it changed, nil if none.
+// observe takes a fact and returns the slot that it changed, or nil.
 func (s *story) observe(one seen) *display.Slot {
 	var c *chapter
 	switch f := one.fact.(type) {
@@ -106,7 +107,7 @@ func (s *story) observe(one seen) *display.Slot {
 	return &copied
 }
 
-// finish ends a slot with what the chain has for it, and forgets it.
+// finish completes a slot with what the chain has for it, and forgets it.
 func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex,
 	b block) (display.Slot, *relay.PayloadDelivered) {
 	c := s.of(slot)
@@ -148,8 +149,8 @@ type tally struct {
 	trips []time.Duration
 }
 
-// add counts a finished slot; paidWei is what the chain says its proposer was paid by the block's
-// builder.
+// add counts a finished slot. paidWei is what the block's builder paid to the proposer according to
+// the chain; nil means nothing.
 func (t *tally) add(s display.Slot, paidWei *uint256.Int) {
 	t.Slots++
 	switch {
@@ -176,7 +177,7 @@ func (t *tally) add(s display.Slot, paidWei *uint256.Int) {
 	}
 }
 
-// done is the summary of all slots that were added.
+// done returns the summary of all slots that were added.
 func (t *tally) done() display.Summary {
 	if len(t.trips) > 0 {
 		slices.Sort(t.trips)

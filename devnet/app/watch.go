@@ -13,9 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// watch shows what happens until the wanted slots are over or the context ends, and adds it up. A
-// slot is finished when half of the next one has passed: by then a late block has been orphaned or
-// not.
+// watch shows what happens until the wanted slots are over or the context ends, and returns the
+// summary. A slot is finished when half of the next one has passed: by then the next proposer has
+// built on a late block, or has not.
 func (l *lab) watch(ctx context.Context) display.Summary {
 	s := newStory(l.network.Spec, l.network.BuilderNames())
 	var sum tally
@@ -67,7 +67,7 @@ func (l *lab) proposerOf(slot phase0.Slot) phase0.ValidatorIndex {
 	return index
 }
 
-// blockOf is what the canonical chain has for a slot.
+// blockOf returns what the canonical chain has for a slot.
 func (l *lab) blockOf(slot phase0.Slot) block {
 	canonical, ok := l.network.Beacon.Canonical(slot)
 	if !ok {
@@ -83,8 +83,8 @@ func (l *lab) blockOf(slot phase0.Slot) block {
 	return found
 }
 
-// paid reads from the chain's state what a landed block paid its proposer, and says if that is less
-// than the bid promised.
+// paid reads from the chain's state what a landed block paid to its proposer. It returns an error
+// too if that is less than the bid promised.
 func (l *lab) paid(_ context.Context, shown display.Slot, delivered *relay.PayloadDelivered) (*uint256.Int, error) {
 	if delivered == nil || !shown.Landed {
 		return nil, nil

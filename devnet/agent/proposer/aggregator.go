@@ -17,44 +17,44 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// Relay is a relay that proposers trust: its address, and the key that must have signed its bids (a
-// zero key: any).
+// Relay is a relay that proposers trust: a client of it, and the public key that must have signed
+// its bids (a zero key accepts any).
 type Relay struct {
 	Client *client.Client
 	Pubkey phase0.BLSPubKey
 }
 
-// Aggregator is a minimal sidecar over several relays. It is safe for concurrent use.
+// Aggregator is a minimal sidecar for several relays. It is safe for concurrent use.
 type Aggregator struct {
 	Spec   *eth.Spec
 	Relays []Relay
-	// MinBidWei is the least value that a bid must have; nil is none.
+	// MinBidWei is the lowest value that a bid may have; nil means no limit.
 	MinBidWei *uint256.Int
-	// V1 has relays reveal the payload too, which was the only way before fulu, and wants it to be the
-	// one that was sold.
+	// V1 makes relays answer with the payload, which was the only way before fulu, and checks that
+	// it is the payload that was sold.
 	V1 bool
-	// Log says what is wrong with single relays; nil is silent.
+	// Log reports failures of single relays; it may be nil.
 	Log *slog.Logger
 
 	mu sync.Mutex // guards offered
-	// offered is who offered which header, of the last few slots: a slot's block may be submitted when
-	// the next one has begun.
+	// offered has the relays that offered each header in the last few slots. It has more than one
+	// slot, because a slot's block may be submitted when the next slot has begun.
 	offered map[phase0.Slot]map[phase0.Hash32][]Relay
 }
 
-// slotsOffered is how many slots offers are kept.
+// slotsOffered is for how many slots offers are kept.
 const slotsOffered = 8
 
 var _ Sidecar = (*Aggregator)(nil)
 
-// Register implements Sidecar: every relay is told; it is enough if one takes all.
+// Register implements Sidecar. It sends the batch to every relay; it is enough if one accepts it.
 func (a *Aggregator) Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error {
 	return a.enough("register", forEach(a.Relays, func(_ int, r Relay) error {
 		return r.Client.RegisterValidators(ctx, batch)
 	}))
 }
 
-// Header implements Sidecar: all relays are asked at once, the best bid that holds up wins.
+// Header implements Sidecar. It asks all relays at once; the best valid bid wins.
 func (a *Aggregator) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32,
 	proposer phase0.BLSPubKey) (*Bid, error) {
 	bids := make([]*Bid, len(a.Relays))
@@ -104,8 +104,8 @@ func (a *Aggregator) remember(slot phase0.Slot, from map[phase0.Hash32][]Relay) 
 	}
 }
 
-// Submit implements Sidecar: the block goes to the relays that offered its header; it is enough if
-// one publishes it.
+// Submit implements Sidecar. It sends the block to the relays that offered its header; it is enough
+// if one publishes it.
 func (a *Aggregator) Submit(ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock) error {
 	slot, err := block.Slot()
 	if err != nil {
@@ -129,7 +129,8 @@ func (a *Aggregator) Submit(ctx context.Context, block *api.VersionedSignedBlind
 	}))
 }
 
-// unblind submits a block by v1 and wants the payload with a block hash for it.
+// unblind submits a block by version 1 of the endpoint, and checks the block hash of the payload in
+// the answer.
 func unblind(ctx context.Context, relay *client.Client, block *api.VersionedSignedBlindedBeaconBlock,
 	hash phase0.Hash32) error {
 	payload, err := relay.UnblindBlock(ctx, block)
@@ -146,8 +147,8 @@ func unblind(ctx context.Context, relay *client.Client, block *api.VersionedSign
 	return nil
 }
 
-// forEach does something with all relays at once and returns their errors in order, nil where there
-// was none.
+// forEach calls a function for all relays at once and returns the errors in the relays' order, nil
+// where there was none.
 func forEach(relays []Relay, do func(int, Relay) error) []error {
 	errs := make([]error, len(relays))
 	var group sync.WaitGroup
@@ -162,8 +163,8 @@ func forEach(relays []Relay, do func(int, Relay) error) []error {
 	return errs
 }
 
-// enough is nil if one relay did what was wanted, and all errors otherwise; those that do not
-// matter then are logged.
+// enough returns nil if one relay did what was asked, and otherwise all errors. If one did, it logs
+// the errors of the others.
 func (a *Aggregator) enough(what string, errs []error) error {
 	err := errors.Join(errs...)
 	if !slices.Contains(errs, nil) {
@@ -175,8 +176,8 @@ func (a *Aggregator) enough(what string, errs []error) error {
 	return nil
 }
 
-// Remote is a sidecar by URL, such as a real mev-boost, which speaks the Proposer API itself and
-// has checked the bids.
+// Remote is a sidecar at a URL, such as a real mev-boost. It offers the Proposer API itself, and
+// has checked the relays' signatures.
 type Remote struct {
 	Client *client.Client
 	Spec   *eth.Spec

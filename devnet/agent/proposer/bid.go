@@ -12,22 +12,23 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
-// Bid is a relay's offer that has been looked at.
+// Bid is a relay's bid that was checked.
 type Bid struct {
 	Versioned *builderspec.VersionedSignedBuilderBid
 	ValueWei  *uint256.Int
 	BlockHash phase0.Hash32
 }
 
-// emptyTransactions is the root of no transactions (consensus-specs, hash_tree_root of an empty
-// list of at most 2^20).
+// emptyTransactions is the root of an empty list of transactions (consensus-specs, hash_tree_root
+// of an empty list of at most 2^20).
 var emptyTransactions = phase0.Root{
 	0x7f, 0xfe, 0x24, 0x1e, 0xa6, 0x01, 0x87, 0xfd, 0xb0, 0x18, 0x7b, 0xfa, 0x22, 0xde, 0x35, 0xd1,
 	0xf9, 0xbe, 0xd7, 0xab, 0x06, 0x1d, 0x94, 0x01, 0xfd, 0x47, 0xe3, 0x4a, 0x54, 0xfb, 0xed, 0xe1,
 }
 
-// checkBid wants a bid for the slot, on the parent, worth something, with transactions, signed by
-// the relay that was asked. A zero relay key stands for any: the bid's own then.
+// checkBid checks that a bid is for the slot and on the parent, that it has a value and
+// transactions, and that the relay has signed it. A zero relay key accepts the key that the bid
+// names.
 func checkBid(
 	spec *eth.Spec, slot phase0.Slot, parent phase0.Hash32, relay phase0.BLSPubKey,
 	v *builderspec.VersionedSignedBuilderBid,
@@ -75,8 +76,8 @@ func checkBid(
 	return bid, nil
 }
 
-// better says whether a bid is taken before another: more value, at equal value the lower block
-// hash, so that all proposers choose alike.
+// better says whether bid a is preferred to b: it has a higher value, or the same value and a lower
+// block hash, so that all proposers choose the same.
 func better(a, b *Bid) bool {
 	if b == nil {
 		return true

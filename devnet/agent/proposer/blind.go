@@ -19,8 +19,8 @@ import (
 )
 
 // blindedBlock is an unsigned blinded block: the local block with a bid's header in place of its
-// payload. Its root is that of the block with the header's payload, hence the signature under one
-// is the signature under the other.
+// payload. Its root is that of the full block with the header's payload, so a signature of one is a
+// signature of the other.
 type blindedBlock struct {
 	fork  eth.Fork
 	block blind.Block
@@ -29,8 +29,8 @@ type blindedBlock struct {
 
 var errBidShape = errors.New("the bid is not in the fork of the slot")
 
-// blindBlock puts a bid's header, blob commitments and execution requests in place of the local
-// block's payload and what belongs to it.
+// blindBlock replaces the local block's payload, blob commitments and execution requests by the
+// bid's header, commitments and requests.
 func blindBlock(local *localBlock, bid *Bid) (*blindedBlock, error) {
 	if versioned.ForkOf(bid.Versioned) != local.fork || bid.Versioned.IsEmpty() {
 		return nil, errBidShape
@@ -49,7 +49,7 @@ func blindBlock(local *localBlock, bid *Bid) (*blindedBlock, error) {
 	return b, nil
 }
 
-// offerOf is what a bid offers to put into a block.
+// offerOf returns the parts of a bid that go into a block.
 func offerOf(bid *builderspec.VersionedSignedBuilderBid) (offer blind.Offer, err error) {
 	signed, err := versioned.Member[any](bid)
 	if err != nil {
@@ -71,7 +71,7 @@ func offerOf(bid *builderspec.VersionedSignedBuilderBid) (offer blind.Offer, err
 	return offer, nil
 }
 
-// signed is the blinded block with its signature.
+// signed returns the blinded block with its signature.
 func (b *blindedBlock) signed(signature phase0.BLSSignature) (*api.VersionedSignedBlindedBeaconBlock, error) {
 	block, err := blind.Sign(b.block, signature)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/versioned"
 )
 
-// beaconBlock is what a change may touch.
+// beaconBlock has the fields that a change may modify.
 type beaconBlock struct {
 	stateRoot *phase0.Root
 	graffiti  *[32]byte
 }
 
-// changed is a copy of a block that somebody has changed, signed anew by its proposer: what a
-// validator must never do.
+// changed returns a modified copy of a block, signed by its proposer. A validator must never sign
+// such a second block.
 func (g *Games) changed(block *api.VersionedSignedBlindedBeaconBlock,
 	change func(*beaconBlock)) (*api.VersionedSignedBlindedBeaconBlock, error) {
 	from, err := versioned.Member[any](block)

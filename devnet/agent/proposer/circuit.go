@@ -12,15 +12,16 @@ import (
 	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
-// circuit is the way to the builder network, with the client's breaker in it. It is safe for
+// circuit has the client's circuit breaker, which decides whether it may ask relays. It is safe for
 // concurrent use.
 type circuit struct {
-	mu      sync.Mutex // guards breaker, also while the beacon node is asked
+	mu      sync.Mutex // guards breaker, and is held while the beacon node is asked
 	breaker *breaker.Breaker
 }
 
-// broken says whether the client asks no relay for a slot. The client's own beacon node tells which
-// slots before it have blocks; one that it says nothing of counts as one with a block.
+// broken says whether the circuit breaker is open for a slot, so that no relay is asked. The
+// client's own beacon node says which slots before it have blocks; a slot for which it gives no
+// answer counts as one with a block.
 func (p *Proposer) broken(ctx context.Context, slot phase0.Slot) bool {
 	if p.Breaker.Off() {
 		return false
@@ -43,15 +44,15 @@ func (p *Proposer) broken(ctx context.Context, slot phase0.Slot) bool {
 	return p.circuit.breaker.Open()
 }
 
-// BeaconRestarted tells the client that its beacon node was started again while a slot ran, which
-// closes the circuit breaker and sets its tally to 0.
+// BeaconRestarted says that the beacon node was started again during a slot. That closes the
+// circuit breaker, and the count begins anew.
 func (p *Proposer) BeaconRestarted(during phase0.Slot) {
 	p.circuit.mu.Lock()
 	defer p.circuit.mu.Unlock()
 	p.circuit.breaker.Restart(during)
 }
 
-// missed says whether the chain has no block in a slot that is over.
+// missed says whether the chain has no block in a past slot.
 func (n *beaconNode) missed(ctx context.Context, slot phase0.Slot) (bool, error) {
 	_, _, err := n.do(ctx, http.MethodGet, fmt.Sprintf("/eth/v1/beacon/headers/%d", slot), http.Header{}, nil)
 	if refused := (*statusError)(nil); errors.As(err, &refused) && refused.status == http.StatusNotFound {

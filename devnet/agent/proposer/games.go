@@ -16,55 +16,55 @@ import (
 )
 
 // Conduct is what a sidecar does for the proposer of a slot. The zero value is honest: it asks when
-// the slot begins and hands the signed block over at once. Times are against the slot's start.
+// the slot begins and submits the signed block at once. Times are relative to the slot's start.
 type Conduct struct {
-	// Local asks no relay. Silent asks for a header and hands no block over.
+	// Local asks no relay. Silent asks for a header, but submits no block.
 	Local, Silent bool
-	// RequestAt is when the header is asked for, SubmitAt when the block is handed over, both at the
-	// earliest.
+	// RequestAt is the earliest time at which the header is requested, SubmitAt the earliest time
+	// at which the block is submitted.
 	RequestAt, SubmitAt time.Duration
-	// Requests is how often the header is asked for, the last answer counts: 1.
+	// Requests is how often the header is requested; the last answer with a bid counts. 0 means 1.
 	Requests int
-	// Unbundle hands over a block that cannot be published, to learn the payload.
+	// Unbundle submits a block that cannot be published, to learn the payload.
 	Unbundle bool
-	// Replay hands the same block over three times.
+	// Replay submits the same block three times.
 	Replay bool
-	// Equivocate signs a second block of the slot and hands it over at EquivocateAt, or after the
-	// first one.
+	// Equivocate signs a second block of the slot and submits it after the first one, at
+	// EquivocateAt at the earliest.
 	Equivocate   bool
 	EquivocateAt time.Duration
 }
 
-// Games is a sidecar between validators and another one that really speaks to relays. It plays the
-// games that its strategy tells it to: it asks late, asks often, hands signed blocks over late,
-// twice or changed. It is safe for concurrent use.
+// Games is a sidecar that misbehaves as its strategy says. It stands between validators and an
+// honest sidecar: it requests headers late or often, and submits signed blocks late, several times
+// or changed. It is safe for concurrent use.
 //
 //	proposer ─Header─▶ wait for the time ─▶ relays (once, or again and again)
 //	         ─Submit─▶ wait ─▶ as it is, never, thrice, spoiled, or with a second block beside it ─▶ relays
 type Games struct {
 	Honest Sidecar
-	// Strategy is pure: the conduct of a slot depends on nothing but the slot.
+	// Strategy is pure: the conduct in a slot depends on the slot only.
 	Strategy func(phase0.Slot) Conduct
 	// Storm is how many more times registrations are sent.
 	Storm int
 	Spec  *eth.Spec
 	Clock clock.Clock
-	// Keys sign the second blocks of validators that equivocate, and the spoiled ones of those that
-	// unbundle.
+	// Keys sign the second blocks of validators that equivocate, and the spoiled blocks of those
+	// that unbundle.
 	Keys map[phase0.ValidatorIndex]*bls.SecretKey
 	Log  *slog.Logger
 }
 
 var _ Sidecar = (*Games)(nil)
 
-// Register implements Sidecar: a registration storm is the same registrations again and again.
+// Register implements Sidecar. It sends the same registrations Storm more times.
 func (g *Games) Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error {
 	err := g.Honest.Register(ctx, batch)
 	g.storm(ctx, batch)
 	return err
 }
 
-// stormAtOnce is how many registrations are under way at a time.
+// stormAtOnce is how many requests of a storm run at a time.
 const stormAtOnce = 16
 
 func (g *Games) storm(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) {
@@ -107,7 +107,7 @@ func (g *Games) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash
 	return best, err
 }
 
-// until waits for a moment of a slot; without one it does not wait, whatever the clock says.
+// until waits for a time in a slot. A zero moment does not wait, whatever the clock says.
 func (g *Games) until(ctx context.Context, slot phase0.Slot, moment time.Duration) error {
 	if moment == 0 {
 		return nil
@@ -149,8 +149,8 @@ func (g *Games) Submit(ctx context.Context, block *api.VersionedSignedBlindedBea
 	return err
 }
 
-// equivocate hands over a second block of the slot. What relays say of it is no failure: who wants
-// to know listens on the connection.
+// equivocate submits a second block of the slot. It ignores the answer: a refusal is expected, and
+// the Witness on the connection reports it.
 func (g *Games) equivocate(ctx context.Context, slot phase0.Slot, block *api.VersionedSignedBlindedBeaconBlock,
 	at time.Duration) error {
 	if err := g.until(ctx, slot, at); err != nil {
@@ -160,6 +160,6 @@ func (g *Games) equivocate(ctx context.Context, slot phase0.Slot, block *api.Ver
 	if err != nil {
 		return err
 	}
-	_ = g.Honest.Submit(ctx, second) // as said above
+	_ = g.Honest.Submit(ctx, second) // see the function's comment
 	return nil
 }

@@ -11,15 +11,15 @@ import (
 var errSigned = errors.New("a block of this slot or a later one is signed already")
 
 // guard keeps validators from signing two blocks of one slot, for which they would be slashed
-// (consensus-specs, process_proposer_slashing). Like EIP-3076's minimal strategy it remembers the
-// last slot only. The zero value has seen no signature.
+// (consensus-specs, process_proposer_slashing). Like EIP-3076's minimal strategy, it remembers only
+// the last signed slot of each validator. The zero value has no signatures.
 type guard struct {
 	mu   sync.Mutex // guards last
 	last map[phase0.ValidatorIndex]phase0.Slot
 }
 
-// take gives a validator its one signature of a slot. It answers errSigned for that slot and all
-// before it ever after.
+// take allows a validator one signature in a slot. Afterwards it returns errSigned for that slot
+// and all earlier ones.
 func (g *guard) take(index phase0.ValidatorIndex, slot phase0.Slot) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

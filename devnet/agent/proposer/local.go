@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// localBlock is an unsigned block of any fork: block is the beacon block and root its hash tree
-// root, proofs and blobs come with it from deneb on.
+// localBlock is an unsigned block of any fork. block is the beacon block and root its hash tree
+// root; from deneb on it has proofs and blobs.
 type localBlock struct {
 	fork       eth.Fork
 	valueWei   *uint256.Int
@@ -30,7 +30,7 @@ type localBlock struct {
 
 type hashable interface{ HashTreeRoot() ([32]byte, error) }
 
-// localForms read a produced block in SSZ.
+// localForms decode a produced block of each fork from SSZ.
 var localForms = eth.Column[func(*localBlock, []byte) error]{
 	eth.Bellatrix: readLocal(func(l *localBlock, block *bellatrix.BeaconBlock) {
 		l.block, l.parentHash = block, block.Body.ExecutionPayload.ParentHash
@@ -49,7 +49,7 @@ var localForms = eth.Column[func(*localBlock, []byte) error]{
 	}),
 }
 
-// readLocal reads one of the library's types, and fills the block with it.
+// readLocal returns a decoder for one of the library's types, which fills in the local block.
 func readLocal[T any, P interface {
 	*T
 	UnmarshalSSZ([]byte) error
@@ -64,7 +64,7 @@ func readLocal[T any, P interface {
 	}
 }
 
-// decodeLocal reads the SSZ of a produced block: a BeaconBlock before deneb, BlockContents from
+// decodeLocal decodes a produced block from SSZ: a BeaconBlock before deneb, BlockContents from
 // deneb on.
 func decodeLocal(fork eth.Fork, value *uint256.Int, raw []byte) (*localBlock, error) {
 	l := &localBlock{fork: fork, valueWei: value}
@@ -81,7 +81,7 @@ func decodeLocal(fork eth.Fork, value *uint256.Int, raw []byte) (*localBlock, er
 	return l, nil
 }
 
-// signed is the block with its signature, and with its blobs from deneb on, in SSZ.
+// signed returns the block with its signature, and from deneb on with its blobs, in SSZ.
 func (l *localBlock) signed(signature phase0.BLSSignature) ([]byte, error) {
 	switch block := l.block.(type) {
 	case *bellatrix.BeaconBlock:

@@ -27,7 +27,7 @@ const (
 	beaconTimeout = 10 * time.Second
 )
 
-// statusError is an answer other than 200.
+// statusError is an answer with a status other than 200.
 type statusError struct {
 	status int
 	body   []byte
@@ -37,8 +37,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("beacon node answers %d: %.200s", e.status, e.body)
 }
 
-// do sends a request. An answer other than 200 is an error, so is the 202 of a block that was
-// broadcast but not imported.
+// do sends a request. A status other than 200 is an error. That includes 202, which means that a
+// block was broadcast but not imported.
 func (n *beaconNode) do(ctx context.Context, method, path string, header http.Header,
 	body []byte) (http.Header, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, beaconTimeout)
@@ -66,7 +66,7 @@ func (n *beaconNode) do(ctx context.Context, method, path string, header http.He
 	return response.Header, raw, nil
 }
 
-// prepare tells fee recipients for local blocks.
+// prepare sends the fee recipients for local blocks.
 func (n *beaconNode) prepare(
 	ctx context.Context, indices []phase0.ValidatorIndex, recipient func(phase0.ValidatorIndex) bellatrix.ExecutionAddress,
 ) error {
@@ -88,7 +88,7 @@ func (n *beaconNode) prepare(
 	return err
 }
 
-// duties are an epoch's proposers by slot.
+// duties returns an epoch's proposers by slot.
 func (n *beaconNode) duties(ctx context.Context, epoch phase0.Epoch) (map[phase0.Slot]phase0.ValidatorIndex, error) {
 	_, raw, err := n.do(ctx, http.MethodGet, fmt.Sprintf("/eth/v1/validator/duties/proposer/%d", epoch),
 		http.Header{}, nil)
@@ -138,7 +138,7 @@ func (n *beaconNode) localBlock(ctx context.Context, slot phase0.Slot,
 	return decodeLocal(fork, value, raw)
 }
 
-// publish hands a signed block to the beacon node.
+// publish sends a signed block to the beacon node.
 func (n *beaconNode) publish(ctx context.Context, fork eth.Fork, contents []byte) error {
 	header := http.Header{"Content-Type": {"application/octet-stream"}, "Eth-Consensus-Version": {fork.String()}}
 	_, _, err := n.do(ctx, http.MethodPost, "/eth/v2/beacon/blocks?broadcast_validation=consensus_and_equivocation",

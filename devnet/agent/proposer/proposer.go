@@ -1,14 +1,14 @@
-// Package proposer runs validators as the devnet's relay meets them: they register, ask for a
-// header when their slot begins, sign blind and hand the block to their sidecar for publication;
-// without a better bid they publish what their own beacon node has built.
+// Package proposer runs validators. They register, ask for a header when their slot begins, sign it
+// without seeing the block, and submit the signed block to their sidecar. Without a better bid they
+// publish the block that their own beacon node has built.
 //
 //	slot starts ─▶ local block ─▶ breaker open? ─yes─▶ sign the local block
 //	                                │no
 //	                              header? ──none, worse, wrong──▶ sign the local block ─▶ beacon node
 //	                                └──better──▶ blind (blind.go) ─▶ sign ─▶ sidecar ─▶ relays publish
 //
-// A validator signs one block a slot, ever (guard.go): once a blinded block is signed there is no
-// way back to the local one.
+// A validator signs only one block in a slot (guard.go): once it has signed a blinded block, it
+// cannot go back to the local one.
 package proposer
 
 import (
@@ -31,18 +31,18 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
-// Sidecar stands between a proposer and relays: the aggregator of this package, or a real
+// Sidecar stands between a proposer and relays: the Aggregator of this package, or a real
 // mev-boost.
 type Sidecar interface {
-	// Register passes registrations on; an error means that no relay took them all.
+	// Register passes registrations on; an error means that no relay accepted all of them.
 	Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error
-	// Header is the best bid, checked; nil without an error when there is none.
+	// Header returns the best bid, checked; nil without an error if there is none.
 	Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32, proposer phase0.BLSPubKey) (*Bid, error)
-	// Submit has the block published; nil means that a relay did.
+	// Submit has the block published; nil means that a relay has published it.
 	Submit(ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock) error
 }
 
-// Config says which validators there are.
+// Config says which validators there are, and how they propose.
 type Config struct {
 	Keys         map[phase0.ValidatorIndex]*bls.SecretKey
 	FeeRecipient func(phase0.ValidatorIndex) bellatrix.ExecutionAddress
@@ -51,15 +51,15 @@ type Config struct {
 	Clock        clock.Clock
 	BeaconURL    string
 	Sidecar      Sidecar
-	// BuilderBoostFactor weighs a bid against the local block in percent (beacon-APIs,
-	// builder_boost_factor): a bid is taken if its value, times the factor, is more than the local
-	// value. 0 is 100; PreferBuilder takes any bid.
+	// BuilderBoostFactor weighs a bid against the local block, in percent (beacon-APIs,
+	// builder_boost_factor): a bid is taken if its value times the factor is more than the local
+	// block's value. 0 means 100; PreferBuilder takes any bid.
 	BuilderBoostFactor uint64
-	// HeaderTimeout bounds the wait for a header and SubmitTimeout that for a publication, in wall
-	// time: 950 ms and 4 s.
+	// HeaderTimeout bounds the wait for a header and SubmitTimeout the wait for a publication, in
+	// wall time. Defaults: 950 ms and 4 s.
 	HeaderTimeout, SubmitTimeout time.Duration
-	// Breaker are the circuit breaker's limits; the zero value is none. BreakerOpened, if set, is told
-	// of the slot from which on relays are not asked.
+	// Breaker are the circuit breaker's limits; the zero value has no breaker. BreakerOpened, if
+	// set, is called with the first slot in which relays are not asked.
 	Breaker       breaker.Limits
 	BreakerOpened func(phase0.Slot)
 	Log           *slog.Logger
@@ -74,7 +74,8 @@ type Proposer struct {
 	beacon  *beaconNode
 	guard   guard
 	circuit circuit
-	// duties are Run's own: the proposers of an epoch by slot, once known is true.
+	// duties, epoch and known belong to the goroutine of Run: the proposers of an epoch by slot,
+	// once known is true.
 	duties map[phase0.Slot]phase0.ValidatorIndex
 	epoch  phase0.Epoch
 	known  bool
@@ -98,9 +99,9 @@ func New(cfg Config) *Proposer {
 		circuit: circuit{breaker: breaker.New(cfg.Breaker)}}
 }
 
-// Run proposes until the context ends, and returns nil then; it begins with the slot after the one
-// that is running. A relay that takes its time with one slot, or does not even take registrations,
-// does not hold up the next slot, and a slot that is over is not proposed for.
+// Run proposes until the context ends, and then returns nil. It begins with the slot after the
+// present one. A slow relay does not delay the next slot, because registering and each proposal
+// have goroutines of their own. Slots that have passed are skipped.
 func (p *Proposer) Run(ctx context.Context) error {
 	// A registration must not be older than the chain.
 	if p.Clock.Until(ctx, p.Spec.GenesisTime) != nil {
@@ -122,7 +123,7 @@ func (p *Proposer) Run(ctx context.Context) error {
 	}
 }
 
-// propose begins the slot's proposal if one of our validators has it.
+// propose begins the proposal of a slot, if one of our validators is its proposer.
 func (p *Proposer) propose(ctx context.Context, working *sync.WaitGroup, slot phase0.Slot) {
 	index, ours, err := p.duty(ctx, slot)
 	if err != nil && ctx.Err() == nil {
@@ -152,8 +153,9 @@ func (p *Proposer) duty(ctx context.Context, slot phase0.Slot) (phase0.Validator
 	return index, ok && ours, nil
 }
 
-// proposal makes the slot's block, blind if a bid beats the local block. The local block comes
-// first, since it tells on which parent the beacon node builds, and relays are asked for that.
+// proposal proposes the slot's block: a blinded one if a bid beats the local block. The local block
+// is fetched first, because it tells on which parent the beacon node builds, and relays are asked
+// for a bid on that parent.
 func (p *Proposer) proposal(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex) error {
 	key, epoch := p.Keys[index], p.Spec.EpochOf(slot)
 	reveal := key.Sign(eth.SigningRoot(epochRoot(epoch), p.Spec.RandaoDomain(epoch)))
@@ -171,7 +173,7 @@ func (p *Proposer) proposal(ctx context.Context, slot phase0.Slot, index phase0.
 	return p.publish(ctx, slot, index, local)
 }
 
-// header is a bid that is worth more than the local block, nil if there is none.
+// header returns a bid that is worth more than the local block, or nil if there is none.
 func (p *Proposer) header(ctx context.Context, slot phase0.Slot, local *localBlock, pubkey phase0.BLSPubKey) *Bid {
 	ctx, cancel := context.WithTimeout(ctx, p.HeaderTimeout)
 	defer cancel()
@@ -194,7 +196,7 @@ func (p *Proposer) header(ctx context.Context, slot phase0.Slot, local *localBlo
 	return bid
 }
 
-// beats says whether a bid's boosted value is more than the local one's.
+// beats says whether a bid's boosted value is more than the local block's value.
 func beats(bid, local *uint256.Int, boostFactor uint64) bool {
 	if boostFactor == PreferBuilder {
 		return true
@@ -223,8 +225,8 @@ func (p *Proposer) publish(ctx context.Context, slot phase0.Slot, index phase0.V
 	return nil
 }
 
-// submit signs a blinded block and has the sidecar publish it. Whatever comes of it, the slot has
-// had its signature.
+// submit signs a blinded block and has the sidecar publish it. If that fails, the validator cannot
+// sign another block of the slot.
 func (p *Proposer) submit(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex,
 	blinded *blindedBlock) error {
 	signature, err := p.sign(slot, index, blinded.root)
@@ -243,7 +245,7 @@ func (p *Proposer) submit(ctx context.Context, slot phase0.Slot, index phase0.Va
 	return nil
 }
 
-// sign is the one place where blocks are signed, hence the one that asks the guard.
+// sign asks the guard and signs. It is the only function that signs blocks.
 func (p *Proposer) sign(slot phase0.Slot, index phase0.ValidatorIndex, root phase0.Root) (phase0.BLSSignature, error) {
 	if err := p.guard.take(index, slot); err != nil {
 		return phase0.BLSSignature{}, err
@@ -251,7 +253,7 @@ func (p *Proposer) sign(slot phase0.Slot, index phase0.ValidatorIndex, root phas
 	return p.Keys[index].Sign(eth.SigningRoot(root, p.Spec.ProposerDomain(slot))), nil
 }
 
-// epochRoot is what a RANDAO reveal signs: the hash tree root of the epoch.
+// epochRoot returns what a RANDAO reveal signs: the hash tree root of the epoch.
 func epochRoot(epoch phase0.Epoch) (root phase0.Root) {
 	for i := range 8 {
 		root[i] = byte(epoch >> (8 * i))

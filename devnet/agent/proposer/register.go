@@ -22,8 +22,8 @@ const (
 )
 
 // keepRegistered registers all validators in the given slot and then in each epoch, until the
-// context ends. What failed is tried again in the next slot: without a relay validators still
-// propose their local blocks.
+// context ends. After a failure it tries again in the next slot. Validators can propose local
+// blocks without being registered.
 func (p *Proposer) keepRegistered(ctx context.Context, slot phase0.Slot) {
 	for due := p.Spec.EpochOf(slot); p.Clock.Until(ctx, p.Spec.SlotStart(slot)) == nil; slot = max(slot+1,
 		p.Spec.SlotAt(p.Clock.Now())) {
@@ -39,8 +39,8 @@ func (p *Proposer) keepRegistered(ctx context.Context, slot phase0.Slot) {
 	}
 }
 
-// prepare tells the beacon node all validators' fee recipients and registers them with the sidecar;
-// one goes without the other.
+// prepare sends all validators' fee recipients to the beacon node and registers them with the
+// sidecar. If one of the two fails, it still does the other.
 func (p *Proposer) prepare(ctx context.Context) error {
 	var errs []error
 	if err := p.beacon.prepare(ctx, p.indices(), p.FeeRecipient); err != nil {
@@ -52,7 +52,7 @@ func (p *Proposer) prepare(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// indices are those of all validators, in order.
+// indices returns the indices of all validators, in order.
 func (p *Proposer) indices() []phase0.ValidatorIndex { return slices.Sorted(maps.Keys(p.Keys)) }
 
 // register sends all validators' registrations to the sidecar, dated now.
@@ -78,7 +78,8 @@ func (p *Proposer) sendRegistrations(ctx context.Context, batch []*builderv1.Sig
 	return p.Sidecar.Register(ctx, batch)
 }
 
-// registration is a validator's, signed under the builder domain. at is in whole seconds.
+// registration returns a validator's registration, signed under the builder domain. at must be
+// whole seconds.
 func (p *Proposer) registration(index phase0.ValidatorIndex,
 	at time.Time) (*builderv1.SignedValidatorRegistration, error) {
 	key := p.Keys[index]

@@ -8,14 +8,14 @@ import (
 	"github.com/gavel-relay/gavel/devnet"
 )
 
-// Witness is a transport that tells what a relay answers to proposers.
+// Witness is a transport that reports what a relay answers to proposers.
 type Witness struct {
 	http.RoundTripper
-	// Relay is whom requests go to.
+	// Relay is the name of the relay to which requests go.
 	Relay string
-	// Name is who asks.
+	// Name is the name of the agent that sends them.
 	Name string
-	// Tell is told each answer of note.
+	// Tell receives an event for each answer that matters.
 	Tell func(devnet.Event)
 }
 
@@ -24,7 +24,7 @@ func (w *Witness) RoundTrip(request *http.Request) (*http.Response, error) {
 	e := devnet.Event{Actor: w.Name, At: w.Relay, Subject: devnet.RequestFailed}
 	if i := strings.Index(request.URL.Path, "/header/"); i >= 0 {
 		slot, _, _ := strings.Cut(request.URL.Path[i+len("/header/"):], "/")
-		e.Slot, _ = strconv.Atoi(slot) // our own request
+		e.Slot, _ = strconv.Atoi(slot) // cannot fail: the path is of our own request
 	}
 	response, err := w.RoundTripper.RoundTrip(request)
 	if err != nil {

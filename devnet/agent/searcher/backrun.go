@@ -16,14 +16,14 @@ import (
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
-// stake is how much ether a backrun may use: what it does not use comes back.
+// stake is how much ether a backrun may use. What it does not use comes back.
 var stake = new(uint256.Int).Mul(uint256.NewInt(300), uint256.NewInt(params.Ether))
 
-// blocksAhead is for how many blocks a backrun is tried: later ones than the next, in case that the
-// target lands later.
+// blocksAhead is for how many blocks a backrun is valid: for more than the next one, because its
+// target may land later.
 const blocksAhead = 3
 
-// follow sends a backrun, if a hint is worth one.
+// follow sends a backrun, if a hint is worth it.
 func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 	found, worth, err := s.opportunity(ctx, hint)
 	if err != nil || !worth {
@@ -35,7 +35,7 @@ func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 	}
 	costWei := new(uint256.Int).Mul(baseFee, uint256.NewInt(contract.BackrunGas))
 	if found.known && !percentOf(found.profitWei, 100-s.percent(hint.Hash)).Gt(costWei) {
-		return nil // what remains does not pay for the gas
+		return nil // the searcher's part of the profit would not pay for the gas
 	}
 	tx, err := s.backrun(ctx, baseFee, s.percent(hint.Hash))
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 	return nil
 }
 
-// backrun signs the transaction that closes the gap, whichever way it goes, by the next wallet. It
-// has no tip: it pays by its profit.
+// backrun signs a transaction that closes the price gap in either direction, with the next wallet.
+// It has no tip: it pays the block by a part of its profit.
 func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int, percent uint64) (*types.Transaction, error) {
 	wallet := s.Wallets[s.turn%len(s.Wallets)]
 	s.turn++
@@ -81,14 +81,14 @@ func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int, percent
 	return tx, nil
 }
 
-// percent of its profit is what a searcher pays the block's fee recipient, who gives the user a
-// part of it: from 50 to 94, another one for each hint and searcher, so that the searchers take
-// turns in winning.
+// percent returns the share of its profit that a searcher pays to the block's fee recipient, which
+// refunds a part of that to the user. It is from 50 to 94 and differs for each hint and searcher,
+// so that the searchers win in turn.
 func (s *Searcher) percent(hint common.Hash) uint64 {
 	return 50 + uint64(crypto.Keccak256([]byte(s.Name), hint[:])[0])%45
 }
 
-// head is the newest block's number and base fee.
+// head returns the newest block's number and base fee.
 func (s *Searcher) head(ctx context.Context) (uint64, *uint256.Int, error) {
 	var block struct {
 		Number  hexutil.Uint64 `json:"number"`

@@ -14,25 +14,26 @@ import (
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
-// ListenerConfig says who the listener is.
+// ListenerConfig says who the listener is, and how it listens.
 type ListenerConfig struct {
 	Name string
 	// Service is the stream's name.
 	Service string
-	// URL is the stream's; HTTP is how it is reached, nil is as usual.
+	// URL is the stream's. HTTP is the client with which it is read; nil means the default.
 	URL  string
 	HTTP *http.Client
-	// Stall is for how long nothing is read after the first hint, in chain time; 0 reads on.
+	// Stall is for how long it stops reading after the first hint, in chain time; 0 means that it
+	// does not.
 	Stall time.Duration
 	Clock clock.Clock
-	// Tell is told what happens, from one goroutine.
+	// Tell receives the listener's events, from one goroutine.
 	Tell func(devnet.Event)
 	Log  *slog.Logger
 }
 
-// Listener is a searcher who hears hints and sends nothing: it tells what it heard, whether
-// anything came twice, when it was cut off, and whether the history has all of it. It is for one
-// goroutine.
+// Listener is a searcher that reads hints and sends nothing. It reports which hints it heard, which
+// came twice, when it was cut off, and whether the history then has all that it heard. It is for
+// one goroutine.
 //
 //	stream ──hint──▶ told, or told that it came twice
 //	   ✂   cut off ─▶ told ─▶ comes back after the last hint ─▶ reads the history: is everything there that was heard?
@@ -40,15 +41,15 @@ type Listener struct {
 	ListenerConfig
 	stream *client.Client
 	heard  map[common.Hash]bool
-	// listens: a hint came on the present connection. back: the connection before was lost, and the
-	// history was not read since.
+	// listens says that a hint came on the present connection. back says that the connection before
+	// was lost, and the history has not been read since.
 	listens, back bool
 }
 
-// comeBack bounds the wait before a stream that ended is opened again; wall time.
+// comeBack bounds the wait before it connects again to a stream that ended, in wall time.
 const comeBack = 250 * time.Millisecond
 
-// NewListener returns a listener that hears nothing until Run. Its error is about the URL.
+// NewListener returns a listener that reads nothing until Run. It fails if the URL is wrong.
 func NewListener(cfg ListenerConfig) (*Listener, error) {
 	l := &Listener{ListenerConfig: cfg, heard: map[common.Hash]bool{}}
 	var err error
@@ -56,8 +57,8 @@ func NewListener(cfg ListenerConfig) (*Listener, error) {
 	return l, err
 }
 
-// Run listens until the context ends, and returns nil then. A stream that has nothing more to say
-// is an error.
+// Run listens until the context ends, and then returns nil. It returns an error if the stream ends
+// for good.
 func (l *Listener) Run(ctx context.Context) error {
 	for hint, err := range l.stream.Events(ctx) {
 		switch {
@@ -74,7 +75,7 @@ func (l *Listener) Run(ctx context.Context) error {
 	return nil
 }
 
-// hear tells of a hint. The first one of all may be the last one for a while.
+// hear reports a hint. After the first of all hints it stalls, if it is configured to.
 func (l *Listener) hear(ctx context.Context, hint client.Event) {
 	l.listens = true
 	subject := devnet.HintHeard
@@ -93,8 +94,8 @@ func (l *Listener) hear(ctx context.Context, hint client.Event) {
 	}
 }
 
-// left is told why a connection ended. Until one has brought a hint there is nothing to be cut off
-// from.
+// left is called when a connection ended. Connections that have not brought a hint do not count as
+// cut off.
 func (l *Listener) left(err error, _ time.Duration) {
 	l.Log.Info("the stream ended", "listener", l.Name, "error", err)
 	if !l.listens {
@@ -104,8 +105,8 @@ func (l *Listener) left(err error, _ time.Duration) {
 	l.Tell(devnet.Event{Actor: l.Name, Subject: devnet.ListenerLeft, At: l.Service})
 }
 
-// lookBack reads the whole history and tells if it has all that was heard: a hint is in the history
-// before anybody hears it.
+// lookBack reads the whole history and reports if it has all hints that were heard. It must have
+// them, because a hint is in the history before it is sent to listeners.
 func (l *Listener) lookBack(ctx context.Context) {
 	missing := make(map[common.Hash]bool, len(l.heard))
 	for hash := range l.heard {

@@ -15,17 +15,16 @@ import (
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
-// opportunity is a gap that somebody's order opens.
+// opportunity is a price gap that an order opens.
 type opportunity struct {
-	// known: the hint says where the pools will be, and ProfitWei is what closing the gap earns.
-	// Otherwise only that a pool moves is known.
+	// known says that the hint shows the pools' new reserves; profitWei is then what closing the
+	// gap earns. Otherwise it is only known that a pool's price will move.
 	known     bool
 	profitWei *uint256.Int
 }
 
-// opportunity looks for a swap in a hint. Whoever shows the logs whole shows the pool's new
-// reserves; whoever shows only that a pool writes a Swap, or that the router is called, leaves the
-// searcher to try its luck.
+// opportunity looks for a swap in a hint. A hint with whole logs shows the pool's new reserves. A
+// hint that shows only a Swap's topic, or a call of the router, lets the searcher only guess.
 func (s *Searcher) opportunity(ctx context.Context, hint client.Event) (opportunity, bool, error) {
 	after, moved := map[common.Address]contract.Reserves{}, false
 	for _, log := range hint.Logs {
@@ -54,7 +53,7 @@ func (s *Searcher) opportunity(ctx context.Context, hint client.Event) (opportun
 	return opportunity{known: true, profitWei: profit}, !profit.IsZero(), nil
 }
 
-// reserves are the pools' at the head of the chain.
+// reserves returns the pools' reserves at the head of the chain.
 func (s *Searcher) reserves(ctx context.Context) (map[common.Address]contract.Reserves, error) {
 	etherCall, tokenCall := contract.ReserveCalls()
 	var batch []rpc.BatchElem

@@ -10,15 +10,14 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// outcomes are the backruns whose end is not known yet. It is safe for concurrent use; the zero
-// value is empty.
+// outcomes are the backruns whose final state is not known yet. It is safe for concurrent use; the
+// zero value is empty.
 type outcomes struct {
 	mu      sync.Mutex          // guards waiting
-	waiting map[common.Hash]int // how often each was asked for
+	waiting map[common.Hash]int // how often each was asked about
 }
 
-// askedFor is how often a searcher asks for one backrun: what is not received by then, it does not
-// wait for.
+// askedFor is how often a searcher asks about one backrun before it gives up.
 const askedFor = 20
 
 // add remembers a bundle.
@@ -37,7 +36,7 @@ func (o *outcomes) done(bundle common.Hash) {
 	delete(o.waiting, bundle)
 }
 
-// list are the bundles to ask for now. Those that were asked for too often are forgotten.
+// list returns the bundles to ask about now. It forgets those that were asked about too often.
 func (o *outcomes) list() []common.Hash {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,17 +52,17 @@ func (o *outcomes) list() []common.Hash {
 	return list
 }
 
-// Outcome is what became of a backrun.
+// Outcome is the state of a backrun.
 type Outcome struct {
 	Bundle common.Hash
-	// State is the service's word for it, Why its explanation.
+	// State is the service's word for it, and Why its explanation.
 	State, Why string
-	// RefundWei is what of its payment the user was given back, nil if it did not land or no refund
-	// was received yet.
+	// RefundWei is what was refunded of its payment; nil if it did not land or no refund was
+	// received yet.
 	RefundWei *uint256.Int
 }
 
-// followOutcomes asks in each slot what became of backruns.
+// followOutcomes asks in each slot about the backruns whose end is not known.
 func (s *Searcher) followOutcomes(ctx context.Context) error {
 	for slot := s.Spec.SlotAt(s.Clock.Now()) + 1; ; slot = max(slot+1, s.Spec.SlotAt(s.Clock.Now())) {
 		if s.Clock.Until(ctx, s.Spec.SlotStart(slot).Add(s.Spec.SlotDuration/2)) != nil {
@@ -85,8 +84,8 @@ func (s *Searcher) followOutcomes(ctx context.Context) error {
 	}
 }
 
-// outcome asks what became of a bundle; ended says that it will not change any more. A bundle that
-// landed has ended when its refund was received.
+// outcome asks about a bundle. ended says that its state will not change any more; for a bundle
+// that landed, that is when its refund was received.
 func (s *Searcher) outcome(ctx context.Context, bundle common.Hash) (o Outcome, ended bool, err error) {
 	var status struct{ State, Why string }
 	if err := s.OrderFlow.CallContext(ctx, &status, "gavel_getOrderStatus", bundle); err != nil {
@@ -103,8 +102,8 @@ func (s *Searcher) outcome(ctx context.Context, bundle common.Hash) (o Outcome, 
 	return o, false, nil
 }
 
-// refund is what was received of a bundle's refunds, nil while one of them is pending or none is
-// known.
+// refund returns the sum of a bundle's received refunds. It is nil while one of them is pending, or
+// if none is known.
 func (s *Searcher) refund(ctx context.Context, bundle common.Hash) (*uint256.Int, error) {
 	var page struct {
 		Refunds []struct {

@@ -1,5 +1,6 @@
-// Package searcher is a searcher as the bundle RPC and the event stream meet it: an outsider that
-// hears hints, and follows a swap in one pool with a transaction that closes the gap to the other.
+// Package searcher is a searcher: an outsider to the bundle RPC and the event stream. It listens to
+// hints, and answers a swap in one pool with a transaction that closes the price gap to the other
+// pool.
 //
 //	stream ──hint──▶ opportunity.go: a pool has moved, as far as the hint says
 //	                      └──▶ backrun.go: sign ──mev_sendBundle [{hash}, {tx}]──▶ bundle RPC
@@ -24,22 +25,23 @@ import (
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
-// Hints is the event stream; *client.Client is one.
+// Hints is the event stream; *client.Client implements it.
 type Hints interface {
-	// Events listens until the context ends or the caller breaks off. An event that cannot be read
-	// comes with an error, and the next ones follow; when there is no use in going on, the last pair
-	// has no event but the error.
+	// Events listens until the context ends or the caller stops iterating. An event that cannot be
+	// read comes with an error, and later events follow. If the stream has ended for good, the last
+	// pair has an error and no event.
 	Events(ctx context.Context) iter.Seq2[client.Event, error]
 }
 
 // Config says who the searcher is.
 type Config struct {
 	Name string
-	// Wallets pay for backruns. A wallet has one nonce for each block, so of the backruns of one
-	// wallet only one lands in a block.
+	// Wallets pay for backruns. All backruns of a wallet for one block have the same nonce, so only
+	// one of them can land.
 	Wallets []*ecdsa.PrivateKey
 	ChainID uint64
-	// Node is the execution node's JSON-RPC, OrderFlow the bundle RPC, which wants signed requests.
+	// Node is the execution node's JSON-RPC. OrderFlow is the bundle RPC; its client must sign
+	// requests.
 	Node, OrderFlow *rpc.Client
 	Hints           Hints
 	Spec            *eth.Spec
@@ -53,12 +55,12 @@ type Searcher struct {
 
 	signer types.Signer
 	hints  chan client.Event
-	turn   int // the wallet whose turn it is; for the goroutine that follows hints
+	turn   int // the next wallet; used only by the goroutine that follows hints
 	sent   outcomes
 }
 
-// waitingHints is how many hints wait while others are looked at. Older ones are not worth much:
-// what does not fit is left out.
+// waitingHints is how many hints may wait. If there are more, new ones are dropped: a hint that
+// waited for long is not worth much.
 const waitingHints = 64
 
 // New returns a searcher that does nothing until Run.
@@ -72,7 +74,7 @@ func New(cfg Config) *Searcher {
 	}
 }
 
-// Run listens and follows until the context ends, and returns nil then.
+// Run listens and sends backruns until the context ends, and then returns nil.
 func (s *Searcher) Run(ctx context.Context) error {
 	if len(s.Wallets) == 0 {
 		return errors.New("a searcher needs a wallet")
@@ -84,7 +86,7 @@ func (s *Searcher) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// listen hears hints until the context ends. A stream that has nothing more to say is an error.
+// listen reads hints until the context ends. It returns an error if the stream ends for good.
 func (s *Searcher) listen(ctx context.Context) error {
 	for event, err := range s.Hints.Events(ctx) {
 		switch {
@@ -101,7 +103,7 @@ func (s *Searcher) listen(ctx context.Context) error {
 	return nil
 }
 
-// hear never holds up the stream.
+// hear queues a hint, or drops it if the queue is full: it never delays the stream.
 func (s *Searcher) hear(hint client.Event) {
 	select {
 	case s.hints <- hint:
@@ -120,7 +122,7 @@ func (s *Searcher) followHints(ctx context.Context) error {
 			var refused rpc.Error
 			switch {
 			case err == nil || ctx.Err() != nil:
-			case errors.As(err, &refused): // the order may have landed meanwhile, or was taken back
+			case errors.As(err, &refused): // the target may have landed meanwhile, or was cancelled
 				s.Log.Debug("a backrun is refused", "searcher", s.Name, "hash", hint.Hash, "error", err)
 			default:
 				s.Log.Warn("follow a hint", "searcher", s.Name, "hash", hint.Hash, "error", err)

@@ -21,21 +21,21 @@ type refund struct {
 	Status      string         `json:"status"`
 }
 
-// refundList is what buildernet_getDelayedRefunds answers.
+// refundList is the answer of buildernet_getDelayedRefunds.
 type refundList struct {
 	Refunds     []refund       `json:"refunds"`
 	NextCursor  string         `json:"nextCursor"`
 	IndexedUpTo hexutil.Uint64 `json:"indexedUpTo"`
 }
 
-// errBehind is why there is nothing to look at: the newest block is not counted yet.
+// errBehind says that the newest block is not counted yet, so that nothing can be compared.
 var errBehind = errors.New("the newest block is not indexed")
 
-// askAgain is the wait between two questions, in chain time.
+// askAgain is the wait between two requests, in chain time.
 const askAgain = 200 * time.Millisecond
 
-// indexed asks for the list until the newest block is counted in it, and tells which block that is.
-// It gives up at a time.
+// indexed requests the list until the newest block is counted in it, and returns that block's
+// number too. It gives up at the time until.
 func (p *Payer) indexed(ctx context.Context, until time.Time) (refundList, hexutil.Uint64, error) {
 	for {
 		var head hexutil.Uint64
@@ -56,7 +56,7 @@ func (p *Payer) indexed(ctx context.Context, until time.Time) (refundList, hexut
 	}
 }
 
-// list is all of the recipient's delayed refunds.
+// list returns all of the recipient's delayed refunds.
 func (p *Payer) list(ctx context.Context) (all refundList, err error) {
 	for cursor := ""; ; cursor = all.NextCursor {
 		var page refundList
@@ -75,9 +75,9 @@ func (p *Payer) list(ctx context.Context) (all refundList, err error) {
 	}
 }
 
-// balance holds the totals against the list, and what was received against what the recipient has
-// in that block, to the wei. It tells if all is as it should be; that the chain went on meanwhile
-// is no mistake, and tells nothing.
+// balance compares the totals with the list, and what was received with the recipient's balance in
+// that block, to the wei. It reports BooksRight if all agree. If the chain has gone on meanwhile,
+// it reports nothing, because then the numbers cannot be compared.
 func (p *Payer) balance(ctx context.Context, list refundList, head hexutil.Uint64) error {
 	var totals struct {
 		Pending     *hexutil.U256  `json:"pending"`

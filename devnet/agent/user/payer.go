@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// PayerConfig says who pays whom.
+// PayerConfig says who pays to whom.
 type PayerConfig struct {
 	Name string
 	// Service is the bundle RPC's name.
@@ -30,20 +30,21 @@ type PayerConfig struct {
 	ChainID uint64
 	Spec    *eth.Spec
 	Clock   clock.Clock
-	// Node is an execution node's JSON-RPC, OrderFlow the bundle RPC, which wants signed requests.
+	// Node is an execution node's JSON-RPC. OrderFlow is the bundle RPC; its client must sign
+	// requests.
 	Node, OrderFlow *rpc.Client
-	// Recipient is the one whose refunds are paid. It has nothing but these, so that its balance can
-	// be held against the books.
+	// Recipient is the account whose refunds are paid. It receives nothing else, so that its
+	// balance can be compared with the bundle RPC's numbers.
 	Recipient common.Address
-	// Tell is told what is owed, what was received and whether the books are right, from one
+	// Tell receives what is owed, what was received and whether the numbers are right, from one
 	// goroutine.
 	Tell func(devnet.Event)
 	Log  *slog.Logger
 }
 
-// Payer pays the refunds that a block's builder does not, once a slot, from a wallet of its own,
-// and keeps an eye on the books. It knows what the bundle RPC tells everybody, and what is on the
-// chain.
+// Payer pays, once a slot and from a wallet of its own, the refunds that a block's builder does not
+// pay, and checks the bundle RPC's numbers. It knows what the bundle RPC tells everybody, and what
+// is on the chain.
 //
 //	bundle RPC ◀─buildernet_getDelayedRefunds─ list: what is owed? ──▶ a plain transfer of exactly that, once ──▶ everybody's pool
 //	           ◀─…RefundTotalsByRecipient───── books: the totals are the list's sums, and what was received is what the recipient has
@@ -52,17 +53,18 @@ type Payer struct {
 	PayerConfig
 	signer types.Signer
 	nonce  uint64
-	// known are the refunds that were seen as owed, with what became of them.
+	// known has the refunds that were listed, with their stages.
 	known map[refundName]stage
 }
 
-// refundName tells refunds apart.
+// refundName identifies a refund.
 type refundName struct {
 	bundle common.Hash
 	block  hexutil.Uint64
 }
 
-// stage is how far a refund is. A refund is told of at its first two, and paid between them.
+// stage is how far a refund has come. The payer reports a refund when it is first listed and when
+// it is received, and pays it in between.
 type stage int
 
 const (
@@ -77,8 +79,8 @@ func NewPayer(cfg PayerConfig) *Payer {
 		known: map[refundName]stage{}}
 }
 
-// Run pays in each slot what is owed then, until the context ends, and returns nil then. A service
-// that refuses is no reason to end.
+// Run pays in each slot what is owed then, until the context ends, and then returns nil. Refusals
+// of a service are logged and do not end it.
 func (p *Payer) Run(ctx context.Context) error {
 	for slot := p.Spec.SlotAt(p.Clock.Now()); ; slot = max(slot+1, p.Spec.SlotAt(p.Clock.Now())) {
 		if p.Clock.Until(ctx, p.Spec.SlotStart(slot).Add(p.Spec.SlotDuration/4)) != nil {
@@ -90,7 +92,7 @@ func (p *Payer) Run(ctx context.Context) error {
 	}
 }
 
-// slot looks at the books as of the newest block, and pays what is owed.
+// slot checks the numbers as of the newest block, and pays what is owed.
 func (p *Payer) slot(ctx context.Context, slot phase0.Slot) error {
 	list, head, err := p.indexed(ctx, p.Spec.SlotStart(slot+1))
 	if err != nil {
@@ -107,8 +109,8 @@ func (p *Payer) slot(ctx context.Context, slot phase0.Slot) error {
 	return nil
 }
 
-// pay tells of a refund, and pays it if nobody has. What was sent is not sent again, whatever
-// became of it.
+// pay reports a refund, and pays it if it is pending. It never pays a refund a second time,
+// whatever happened to the first transaction.
 func (p *Payer) pay(ctx context.Context, one refund) error {
 	name := refundName{one.Hash, one.BlockNumber}
 	tell := func(subject string) {
@@ -129,7 +131,7 @@ func (p *Payer) pay(ctx context.Context, one refund) error {
 	return nil
 }
 
-// transfer sends a plain transfer with a tip that gets it into the next block.
+// transfer sends a plain transfer, with a tip that is high enough for the next block.
 func (p *Payer) transfer(ctx context.Context, amountWei *uint256.Int) error {
 	var nonce hexutil.Uint64
 	if err := p.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(p.Wallet.PublicKey),

@@ -25,36 +25,37 @@ import (
 
 // PrivateConfig says who sends privately, and how often.
 type PrivateConfig struct {
-	// Wallets have ether, and tokens that the router may sell. Each has one transaction under way at
-	// most.
+	// Wallets have ether, and tokens that the router may sell. Each has at most one pending
+	// transaction.
 	Wallets []*ecdsa.PrivateKey
 	ChainID uint64
-	// PerSlot transactions are sent in each slot; one in CancelEvery of them is taken back later in
-	// the slot, 0 is none.
+	// PerSlot is how many transactions are sent in each slot. One in CancelEvery of them is
+	// cancelled later in the slot; 0 cancels none.
 	PerSlot, CancelEvery int
-	// Builders are names that some users prefer.
+	// Builders are the names of builders that some users prefer.
 	Builders []string
 	Spec     *eth.Spec
 	Clock    clock.Clock
-	// Node is the execution node's JSON-RPC, OrderFlow the bundle RPC, which wants signed requests.
+	// Node is the execution node's JSON-RPC. OrderFlow is the bundle RPC; its client must sign
+	// requests.
 	Node, OrderFlow *rpc.Client
 	Seed            uint64
 	Log             *slog.Logger
 }
 
-// Private is a crowd of users who do not want the public pool to see what they do: they swap and
-// transfer by eth_sendPrivateTransaction, each with wishes of their own. It sends from one
-// goroutine, that of Run.
+// Private is a group of users that do not want the public pool to see their transactions. They swap
+// and transfer by eth_sendPrivateTransaction, with different preferences. All sending happens in
+// the goroutine of Run.
 type Private struct {
 	PrivateConfig
 	random *rand.Rand
 	signer types.Signer
-	next   int // the wallet whose turn it is
+	next   int // the index of the next wallet
 	sent   int
 	under  map[common.Address]underWay
 }
 
-// underWay is a transaction that has not landed yet.
+// underWay is a pending transaction.
 type underWay struct {
 	nonce, lastBlock uint64
 }
@@ -70,8 +71,8 @@ func NewPrivate(cfg PrivateConfig) *Private {
 	}
 }
 
-// Run sends in each slot until the context ends, and returns nil then. A service that refuses is no
-// reason to end.
+// Run sends in each slot until the context ends, and then returns nil. Refusals of a service are
+// logged and do not end it.
 func (p *Private) Run(ctx context.Context) error {
 	for slot := p.Spec.SlotAt(p.Clock.Now()); ; slot = max(slot+1, p.Spec.SlotAt(p.Clock.Now())) {
 		if p.Clock.Until(ctx, p.Spec.SlotStart(slot).Add(p.Spec.SlotDuration/8)) != nil {
@@ -83,7 +84,7 @@ func (p *Private) Run(ctx context.Context) error {
 	}
 }
 
-// slot sends what one slot's users want, and takes back what some of them do not want any more.
+// slot sends one slot's transactions, and cancels some of them.
 func (p *Private) slot(ctx context.Context, slot phase0.Slot) error {
 	var head hexutil.Uint64
 	if err := p.Node.CallContext(ctx, &head, "eth_blockNumber"); err != nil {
@@ -98,7 +99,7 @@ func (p *Private) slot(ctx context.Context, slot phase0.Slot) error {
 			continue
 		}
 		if hash == (common.Hash{}) {
-			break // everybody waits
+			break // all wallets have pending transactions
 		}
 		p.sent++
 		if p.CancelEvery > 0 && p.sent%p.CancelEvery == 0 {
@@ -113,11 +114,11 @@ func (p *Private) slot(ctx context.Context, slot phase0.Slot) error {
 	return errors.Join(errs...)
 }
 
-// triedFor is for how many blocks the service tries a private transaction.
+// triedFor is for how many blocks the service tries to include a private transaction.
 const triedFor = 25
 
-// send sends what the next user without a transaction under way wants. The hash is zero if there is
-// none.
+// send sends a transaction of the next user without a pending one. The hash is zero if there is no
+// such user.
 func (p *Private) send(ctx context.Context, head uint64) (common.Hash, error) {
 	from, nonce, err := p.idle(ctx, head)
 	if err != nil || from == nil {
@@ -143,7 +144,7 @@ func (p *Private) send(ctx context.Context, head uint64) (common.Hash, error) {
 	return hash, nil
 }
 
-// idle is the next wallet that waits for nothing, and its nonce.
+// idle returns the next wallet without a pending transaction, and its nonce.
 func (p *Private) idle(ctx context.Context, head uint64) (*ecdsa.PrivateKey, uint64, error) {
 	for range p.Wallets {
 		wallet := p.Wallets[p.next%len(p.Wallets)]
@@ -160,8 +161,8 @@ func (p *Private) idle(ctx context.Context, head uint64) (*ecdsa.PrivateKey, uin
 	return nil, 0, nil
 }
 
-// wanted is a swap in one of the pools, of 5 to 40 ether or what that is worth, or now and then a
-// transfer.
+// wanted returns a swap in one of the pools, of 5 to 40 ether or as many tokens as these are worth,
+// or sometimes a transfer.
 func (p *Private) wanted(nonce uint64) *types.DynamicFeeTx {
 	tx := &types.DynamicFeeTx{
 		ChainID: p.signer.ChainID(), Nonce: nonce, GasTipCap: big.NewInt((1 + p.random.Int64N(30)) * params.GWei / 10),
@@ -185,8 +186,8 @@ func (p *Private) wanted(nonce uint64) *types.DynamicFeeTx {
 // openingPrice is how many tokens an ether buys at genesis.
 var openingPrice = new(uint256.Int).Div(contract.OpeningTokens, contract.OpeningEtherWei)
 
-// wishes are preferences as users have them: what searchers may see, who gets the refund, which
-// builders. Nil leaves it to the service.
+// wishes returns preferences for a transaction: what searchers may see, who gets the refund, which
+// builders may have it. nil leaves all to the service.
 func (p *Private) wishes(self common.Address) map[string]any {
 	sharing := func(hints ...string) map[string]any { return map[string]any{"hints": append([]string{}, hints...)} }
 	switch p.random.IntN(9) {
@@ -206,17 +207,17 @@ func (p *Private) wishes(self common.Address) map[string]any {
 		return map[string]any{"privacy": privacy}
 	case 6:
 		friend := crypto.PubkeyToAddress(p.Wallets[0].PublicKey)
-		// Sixty to forty of the usual 90 %: percentages by address are of the whole.
+		// A split of 60 to 40 of the usual 90 %: percentages for addresses are of the whole value.
 		return map[string]any{"privacy": sharing("logs"), "validity": map[string]any{"refund": []map[string]any{
 			{"address": self, "percent": 54}, {"address": friend, "percent": 36},
 		}}}
 	case 7:
-		return map[string]any{"privacy": sharing()} // nobody is to know
+		return map[string]any{"privacy": sharing()} // searchers see nothing
 	}
 	return nil
 }
 
-// cancel takes a transaction back. That it cannot be taken back any more is no error.
+// cancel cancels a transaction. It is not an error if that is too late.
 func (p *Private) cancel(ctx context.Context, hash common.Hash) error {
 	var cancelled bool
 	if err := p.OrderFlow.CallContext(ctx, &cancelled, "eth_cancelPrivateTransaction",

@@ -23,29 +23,29 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Strategy is what a trader sends in each slot and what it wishes for it. The zero value sends a
+// Strategy is what a trader sends in each slot, and with which preferences. The zero value sends a
 // swap to the bundle RPC only.
 type Strategy struct {
 	Sends Sends
-	// Fast wants builders to have it all at once; Hide lets no searcher see anything; Exclusive is a
-	// builder that alone has it, besides the operator's own.
+	// Fast wants its transactions sent to all builders at once. Hide lets searchers see nothing.
+	// Exclusive names the one builder that may have its transactions, besides the operator's own.
 	Fast, Hide bool
 	Exclusive  string
-	// SplitPercent of its refunds are for a friend.
+	// SplitPercent is the share of its refunds that goes to a friend.
 	SplitPercent int
-	// CancelAfter takes each transaction back after that time; 0 never does.
+	// CancelAfter cancels each transaction after this time; 0 never does.
 	CancelAfter time.Duration
-	// Chatter is how many more transactions are sent in a slot for searchers to see, which pay
+	// Chatter is how many more transactions it sends in a slot only for searchers to see. They pay
 	// builders nothing.
 	Chatter int
 }
 
-// Sends is what a trader sends.
+// Sends is the kind of orders that a trader sends.
 type Sends int
 
-// SendPrivate sends swaps to the bundle RPC, SendPublic to everybody; they follow one another.
-// SendConflict sends two bundles a slot of which only one can land, SendDelayed a bundle a slot
-// whose refund is to be paid outside of the block.
+// SendPrivate sends swaps to the bundle RPC, SendPublic to the public pool; the next swap is sent
+// when the one before has landed. SendConflict sends two bundles a slot of which only one can land.
+// SendDelayed sends a bundle a slot whose refund is paid outside of the block.
 const (
 	SendPrivate Sends = iota
 	SendPublic
@@ -55,20 +55,21 @@ const (
 
 // situation is what a trader sees in a slot.
 type situation struct {
-	first bool // it has not looked at this slot before
-	// nonce is that of the newest block; sentNonce that of what was sent last, if underWay.
+	first bool // it looks at this slot for the first time
+	// nonce is the wallet's next one after the newest block; sentNonce is that of the last
+	// transaction, if underWay.
 	nonce, sentNonce uint64
 	underWay         bool
 }
 
-// decision is what a trader does: it sends its one thing, or waits since something is under way;
-// and chatters.
+// decision is what a trader does: it sends its order, or waits because one is pending; and it sends
+// chatter.
 type decision struct {
 	waits   bool
 	chatter int
 }
 
-// decide is pure. Swaps of one wallet wait for one another; bundles are sent all the same.
+// decide is pure. A swap waits for the wallet's swap before it; bundles do not wait.
 func (s Strategy) decide(at situation) decision {
 	d := decision{waits: at.underWay && at.nonce <= at.sentNonce && (s.Sends == SendPrivate || s.Sends == SendPublic)}
 	if at.first {
@@ -84,23 +85,24 @@ type TraderConfig struct {
 	ChainID uint64
 	Spec    *eth.Spec
 	Clock   clock.Clock
-	// Node is an execution node's JSON-RPC, OrderFlow the bundle RPC, which wants signed requests.
+	// Node is an execution node's JSON-RPC. OrderFlow is the bundle RPC; its client must sign
+	// requests.
 	Node, OrderFlow *rpc.Client
-	// Friend is who a user splits its refund with.
+	// Friend is the account with which a user splits its refund.
 	Friend   common.Address
 	Strategy Strategy
 	Log      *slog.Logger
 }
 
-// Trader is a user of the bundle RPC with one wallet and a strategy, or a searcher who sends
-// bundles of its own. Both speak signed JSON-RPC, as anybody outside does. It is for one goroutine.
+// Trader is a user of the bundle RPC with one wallet and a strategy, or a searcher that sends
+// bundles of its own. It sends signed JSON-RPC requests, as outsiders do. It is for one goroutine.
 //
 //	user ──swap──▶ eth_sendPrivateTransaction, with its wishes ──▶ bundle RPC ◀──two bundles, one nonce: eth_sendBundle── searcher
 //	     ──takes it back──▶ eth_cancelPrivateTransaction
 type Trader struct {
 	TraderConfig
 	signer types.Signer
-	sent   bool // something is under way, with nonce
+	sent   bool // an order with this nonce was sent
 	nonce  uint64
 }
 
@@ -109,8 +111,8 @@ func NewTrader(cfg TraderConfig) *Trader {
 	return &Trader{TraderConfig: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID))}
 }
 
-// Run sends in each slot until the context ends, and returns nil then. A service that refuses is no
-// reason to end.
+// Run sends in each slot until the context ends, and then returns nil. Refusals of a service are
+// logged and do not end it.
 func (t *Trader) Run(ctx context.Context) error {
 	for slot := t.Spec.SlotAt(t.Clock.Now()); ; slot = max(slot+1, t.Spec.SlotAt(t.Clock.Now())) {
 		for look, eighth := range eighths {
@@ -128,11 +130,11 @@ func (t *Trader) Run(ctx context.Context) error {
 	}
 }
 
-// eighths of a slot at which a trader looks whether what it sent has landed: the block of a slot
-// may be late.
+// eighths of a slot at which a trader checks whether its last transaction has landed. It checks
+// several times, because a slot's block may be late.
 var eighths = []time.Duration{1, 2, 3, 4}
 
-// slot does what the strategy decides at one look at a slot, and says whether it waits for another.
+// slot does what the strategy decides at one check in a slot. waits asks for another check.
 func (t *Trader) slot(ctx context.Context, slot phase0.Slot, first bool) (waits bool, err error) {
 	var nonce hexutil.Uint64
 	address := crypto.PubkeyToAddress(t.Wallet.PublicKey)
@@ -149,7 +151,7 @@ func (t *Trader) slot(ctx context.Context, slot phase0.Slot, first bool) (waits 
 	return d.waits, err
 }
 
-// trade sends one thing.
+// trade sends one order.
 func (t *Trader) trade(ctx context.Context, slot phase0.Slot, nonce uint64) error {
 	t.sent, t.nonce = true, nonce
 	switch t.Strategy.Sends {
@@ -161,7 +163,7 @@ func (t *Trader) trade(ctx context.Context, slot phase0.Slot, nonce uint64) erro
 	}
 	hash, err := t.swap(ctx, slot)
 	if err != nil {
-		t.sent = false // nobody has it: the next slot tries again
+		t.sent = false // it was not accepted, so the next slot tries again
 		return err
 	}
 	if after := t.Strategy.CancelAfter; after > 0 && t.Clock.Until(ctx, t.Clock.Now().Add(after)) == nil {
@@ -171,11 +173,12 @@ func (t *Trader) trade(ctx context.Context, slot phase0.Slot, nonce uint64) erro
 	return nil
 }
 
-// swapEther is how much a user swaps: enough that the gap to the other pool is worth a backrun.
+// swapEther is how much a user swaps: enough that the price gap to the other pool is worth a
+// backrun.
 const swapEther = 30
 
-// swap buys tokens in the first pool, for a little more in each slot: what was taken back is not
-// sent again.
+// swap buys tokens in the first pool, for one wei more in each slot, so that a cancelled
+// transaction is not sent again.
 func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error) {
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
 		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt(params.GWei),
@@ -207,10 +210,10 @@ func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error
 	return tx.Hash(), nil
 }
 
-// usualRefund is the percentage of a backrun's value that comes back to who does not say how much.
+// usualRefund is the percentage of a backrun's value that a user gets back if it states no other.
 const usualRefund = 90
 
-// wishes are the preferences of a private transaction. A split is of what comes back usually.
+// wishes returns the preferences of a private transaction. A split divides the usual refund.
 func (t *Trader) wishes() map[string]any {
 	wishes, privacy := map[string]any{}, map[string]any{}
 	if t.Strategy.Fast {
@@ -236,7 +239,7 @@ func (t *Trader) wishes() map[string]any {
 	return wishes
 }
 
-// cancel takes a transaction back. That it cannot be taken back any more is no error.
+// cancel cancels a transaction. It is not an error if that is too late.
 func (t *Trader) cancel(ctx context.Context, hash common.Hash) error {
 	if err := t.OrderFlow.CallContext(ctx, nil, "eth_cancelPrivateTransaction",
 		map[string]any{"txHash": hash}); err != nil {
@@ -245,7 +248,7 @@ func (t *Trader) cancel(ctx context.Context, hash common.Hash) error {
 	return nil
 }
 
-// conflict sends two bundles of which only one can land, since both use the same nonce.
+// conflict sends two bundles of which only one can land, because both use the same nonce.
 func (t *Trader) conflict(ctx context.Context, slot phase0.Slot) error {
 	for i := range int64(2) {
 		if err := t.bundle(ctx, slot, i, nil); err != nil {
@@ -255,8 +258,8 @@ func (t *Trader) conflict(ctx context.Context, slot phase0.Slot) error {
 	return nil
 }
 
-// bundle sends a bundle of one transfer, of another amount in each slot, which pays its block by
-// its tip; more are further fields of the request.
+// bundle sends a bundle of one transfer, which pays for its inclusion by its tip. The amount
+// differs in each slot. more are further fields of the request.
 func (t *Trader) bundle(ctx context.Context, slot phase0.Slot, number int64, more map[string]any) error {
 	to := common.Address{0x70, byte(number)}
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
@@ -281,12 +284,12 @@ func (t *Trader) bundle(ctx context.Context, slot phase0.Slot, number int64, mor
 	return nil
 }
 
-// chatterBytes is how much data each transaction has that is sent for searchers only.
+// chatterBytes is how much data each transaction of chatter has.
 const chatterBytes = 8 << 10
 
-// chatter sends many transactions that searchers see whole, each another one. They pay builders
-// nothing, so that these are not sent them, and share a nonce: they are over when the next trade of
-// the wallet lands.
+// chatter sends different transactions whose whole data searchers see. They pay builders nothing,
+// so the RPC does not send them to builders. All have the same nonce, so they end when the next
+// trade of the wallet lands.
 func (t *Trader) chatter(ctx context.Context, slot phase0.Slot, nonce uint64, count int) error {
 	for i := range count {
 		tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
@@ -311,5 +314,6 @@ func (t *Trader) chatter(ctx context.Context, slot phase0.Slot, nonce uint64, co
 	return nil
 }
 
-// chatterGas is enough for the data at the highest price of a byte, and a call of nobody.
+// chatterGas is enough for the data at the highest price of a byte, and for a call of an account
+// without code.
 const chatterGas = params.TxGas + 40*chatterBytes

@@ -1,6 +1,6 @@
-// Package user is the people of the devnet: some keep the transaction pool busy with transfers of
-// different tips, and now and then a blob, over JSON-RPC like any wallet (user.go); others send
-// what they want to the bundle RPC only (private.go).
+// Package user is the users of the devnet. Some fill the transaction pool over JSON-RPC, like any
+// wallet: with transfers of different tips, and sometimes a blob (user.go). Others send to the
+// bundle RPC only (private.go, trader.go). A payer pays delayed refunds (payer.go).
 package user
 
 import (
@@ -26,17 +26,17 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Config says how many transactions come from whom.
+// Config says which wallets send how many transactions.
 type Config struct {
-	// Wallets are two or more. They send in turn; the last one sends blobs only, since a pool takes
-	// one kind from a sender.
+	// Wallets are two or more. They send in turn, except the last one, which sends only blobs,
+	// because the pool takes only one kind from a sender.
 	Wallets []*ecdsa.PrivateKey
 	ChainID uint64
-	// PerSlot transactions are sent early in each slot: transfers, one in eight of them with call
-	// data.
+	// PerSlot is how many transactions are sent when a slot begins: transfers, of which one in
+	// eight has call data.
 	PerSlot int
-	// BlobEvery slots one blob transaction is sent; 0 sends none. Before fulu there are none:
-	// go-ethereum's pool takes only sidecars with cell proofs, whatever the fork.
+	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Before fulu there are
+	// none: go-ethereum's pool takes only sidecars with cell proofs, whatever the fork.
 	BlobEvery int
 	Spec      *eth.Spec
 	Clock     clock.Clock
@@ -46,10 +46,10 @@ type Config struct {
 	Log  *slog.Logger
 }
 
-// User is a crowd of wallets. It sends from one goroutine, that of Run.
+// User is a group of wallets. All sending happens in the goroutine of Run.
 type User struct {
 	Config
-	nonces map[common.Address]uint64 // the next ones; empty when they must be read from the node
+	nonces map[common.Address]uint64 // the next ones; if empty, they must be read from the node
 	random *rand.Rand
 	signer types.Signer
 }
@@ -65,8 +65,9 @@ func New(cfg Config) *User {
 	}
 }
 
-// Run sends in each slot until the context ends, and returns nil then. Slots that passed while the
-// node was slow are left out. A node that refuses is no reason to end; having too few wallets is.
+// Run sends in each slot until the context ends, and then returns nil. It skips slots that passed
+// while the node was slow. Refusals of the node are logged and do not end it; too few wallets are
+// an error.
 func (u *User) Run(ctx context.Context) error {
 	if len(u.Wallets) < 2 {
 		return fmt.Errorf("users have %d wallets, want at least one for transfers and one for blobs", len(u.Wallets))
@@ -77,7 +78,7 @@ func (u *User) Run(ctx context.Context) error {
 		}
 		if err := u.send(ctx, slot); err != nil && ctx.Err() == nil {
 			u.Log.Warn("send transactions", "slot", slot, "error", err)
-			clear(u.nonces) // what the node has counts
+			clear(u.nonces) // read them from the node again
 		}
 	}
 }
@@ -85,8 +86,8 @@ func (u *User) Run(ctx context.Context) error {
 // batchLimit is how many calls go into one batch: go-ethereum answers at most 1,000.
 const batchLimit = 500
 
-// call makes all calls, in batches. The first call that failed is the error; those after it were
-// made all the same.
+// call makes all calls, in batches. It returns the error of the first call that failed; the calls
+// after it are made too.
 func (u *User) call(ctx context.Context, calls []rpc.BatchElem) error {
 	for batch := range slices.Chunk(calls, batchLimit) {
 		if err := u.RPC.BatchCallContext(ctx, batch); err != nil {
@@ -123,8 +124,8 @@ func (u *User) send(ctx context.Context, slot phase0.Slot) error {
 	return u.call(ctx, batch)
 }
 
-// transactions are those of a slot. Blobs are made for the fork of the next slot, which is the
-// first that can have them.
+// transactions returns those of a slot. A blob is made for the fork of the next slot, because that
+// is the first slot whose block can have it.
 func (u *User) transactions(slot phase0.Slot) ([]*types.Transaction, error) {
 	payers, blobPayer := u.Wallets[:len(u.Wallets)-1], u.Wallets[len(u.Wallets)-1]
 	var txs []*types.Transaction
@@ -162,8 +163,8 @@ func (u *User) transfer(from *ecdsa.PrivateKey) (*types.Transaction, error) {
 	return types.SignNewTx(from, u.signer, tx)
 }
 
-// callBytes is the call data of a transaction that looks like a call: a selector and two words. Its
-// gas is what the data costs at most (EIP-7623).
+// callBytes is the length of call data that looks like a call: a selector and two words. A
+// transaction gets as much gas as this data can cost at most (EIP-7623).
 const callBytes = 4 + 2*32
 
 func (u *User) blob(from *ecdsa.PrivateKey, fork eth.Fork) (*types.Transaction, error) {
@@ -175,7 +176,7 @@ func (u *User) blob(from *ecdsa.PrivateKey, fork eth.Fork) (*types.Transaction, 
 	})
 }
 
-// next is the next nonce of a wallet.
+// next returns and uses up the next nonce of a wallet.
 func (u *User) next(from *ecdsa.PrivateKey) uint64 {
 	address := crypto.PubkeyToAddress(from.PublicKey)
 	nonce := u.nonces[address]
@@ -183,7 +184,7 @@ func (u *User) next(from *ecdsa.PrivateKey) uint64 {
 	return nonce
 }
 
-// readNonces asks the node for all wallets' next nonces, those in its pool included.
+// readNonces reads all wallets' next nonces from the node, counting those in its pool.
 func (u *User) readNonces(ctx context.Context) error {
 	batch := make([]rpc.BatchElem, len(u.Wallets))
 	results := make([]hexutil.Uint64, len(u.Wallets))
