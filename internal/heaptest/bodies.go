@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Body is a body that somebody may send, of nearly a given length.
+// Body is a hostile request body of nearly a given length.
 type Body struct {
 	Name string
 	Text []byte
 }
 
-// Bodies are JSON documents of about size bytes, none of which is good for anything. Within are
-// beginnings of good documents, up to where a value must follow: what is written there is as bad,
-// but further in.
+// Bodies are documents of about size bytes, none of which is a valid request. within are beginnings
+// of valid documents, up to where a value must follow. The bad value is put there, too, so that a
+// decoder meets it deeper in the document.
 func Bodies(size int, within ...string) (all []Body) {
 	for _, begin := range append([]string{""}, within...) {
 		for name, value := range values(max(1, size-len(begin))) {

@@ -1,5 +1,5 @@
-// Package heaptest is for tests of what a request costs in memory: bodies that small minds and
-// large ones have thought of, and the greatest heap while a handler works on them.
+// Package heaptest is for tests of how much memory a request costs. It has hostile request bodies,
+// and measures the largest heap while a handler works on them.
 package heaptest
 
 import (
@@ -12,27 +12,28 @@ import (
 	"testing"
 )
 
-// Factor and Extra are the promise: a request holds at most Factor times its decompressed body and
-// Extra bytes beside.
+// Factor and Extra are what handlers promise: a request holds at most Factor times the bytes of its
+// decompressed body, plus Extra bytes.
 const (
 	Factor = 4
 	Extra  = 1 << 20
 )
 
-// leastHeap is the heap below which the collector does not run, at 100 percent; less in proportion.
+// leastHeap is the heap in bytes below which the collector does not run at GOGC=100. For other
+// values it is in proportion.
 const leastHeap = 4 << 20
 
-// Allowed is what a request with a body of some bytes may hold.
+// Allowed is how many bytes a request with a body of so many bytes may hold.
 func Allowed(body int) int64 { return Factor*int64(body) + Extra }
 
-// tries is how often what seems to hold too much is run again.
+// tries is how often at most a run is measured that seems to hold too much.
 const tries = 5
 
-// Peak runs something and answers by how many bytes of reachable objects the heap was greater
-// meanwhile than before. The collector runs whenever a quarter of what is allowed has been
-// allocated, so a peak may be missed by as much. What is allocated while it runs counts as
-// reachable, garbage or not, and on a busy machine that is much: what exceeds the allowance is run
-// again, and the least peak counts. What is really held is held each time.
+// Peak calls run and returns by how many bytes of reachable objects the heap grew meanwhile. The
+// collector runs whenever a quarter of allowed has been allocated, so Peak may miss as much.
+// Objects that are allocated while the collector runs count as reachable, also garbage, and on a
+// busy machine these are many. So a run that exceeds allowed is repeated, and the lowest peak
+// counts: memory that is really held is held in each run.
 func Peak(t testing.TB, allowed int64, run func()) int64 {
 	t.Helper()
 	least := peak(allowed, run)
@@ -44,7 +45,7 @@ func Peak(t testing.TB, allowed int64, run func()) int64 {
 
 func peak(allowed int64, run func()) int64 {
 	runtime.GC()
-	runtime.GC() // what finalizers let go
+	runtime.GC() // frees what finalizers have released
 	base := live()
 	percent := int(max(1, 100*(allowed/Factor)/max(base, leastHeap)))
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
@@ -70,14 +71,14 @@ func peak(allowed int64, run func()) int64 {
 	return max(0, most.Load()-base)
 }
 
-// live is what the last cycle of the collector found reachable, in bytes.
+// live is how many bytes the last cycle of the collector found reachable.
 func live() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
 
-// Answer counts an answer's bytes and forgets them.
+// Answer is a http.ResponseWriter that counts an answer's bytes and drops them.
 type Answer struct {
 	Status, Bytes int
 	header        http.Header

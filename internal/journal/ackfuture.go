@@ -5,27 +5,27 @@ import (
 	"sync"
 )
 
-// AckFuture tells whether the journal has a batch of facts. Everybody who has facts in the batch
-// has the same one: it says no if the journal may lack any of them. It is safe for concurrent use.
+// AckFuture tells whether the journal has a batch of facts. All callers with facts in the batch
+// share it: it fails if the journal may lack any of the facts. It is safe for concurrent use.
 type AckFuture struct {
 	mu      sync.Mutex // guards what follows
-	missing int        // messages that were not acked yet, and one for the writing itself
-	failed  error      // the first
+	missing int        // messages that were not acked yet, plus one until sent is called
+	failed  error      // the first error
 
-	done chan struct{} // closed when nothing is missing; failed does not change then
+	done chan struct{} // closed when nothing is missing; after that failed does not change
 }
 
 func newAckFuture() *AckFuture { return &AckFuture{missing: 1, done: make(chan struct{})} }
 
-// ended is the future of facts that were not taken.
+// ended is the future of facts that were refused.
 func ended(err error) *AckFuture {
 	r := newAckFuture()
 	r.acked(err)
 	return r
 }
 
-// Wait returns nil when the journal has the facts; else why it may lack them, or the context's
-// error if that ends first: then nothing is known.
+// Wait returns nil when the journal has the facts, and an error if it may lack them. If the context
+// ends first, it returns the context's cause; then nothing is known of the facts.
 func (r *AckFuture) Wait(ctx context.Context) error {
 	select {
 	case <-r.done:
@@ -50,7 +50,7 @@ func (r *AckFuture) expect() {
 // sent says that all messages are handed over.
 func (r *AckFuture) sent() { r.acked(nil) }
 
-// acked takes the journal's word for one message.
+// acked records the journal's answer for one message.
 func (r *AckFuture) acked(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,8 @@ func (r *AckFuture) acked(err error) {
 	}
 }
 
-// fail notes that a fact will not be kept. A future that nobody has takes no notes.
+// fail records that a fact will not be kept. It does nothing for a nil future, which no caller
+// waits for.
 func (r *AckFuture) fail(err error) {
 	if r == nil {
 		return

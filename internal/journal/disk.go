@@ -12,28 +12,28 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ErrDiskLow says that facts are not taken since the disk is nearly full: what is left is for
-// guard, state and escrow.
+// ErrDiskLow says that facts are refused because the disk is nearly full: the rest of it is
+// reserved for guard, state and escrow.
 var ErrDiskLow = errors.New("the journal's disk is nearly full: facts are not kept")
 
 const (
-	// watchEvery is how often the disk of an embedded journal is looked at (wall time).
+	// watchEvery is how often the disk of an embedded journal is measured (wall time).
 	watchEvery = time.Second
-	// aliveTime is how long the engine may take to keep a byte before it counts as stopped (wall
+	// aliveTime is how long the engine may take to store a byte before it counts as stopped (wall
 	// time).
 	aliveTime = 2 * time.Second
-	// leastFree and mostFree bound what is left free of facts.
+	// leastFree and mostFree bound how many bytes facts leave free.
 	leastFree, mostFree = 32 << 20, 1 << 30
-	// leastWrite is what the engine may want to write at once: with less, some of its files may have
-	// met the end of the disk.
+	// leastWrite is how many bytes the engine may write at once. With less free, a write to one of
+	// its files may have failed.
 	leastWrite = 16 << 20
-	// aliveSubject is what the engine is asked to keep.
+	// aliveSubject is the subject of the test writes by which the watch checks the engine.
 	aliveSubject = "gavel.alive"
 )
 
-// disk watches the disk of an embedded journal. Facts stop before it is full. An engine that has
-// met a full disk writes nothing any more; it is started again, inside this process, as soon as
-// there is room.
+// disk watches the disk of an embedded journal. Facts are refused before it is full. An engine that
+// has met a full disk writes nothing any more, so its storage is restarted inside this process as
+// soon as there is room.
 type disk struct {
 	journal *Journal
 	dir     string
@@ -45,7 +45,7 @@ type disk struct {
 	low     atomic.Bool // facts are not taken
 	suspect atomic.Bool // the engine may have stopped
 	stopped atomic.Bool // it has
-	full    bool        // it has met the end of the disk; only the watch uses it
+	full    bool        // a write of the engine may have met a full disk; only the watch's goroutine uses it
 	end     context.CancelFunc
 	group   sync.WaitGroup
 }
@@ -81,7 +81,7 @@ func (d *disk) run(ctx context.Context) {
 	}
 }
 
-// look measures the disk once, and starts the engine again if it has stopped and there is room.
+// look measures the disk once, and restarts the engine if it has stopped and there is room.
 func (d *disk) look(ctx context.Context) {
 	free, err := freeBytes(d.dir)
 	if err != nil {
@@ -97,14 +97,14 @@ func (d *disk) look(ctx context.Context) {
 			d.log.Info("the journal's disk has room again: facts are kept", "free_bytes", free)
 		}
 	}
-	// Half of what facts leave free is enough to start with, and an engine is never asked on a disk
-	// that is full: the question might stop it.
+	// Half of the reserve is enough to restart the engine. On a disk that is fuller the engine is
+	// not tested, because the test writes might stop it.
 	if free < d.reserve/2 {
 		d.full = d.full || free < leastWrite
 		d.suspect.Store(true)
 		return
 	}
-	if d.full { // some stream may have met the end of the disk, and keeps nothing any more, whatever the others do
+	if d.full { // one stream may have stopped at a full disk although the others still work
 		d.full = false
 		d.restart()
 		return
@@ -124,7 +124,7 @@ func (d *disk) look(ctx context.Context) {
 	}
 }
 
-// alive asks the engine to keep a byte of state, and a fact that no projection reads.
+// alive tests the engine: it stores a byte of state, and a fact that no projection reads.
 func (d *disk) alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, aliveTime)
 	defer cancel()
@@ -135,15 +135,15 @@ func (d *disk) alive(ctx context.Context) error {
 	return err
 }
 
-// restart stops the engine's storage and starts it again. The next look sees whether that helped.
+// restart stops the engine's storage and starts it again. The next look tests whether it works.
 func (d *disk) restart() {
 	d.stopped.Store(true)
 	d.log.Error("the journal's engine keeps nothing, and is started again")
 	if err := d.journal.server.ShutdownJetStream(); err != nil {
 		d.log.Error("the journal's engine does not stop", "error", err)
 	}
-	// What was on its way to the old storage is never acked: it is counted as lost now, and keeps
-	// nobody waiting.
+	// Messages on their way to the old storage are never acked. They count as lost now, so that
+	// nobody waits for them.
 	d.journal.js.CleanupPublisher()
 	cfg := server.JetStreamConfig{StoreDir: d.dir, MaxStore: engineQuota, MaxMemory: engineQuota, SyncInterval: syncEvery}
 	if err := d.journal.server.EnableJetStream(&cfg); err != nil {
@@ -151,8 +151,8 @@ func (d *disk) restart() {
 	}
 }
 
-// Health says what keeps an embedded journal from keeping what it is given, nil when nothing does.
-// A cluster's health is for its servers to tell.
+// Health is the reason why an embedded journal does not store what it is given, or nil. For a
+// cluster it is always nil: the cluster's servers report their own health.
 func (j *Journal) Health() error {
 	switch {
 	case j.disk == nil:
@@ -165,7 +165,8 @@ func (j *Journal) Health() error {
 	return nil
 }
 
-// FreeBytes is what the disk of an embedded journal has left, -1 for one in memory or in a cluster.
+// FreeBytes is how many bytes the disk of an embedded journal has left; -1 for a journal in memory
+// or in a cluster.
 func (j *Journal) FreeBytes() int64 {
 	if j.disk == nil {
 		return -1
@@ -173,10 +174,10 @@ func (j *Journal) FreeBytes() int64 {
 	return j.disk.free.Load()
 }
 
-// low says whether facts are not taken.
+// low says whether facts are refused.
 func (j *Journal) low() bool { return j.disk != nil && j.disk.low.Load() }
 
-// suspectEngine has the engine looked at after it did not keep something.
+// suspectEngine has the watch test the engine, after it failed to store something.
 func (j *Journal) suspectEngine() {
 	if j.disk != nil {
 		j.disk.suspect.Store(true)

@@ -9,11 +9,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrNotFound says that there is no value for a key, or no longer.
+// ErrNotFound says that a key has no value, or no longer one.
 var ErrNotFound = errors.New("not found")
 
-// escrowStore is where the escrow's values are: in the cluster, or beside the embedded engine. get
-// answers ErrNotFound.
+// escrowStore stores the escrow's values: in the cluster, or beside the embedded engine. get
+// returns ErrNotFound if there is no value.
 type escrowStore interface {
 	put(ctx context.Context, key string, value []byte) error
 	get(ctx context.Context, key string) ([]byte, error)
@@ -26,8 +26,9 @@ type escrowStore interface {
 	size(ctx context.Context) (int64, error)
 }
 
-// Put keeps a value under a key (letters, digits, dashes and dots) in the escrow, in place of an
-// earlier one. It returns when the value is kept. Nobody may change the value's bytes any more.
+// Put stores a value under a key (letters, digits, dashes and dots) in the escrow, in place of an
+// earlier one. It returns when the value is acked. The caller must not change the value's bytes
+// afterwards.
 func (j *Journal) Put(ctx context.Context, key string, value []byte) error {
 	if len(value) > maxValue {
 		return fmt.Errorf("put %s into the escrow: %d bytes, at most %d", key, len(value), maxValue)
@@ -38,7 +39,8 @@ func (j *Journal) Put(ctx context.Context, key string, value []byte) error {
 	return nil
 }
 
-// Get is the value of a key in the escrow, which nobody may change; ErrNotFound when there is none.
+// Get returns the value of a key in the escrow; ErrNotFound if there is none. The caller must not
+// change it.
 func (j *Journal) Get(ctx context.Context, key string) ([]byte, error) {
 	value, err := j.escrow.get(ctx, key)
 	if err != nil {
@@ -47,8 +49,8 @@ func (j *Journal) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-// SyncEscrow has the value of a key outlive a power cut, if it is there. A cluster has done so, or
-// not, when Put returns: that is for its servers.
+// SyncEscrow makes the value of a key, if there is one, survive a power cut. It does nothing for a
+// cluster, whose servers decide when they sync.
 func (j *Journal) SyncEscrow(ctx context.Context, key string) error {
 	if err := j.escrow.sync(ctx, key); err != nil {
 		return fmt.Errorf("sync %s in the escrow: %w", key, err)
@@ -56,7 +58,7 @@ func (j *Journal) SyncEscrow(ctx context.Context, key string) error {
 	return nil
 }
 
-// Forget drops the value of a key in the escrow, if it is there.
+// Forget removes the value of a key in the escrow, if there is one.
 func (j *Journal) Forget(ctx context.Context, key string) error {
 	if err := j.escrow.forget(ctx, key); err != nil {
 		return fmt.Errorf("forget %s in the escrow: %w", key, err)
@@ -64,7 +66,7 @@ func (j *Journal) Forget(ctx context.Context, key string) error {
 	return nil
 }
 
-// EscrowBytes is how much the escrow keeps before the oldest goes; 0 for no bound.
+// EscrowBytes is how many bytes the escrow keeps before it drops the oldest values; 0 for no bound.
 func (j *Journal) EscrowBytes() int64 { return j.escrow.bytes() }
 
 // EscrowKeys are the keys in the escrow that begin with a prefix and a dot, in no order.
@@ -76,7 +78,7 @@ func (j *Journal) EscrowKeys(ctx context.Context, prefix string) ([]string, erro
 	return keys, nil
 }
 
-// Drop forgets the values of all keys in the escrow that begin with a prefix and a dot.
+// Drop removes the values of all keys in the escrow that begin with a prefix and a dot.
 func (j *Journal) Drop(ctx context.Context, prefix string) error {
 	if err := j.escrow.drop(ctx, prefix); err != nil {
 		return fmt.Errorf("drop %s from the escrow: %w", prefix, err)
@@ -123,8 +125,8 @@ func (e *clusterEscrow) keys(ctx context.Context, prefix string) ([]string, erro
 
 func (e *clusterEscrow) sync(context.Context, string) error { return nil }
 
-// Keep keeps a value as evidence, under a key like the escrow's: for good, within the room that
-// evidence has.
+// Keep stores a value as evidence, under a key like the escrow's. It is kept until evidence exceeds
+// its bytes and it is the oldest.
 func (j *Journal) Keep(ctx context.Context, key string, value []byte) error {
 	if _, err := j.js.Publish(ctx, "evidence."+key, value); err != nil {
 		return fmt.Errorf("keep evidence %s: %w", key, err)
@@ -132,7 +134,7 @@ func (j *Journal) Keep(ctx context.Context, key string, value []byte) error {
 	return nil
 }
 
-// Kept is the evidence of a key; ErrNotFound when there is none.
+// Kept is the evidence of a key; ErrNotFound if there is none.
 func (j *Journal) Kept(ctx context.Context, key string) ([]byte, error) {
 	return last(ctx, j.evidence, "evidence."+key)
 }

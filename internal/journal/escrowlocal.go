@@ -19,14 +19,14 @@ import (
 )
 
 // localEscrow keeps the escrow of an embedded engine beside the engine: each value is a file, or a
-// slice without a folder. A value needs no order and no replicas there, and the way through the
-// engine takes three times as long as writing the file (docs/speed.md).
+// slice if there is no folder. A value needs neither order nor replicas there, and going through
+// the engine takes three times as long as writing the file (docs/speed.md).
 //
 //	put ─▶ key.tmp ─▶ written ─▶ renamed: acked        the oldest goes when it is too old, or when there is no room
 //
-// A file that is written is the kernel's: it survives a crash of the process, as what the engine
-// acks does. One that is synced survives a power cut; of others it may leave a part, which is
-// noticed.
+// A written file is in the kernel's cache: it survives a crash of the process, as what the engine
+// acks does. A synced file survives a power cut. Of another file a power cut may leave a part,
+// which its checksum shows.
 type localEscrow struct {
 	dir     string // empty keeps the values in memory
 	keepFor time.Duration
@@ -34,7 +34,7 @@ type localEscrow struct {
 
 	mu     sync.Mutex // guards all below, and renaming and removing of files
 	taken  int64
-	values map[string]*list.Element // of *localValue
+	values map[string]*list.Element // elements hold *localValue
 	order  list.List                // the oldest first
 	temps  int
 }
@@ -43,28 +43,29 @@ type localValue struct {
 	key   string
 	size  int64
 	since time.Time
-	value []byte // nil in a file
+	value []byte // nil if the value is in a file
 	plain bool   // in a file of an earlier version
 }
 
-// A file begins with the version of its form, and with what shows that all of the value is there.
+// A file begins with the version of its format, and with a length and a checksum that show whether
+// the value is complete.
 //
 //	| "gavel" 0 0 version 1 | length 8 | CRC-32C of length and value 4 | value |
 const (
 	localSuffix = ".kept"
-	// plainSuffix is of files of an earlier version, which hold the value alone.
+	// plainSuffix is the suffix of an earlier version's files, which hold the value alone.
 	plainSuffix = ".value"
 	tempSuffix  = ".tmp"
 	localMagic  = "gavel\x00\x00"
-	// localVersion is written; those up to it are read.
+	// localVersion is the version that is written. Versions up to it are read.
 	localVersion = 1
 	localHeader  = len(localMagic) + 1 + 8 + 4
 )
 
-// ErrCorrupt is a kind of ErrNotFound: something was kept, and is not whole.
+// ErrCorrupt says that a value was stored but is not complete. It wraps ErrNotFound.
 var ErrCorrupt = fmt.Errorf("%w: what was kept is not whole", ErrNotFound)
 
-// headerOf is what stands before a value in its file.
+// headerOf is the header before a value in its file.
 func headerOf(value []byte) []byte {
 	header := append([]byte(localMagic), localVersion)
 	header = binary.BigEndian.AppendUint64(header, uint64(len(value)))
@@ -72,7 +73,7 @@ func headerOf(value []byte) []byte {
 	return binary.BigEndian.AppendUint32(header, sum)
 }
 
-// valueIn is the value in a file, if all of it is there.
+// valueIn is the value in a file; ErrCorrupt if it is not complete.
 func valueIn(raw []byte) ([]byte, error) {
 	if len(raw) < localHeader || string(raw[:len(localMagic)]) != localMagic {
 		return nil, ErrCorrupt
@@ -88,8 +89,8 @@ func valueIn(raw []byte) ([]byte, error) {
 	return value, nil
 }
 
-// plainValue is the value in a file of an earlier version, which has nothing to tell whether it is
-// whole: an empty one is not, and what reads the value notices the rest.
+// plainValue is the value in a file of an earlier version. It has no checksum, so only an empty
+// file is known to be incomplete; the reader of the value must notice other damage.
 func plainValue(raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return nil, ErrCorrupt
@@ -97,7 +98,7 @@ func plainValue(raw []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// openLocalEscrow finds what an earlier life of the process has left in the folder.
+// openLocalEscrow opens the escrow with the values that an earlier process left in the folder.
 func openLocalEscrow(dir string, keepFor time.Duration, room int64) (*localEscrow, error) {
 	e := &localEscrow{dir: dir, keepFor: keepFor, room: room, values: map[string]*list.Element{}}
 	if dir == "" {
@@ -117,7 +118,7 @@ func openLocalEscrow(dir string, keepFor time.Duration, room int64) (*localEscro
 		if !isValue {
 			key, plain = strings.CutSuffix(entry.Name(), plainSuffix)
 		}
-		if !isValue && !plain { // was not acked
+		if !isValue && !plain { // a file whose value was not acked
 			if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
 				return nil, fmt.Errorf("tidy the escrow's folder: %w", err)
 			}
@@ -136,7 +137,7 @@ func openLocalEscrow(dir string, keepFor time.Duration, room int64) (*localEscro
 	return e, nil
 }
 
-// put implements escrowStore. In memory the value itself is kept.
+// put implements escrowStore. In memory it keeps the value itself, not a copy.
 func (e *localEscrow) put(_ context.Context, key string, value []byte) error {
 	v := &localValue{key: key, size: int64(len(value)), since: time.Now()}
 	if e.dir == "" {
@@ -173,14 +174,15 @@ func writeValue(path string, value []byte) error {
 	if err != nil {
 		return err
 	}
-	parts := net.Buffers{headerOf(value), value} // a copy of the value would cost more than a second call
+	// copying the value behind its header would cost more than a second system call
+	parts := net.Buffers{headerOf(value), value}
 	if _, err := parts.WriteTo(f); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	return f.Close()
 }
 
-// sync has a value outlive a power cut. One that is gone needs nothing.
+// sync makes a value survive a power cut. It does nothing if the value is gone.
 func (e *localEscrow) sync(_ context.Context, key string) error {
 	e.mu.Lock()
 	element := e.values[key]
@@ -201,7 +203,8 @@ func (e *localEscrow) sync(_ context.Context, key string) error {
 	return syncFolder(e.dir)
 }
 
-// replace puts a value in place of an earlier one of its key and makes room. The caller holds mu.
+// replace puts a value in place of an earlier one of its key, and removes the oldest values that
+// are too old or do not fit. The caller holds mu.
 func (e *localEscrow) replace(v *localValue) error {
 	if old := e.values[v.key]; old != nil {
 		e.leave(old)
@@ -217,8 +220,8 @@ func (e *localEscrow) replace(v *localValue) error {
 	return errors.Join(errs...)
 }
 
-// add, leave and remove change what is known of the values; remove also removes the file. The
-// caller holds mu.
+// add, leave and remove change the list of values; remove also removes the file. The caller holds
+// mu.
 func (e *localEscrow) add(v *localValue) {
 	e.values[v.key] = e.order.PushBack(v)
 	e.taken += v.size
@@ -258,7 +261,7 @@ func (e *localEscrow) get(_ context.Context, key string) ([]byte, error) {
 	}
 	raw, err := os.ReadFile(e.path(v))
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // made room meanwhile
+	case errors.Is(err, fs.ErrNotExist): // removed meanwhile to make room
 		return nil, ErrNotFound
 	case err != nil:
 		return nil, err

@@ -2,8 +2,8 @@ package journal
 
 import "bytes"
 
-// fullList is from which length in bytes on a message takes no more facts: with that many the
-// journal's own work for a message no longer counts.
+// fullList is the length in bytes from which on a message takes no more facts. In so long a message
+// the journal's cost per message no longer matters.
 const fullList = 64 << 10
 
 // factList puts several facts into one message, because a message costs far more than its bytes.
@@ -11,17 +11,17 @@ const fullList = 64 << 10
 //	{"id":1}   {"id":2}   {"id":3}  ──add──▶  [{"id":1},{"id":2},{"id":3}]
 //	{"id":4}                        ──add──▶  {"id":4}
 //
-// A fact is a JSON object. One alone is a message as it is, so that readers see no difference until
-// several came together. The zero value has no facts.
+// A fact is a JSON object. A single fact is a message without a list, as it was before there were
+// lists. The zero value has no facts.
 type factList struct {
 	count int
-	text  []byte // the list without its end, in memory that is used again
+	text  []byte // the list without its closing bracket, in memory that is reused
 }
 
-// facts is how many there are.
+// facts is the number of facts.
 func (l *factList) facts() int { return l.count }
 
-// fits says whether a fact may come to others; the first always does.
+// fits says whether a fact may be added; the first always may.
 func (l *factList) fits(fact []byte) bool { return l.count == 0 || len(l.text)+len(fact) < fullList }
 
 // add copies a fact into the message.
@@ -34,7 +34,7 @@ func (l *factList) add(fact []byte) {
 	l.count++
 }
 
-// message is the whole message, in memory of its own.
+// message is the complete message, as a copy.
 func (l *factList) message() []byte {
 	if l.count == 1 {
 		return bytes.Clone(l.text[1:])
@@ -42,7 +42,7 @@ func (l *factList) message() []byte {
 	return append(append(make([]byte, 0, len(l.text)+1), l.text...), ']')
 }
 
-// reset takes the facts out.
+// reset removes the facts.
 func (l *factList) reset() {
 	l.count, l.text = 0, l.text[:0]
 	if cap(l.text) > 4*fullList { // after a fact that was very long

@@ -12,31 +12,32 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// factPrefix keeps the journal's subjects apart from the escrow's and the guard's.
+// factPrefix is the prefix of facts' subjects, which keeps them apart from the escrow's and the
+// guard's.
 const factPrefix = "fact."
 
-// guardPrefix is the claims'.
+// guardPrefix is the prefix of claims' subjects.
 const guardPrefix = "guard."
 
-// ErrClosed ends a reader whose journal is closed before its context ends.
+// ErrClosed is what a reader returns if the journal is closed before the reader's context ends.
 var ErrClosed = errors.New("the journal is closed")
 
-// failures remembers what became of asynchronous appends until somebody asks.
+// failures counts asynchronous appends that failed, until Flush reports them.
 type failures struct {
 	mu    sync.Mutex // guards what follows
 	count int
 	first error
-	inAll int // never forgotten
+	inAll int // since the journal was opened
 }
 
-// told forgets failures that were counted and logged; their sum stays.
+// told resets the failures since the last Flush; inAll stays. Each was logged when it happened.
 func (f *failures) told() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count, f.first = 0, nil
 }
 
-// Append adds a fact and returns its place in the log once it is kept.
+// Append adds a fact, and returns its number in the log when the fact is acked.
 func (j *Journal) Append(ctx context.Context, subject string, data []byte) (seq uint64, err error) {
 	ack, err := j.js.Publish(ctx, factPrefix+subject, data)
 	if err != nil {
@@ -46,13 +47,13 @@ func (j *Journal) Append(ctx context.Context, subject string, data []byte) (seq 
 	return ack.Sequence, nil
 }
 
-// noStall refuses a fact at once when too many are on their way. The client would wait 200 ms for a
-// place: on the path of a proposer's request a lost fact is the smaller loss.
+// noStall refuses a fact at once if too many are on their way. By default the client would wait up
+// to 200 ms, and delaying a proposer's request is worse than losing a fact.
 var noStall = jetstream.WithStallWait(time.Nanosecond)
 
 // AppendAsync adds a fact without waiting for the engine. Facts of one caller keep their order. An
-// error means that the fact is lost: too many are on their way already, the connection is gone, or
-// the disk is nearly full (ErrDiskLow). What fails later is counted, logged, and returned by Flush.
+// error means that the fact is lost: too many are on their way, the connection is gone, or the disk
+// is nearly full (ErrDiskLow). Later failures are counted, logged, and reported by Flush.
 func (j *Journal) AppendAsync(subject string, data []byte) error {
 	if j.low() {
 		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
@@ -63,9 +64,9 @@ func (j *Journal) AppendAsync(subject string, data []byte) error {
 	return nil
 }
 
-// AppendAcked is AppendAsync that tells whether the message was kept: once, from another goroutine,
-// nil when the engine has acked it. Whoever is told of an error knows nothing: the ack may have
-// been lost on its way back.
+// AppendAcked is AppendAsync that reports whether the message was kept. It calls told once, from
+// another goroutine, with nil when the engine has acked the message. After an error the message may
+// be kept or not, because the ack may have been lost on its way back.
 func (j *Journal) AppendAcked(subject string, data []byte, told func(error)) error {
 	if j.low() {
 		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
@@ -85,11 +86,11 @@ func (j *Journal) AppendAcked(subject string, data []byte, told func(error)) err
 	return nil
 }
 
-// ackPatience is how long a message may go without an ack before it counts as not kept (wall time).
-// A cluster that is away for less takes what waits for it when it is back.
+// ackPatience is how long a message may wait for its ack before it counts as not kept (wall time).
+// A cluster that is away for less still gets the messages when it is back.
 const ackPatience = 30 * time.Second
 
-// Unacked is how many messages were handed over and never acked, since the journal was opened. Each
+// Unacked is how many messages were sent and not acked in time since the journal was opened. Each
 // may hold several facts.
 func (j *Journal) Unacked() int {
 	j.failed.mu.Lock()
@@ -109,8 +110,8 @@ func (j *Journal) asyncFailed(_ jetstream.JetStream, message *nats.Msg, err erro
 	}
 }
 
-// Flush waits until all facts that were appended asynchronously are kept, and says if some were not
-// since the last call.
+// Flush waits until all facts that were appended asynchronously are acked or have failed. It
+// returns an error if facts have failed since the last call.
 func (j *Journal) Flush(ctx context.Context) error {
 	select {
 	case <-j.js.PublishAsyncComplete():
@@ -127,9 +128,9 @@ func (j *Journal) Flush(ctx context.Context) error {
 	return err
 }
 
-// Read hands over every fact from a place in the log on (1 is the first), then those that are
-// appended later, one after another in order, until the context ends (nil) or handle fails (its
-// error). handle owns the data.
+// Read calls handle with every fact from a number on (1 is the first), in order, and then with
+// those that are appended later. It returns nil when the context ends, and handle's error if handle
+// fails. handle owns the data.
 func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64, at time.Time, subject string,
 	data []byte) error) error {
 	consumer, err := j.js.OrderedConsumer(ctx, factsName, jetstream.OrderedConsumerConfig{
@@ -143,7 +144,7 @@ func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64,
 		return fmt.Errorf("read facts: %w", err)
 	}
 	defer messages.Stop()
-	// While the stream is out of reach, Next tries again for ever and does not look at the context.
+	// While the stream is out of reach, Next retries for ever and ignores the context.
 	defer context.AfterFunc(ctx, messages.Stop)()
 	for {
 		message, err := messages.Next(jetstream.NextContext(ctx))
@@ -166,8 +167,8 @@ func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64,
 	}
 }
 
-// Past hands over the facts of some subjects that are in the log now, in order, from a place on.
-// handle owns the data.
+// Past calls handle with the facts of some subjects that are in the log now, in order, from a
+// number on. handle owns the data.
 func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, handle func(at time.Time, subject string,
 	data []byte) error) error {
 	if err := j.past(ctx, factsName, factPrefix, fromPlace(from), subjects, handle); err != nil {
@@ -176,8 +177,8 @@ func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, hand
 	return nil
 }
 
-// PastSince is Past from the first fact on that was kept at a moment or later, in wall time of the
-// journal.
+// PastSince is Past from the first fact on that was stored at that time or later, in the journal's
+// wall time.
 func (j *Journal) PastSince(ctx context.Context, since time.Time, subjects []string,
 	handle func(at time.Time, subject string, data []byte) error) error {
 	begin := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since}
@@ -187,14 +188,14 @@ func (j *Journal) PastSince(ctx context.Context, since time.Time, subjects []str
 	return nil
 }
 
-// fromPlace has a consumer begin at a place of its stream; 1 is the first.
+// fromPlace configures a consumer that begins at a number of its stream; 1 is the first.
 func fromPlace(from uint64) jetstream.OrderedConsumerConfig {
 	return jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq: max(from, 1)}
 }
 
-// past hands over what a stream has now under some subjects, whose common prefix nobody else sees.
-// begin says from where on.
+// past calls handle with the messages that a stream has now under some subjects. It adds prefix to
+// the subjects, and removes it for handle. begin says from where on.
 func (j *Journal) past(
 	ctx context.Context, stream, prefix string, begin jetstream.OrderedConsumerConfig, subjects []string,
 	handle func(at time.Time, subject string, data []byte) error,
@@ -234,7 +235,7 @@ func (j *Journal) past(
 // pastBatch is how many facts Past asks for at a time.
 const pastBatch = 500
 
-// LastOf is the newest fact of a subject; ErrNotFound when there is none.
+// LastOf is the newest fact of a subject; ErrNotFound if there is none.
 func (j *Journal) LastOf(ctx context.Context, subject string) ([]byte, error) {
 	message, err := j.facts.GetLastMsgForSubject(ctx, factPrefix+subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {

@@ -12,20 +12,20 @@ import (
 	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
-// guardStore is where claims are kept: in the cluster, or in a file beside the embedded engine.
-// claim gives a key its first value and answers the value that stands, when that will outlive a
-// crash and a power cut.
+// guardStore stores claims: in the cluster, or in a file beside the embedded engine. claim sets the
+// value of a key that has none, and returns the key's value once that will survive a crash and a
+// power cut.
 type guardStore interface {
 	claim(ctx context.Context, key string, value []byte, former []string) (standing []byte, err error)
 	close() error
 }
 
-// Claim gives a key (letters, digits and dashes) its value, once. The first caller wins; whoever
-// comes later learns the value that stands, and has won too if it is its own. Former are names that
-// the key had in earlier versions: a value that stands under one of them stands. An error means
-// that nothing is known.
+// Claim sets the value of a key (letters, digits and dashes), once. The first caller wins. Later
+// callers get the value that was set, and have won, too, if it equals theirs. former are names that
+// the key had in earlier versions: a value under one of them counts as the key's. After an error it
+// is unknown whether the claim was made.
 //
-// The embedded guard remembers the newest 65,536 claims, a cluster's all.
+// The embedded guard keeps the newest 65,536 claims; a cluster keeps all.
 func (j *Journal) Claim(ctx context.Context, key string, value []byte,
 	former ...string) (current []byte, won bool, err error) {
 	standing, err := j.guard.claim(ctx, key, value, former)
@@ -35,14 +35,14 @@ func (j *Journal) Claim(ctx context.Context, key string, value []byte,
 	return standing, bytes.Equal(standing, value), nil
 }
 
-// clusterGuard has the claims in a stream, for relays that share them.
+// clusterGuard keeps the claims in a stream, for relays that share them.
 type clusterGuard struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
 }
 
-// The engine's codes for "the subject has a value already": the second comes while that value is
-// still on its way to the replicas.
+// The engine's codes for "the subject has a value already". The second one comes while that value
+// is still on its way to the replicas.
 const (
 	wrongLastSequence   = jetstream.JSErrCodeStreamWrongLastSequence
 	wrongLastInProgress = jetstream.ErrorCode(10164)
@@ -51,8 +51,7 @@ const (
 const (
 	// claimTime bounds a claim of a caller without a deadline.
 	claimTime = 5 * time.Second
-	// claimRetry is how long the value of a claim that is on its way is waited for before it is asked
-	// for again.
+	// claimRetry is the pause between two tries while another claim of the key is on its way.
 	claimRetry = 5 * time.Millisecond
 )
 
@@ -78,8 +77,7 @@ func (g *clusterGuard) claim(ctx context.Context, key string, value []byte, form
 		if !errors.Is(err, ErrNotFound) {
 			return standing, err
 		}
-		// The claim that came before this one is not kept yet, and may come to nothing: then this one is
-		// the first.
+		// An earlier claim is not stored yet, and may still fail. Then this one is the first.
 		if err := backoff.Wait(ctx, claimRetry); err != nil {
 			return nil, err
 		}

@@ -12,29 +12,28 @@ import (
 	"slices"
 )
 
-// claims keeps the embedded guard's claims in a file of their own: a ring of records whose room is
-// taken once, when the file is made, so that a full disk stops no claim, and facts can never take
-// that room.
+// claims keeps the embedded guard's claims in a file of their own, a ring of records. The file is
+// made with its full length, so that a full disk stops no claim and facts can't take its room.
 //
 //	| number 8 | key's length 2 | value's length 2 | key | value | zeros | CRC-32C of all before 4 |   256 bytes, never across two sectors
 //
-// A claim is written over the oldest record and synced before it is answered. A record that was cut
-// in its writing fails its checksum: it was not answered. A write that failed is written over by
-// the next claim.
+// A claim is written over the oldest record, and synced before the call returns. A record that was
+// only partly written fails its checksum; its claim was not confirmed. The next claim overwrites a
+// write that failed.
 type claims struct {
 	file file // nil in memory
-	// turn holds a token while somebody writes; a writer whose caller has left keeps it until the disk
-	// has answered.
+	// turn holds a token while a claim is made. A write whose caller has left keeps the token until
+	// the disk has answered.
 	turn  chan struct{}
-	known map[string][]byte // by key, guarded by turn
-	ring  []string          // the key in each place, guarded by turn
+	known map[string][]byte // values by key, guarded by turn
+	ring  []string          // the key of each record, guarded by turn
 	next  uint64            // number of the next record, guarded by turn
-	// synced, if set, is told of claims that the disk has.
+	// synced, if set, records when the disk has last confirmed a claim.
 	synced *synced
 }
 
-// file is what claims are kept in: an os.File, or one in a test that forgets what was not synced.
-// Sync returns when all that was written before it survives a power cut.
+// file stores the claims: an os.File, or one in a test that forgets what was not synced. Sync
+// returns when all earlier writes survive a power cut.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -47,18 +46,18 @@ const (
 	claimHeader  = 12
 	claimPlaces  = 1 << 16
 	claimsLength = claimSize * claimPlaces
-	// mostClaim is how long key and value may be together.
+	// mostClaim is how many bytes key and value may have together.
 	mostClaim = claimSize - claimHeader - 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// newClaims are a guard without a disk, which forgets everything with the process.
+// newClaims returns a guard in memory, which is lost with the process.
 func newClaims(places int) *claims {
 	return &claims{turn: make(chan struct{}, 1), known: map[string][]byte{}, ring: make([]string, places)}
 }
 
-// readClaims finds the claims in a file with room for some.
+// readClaims reads the claims in a file with so many records.
 func readClaims(f file, places int, log *slog.Logger) (*claims, error) {
 	c := newClaims(places)
 	c.file = f
@@ -89,7 +88,7 @@ func readClaims(f file, places int, log *slog.Logger) (*claims, error) {
 		}
 		return 1
 	})
-	for _, r := range records { // the newest of a key counts: one before it was not answered
+	for _, r := range records { // the newest of a key counts: an earlier one was not confirmed
 		c.known[r.key], c.ring[r.place], c.next = bytes.Clone(r.value), r.key, r.number+1
 	}
 	return c, nil
@@ -110,7 +109,7 @@ func encodeClaim(number uint64, key string, value []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// decodeClaim reads a record of claimSize bytes; ok is false for one that is empty or was cut.
+// decodeClaim reads a record of claimSize bytes; ok is false for an empty or partly written one.
 func decodeClaim(raw []byte) (number uint64, key string, value []byte, ok bool) {
 	keyLength, valueLength := int(binary.BigEndian.Uint16(raw[8:])), int(binary.BigEndian.Uint16(raw[10:]))
 	if keyLength == 0 || keyLength+valueLength > mostClaim ||
@@ -121,8 +120,8 @@ func decodeClaim(raw []byte) (number uint64, key string, value []byte, ok bool) 
 	return binary.BigEndian.Uint64(raw), string(raw[claimHeader:at]), raw[at:][:valueLength], true
 }
 
-// claim implements guardStore. It does not wait longer for the disk than its caller; what was
-// written is then known to later callers only when the disk has answered.
+// claim implements guardStore. It returns when the context ends, even if the disk has not answered.
+// Later callers then wait for the disk before they see that claim.
 func (c *claims) claim(ctx context.Context, key string, value []byte, former []string) ([]byte, error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -149,7 +148,7 @@ func (c *claims) claim(ctx context.Context, key string, value []byte, former []s
 	}
 }
 
-// write adds a claim, and syncs it before it is known. The caller has the turn.
+// write adds a claim, and syncs it before other callers can see it. The caller holds the turn.
 func (c *claims) write(key string, value []byte) error {
 	if err := c.put(key, value); err != nil {
 		return err
@@ -166,7 +165,7 @@ func (c *claims) write(key string, value []byte) error {
 	return nil
 }
 
-// put writes a claim over the oldest one.
+// put writes a claim over the oldest record.
 func (c *claims) put(key string, value []byte) error {
 	raw, err := encodeClaim(c.next, key, value)
 	if err != nil || c.file == nil {
@@ -178,7 +177,7 @@ func (c *claims) put(key string, value []byte) error {
 	return nil
 }
 
-// remember knows a claim that was put in place of the oldest one.
+// remember records in memory that a claim has taken the place of the oldest one.
 func (c *claims) remember(key string, value []byte) {
 	place := c.next % uint64(len(c.ring))
 	if old := c.ring[place]; old != key {

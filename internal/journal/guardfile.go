@@ -16,8 +16,8 @@ import (
 // claimsName is the guard's file in the journal's folder.
 const claimsName = "guard.claims"
 
-// openClaims opens the guard's file, and makes it if it is not there: with its whole room, and the
-// claims that an earlier version kept elsewhere.
+// openClaims opens the guard's file. If it does not exist, openClaims makes it with its full length
+// and with the claims that an earlier version kept elsewhere.
 func openClaims(dir string, log *slog.Logger, earlier func(add func(key string, value []byte) error) error) (
 	*claims, error) {
 	path := filepath.Join(dir, claimsName)
@@ -47,7 +47,8 @@ func openClaims(dir string, log *slog.Logger, earlier func(add func(key string, 
 	return c, nil
 }
 
-// makeClaims makes the file under another name first: it is there with all its room, or not at all.
+// makeClaims makes the file under another name first, so that it exists with its full length or not
+// at all.
 func makeClaims(path string, log *slog.Logger,
 	earlier func(add func(key string, value []byte) error) error) (err error) {
 	temp := path + tempSuffix
@@ -60,14 +61,14 @@ func makeClaims(path string, log *slog.Logger,
 			err = errors.Join(err, os.Remove(temp))
 		}
 	}()
-	if _, err := f.Write(make([]byte, claimsLength)); err != nil { // zeros take room, as a hole would not
+	if _, err := f.Write(make([]byte, claimsLength)); err != nil { // written zeros take room on the disk; a hole would not
 		return errors.Join(err, f.Close())
 	}
 	c, err := readClaims(f, claimPlaces, log)
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	add := func(key string, value []byte) error { // synced with all others, below
+	add := func(key string, value []byte) error { // the Sync below covers all of them
 		if err := c.put(key, value); err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func makeClaims(path string, log *slog.Logger,
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes names in a folder outlive a power cut.
+// syncFolder makes the names in a folder survive a power cut.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -95,10 +96,11 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// earlierClaims is how many claims of an earlier version are taken over: hours of slots.
+// earlierClaims is how many claims of an earlier version are taken over: those of some hours of
+// slots.
 const earlierClaims = 1024
 
-// makeGuard puts the guard into a stream of the cluster, or into a file beside the embedded engine.
+// makeGuard makes the guard: in a stream of the cluster, or in a file beside the embedded engine.
 func (j *Journal) makeGuard(ctx context.Context, cfg Config) (err error) {
 	switch {
 	case cfg.URL != "":
@@ -125,7 +127,8 @@ func (j *Journal) makeGuard(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// claimsOfEngine hands over the newest claims that an earlier version kept in the embedded engine.
+// claimsOfEngine calls add with the newest claims that an earlier version kept in the embedded
+// engine.
 func (j *Journal) claimsOfEngine(ctx context.Context, add func(key string, value []byte) error) error {
 	stream, err := j.js.Stream(ctx, guardName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

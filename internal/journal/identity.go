@@ -10,12 +10,12 @@ import (
 )
 
 // ID is the identity of the log of facts: random, made with the log, and the same for as long as
-// that exists. A place in the log says nothing about a log of another identity. Projections keep it
-// beside the place that they have reached.
+// the log exists. Numbers of facts mean nothing in a log of another identity, so projections store
+// the ID together with the number that they have reached.
 func (j *Journal) ID() string { return j.id }
 
-// Last is the place of the newest fact, 0 when there was none. Places are never given twice, also
-// when the oldest facts are gone.
+// Last is the number of the newest fact; 0 if there was none. Numbers are never reused, also not
+// after the oldest facts are gone.
 func (j *Journal) Last(ctx context.Context) (uint64, error) {
 	info, err := j.facts.Info(ctx)
 	if err != nil {
@@ -24,8 +24,8 @@ func (j *Journal) Last(ctx context.Context) (uint64, error) {
 	return info.State.LastSeq, nil
 }
 
-// TimeOf is when a fact was appended; known is false if no fact of that number is there: it is too
-// old, or the number was left out.
+// TimeOf is when a fact was appended. known is false if the log has no fact of that number: it is
+// too old, or the number was skipped.
 func (j *Journal) TimeOf(ctx context.Context, seq uint64) (at time.Time, known bool, err error) {
 	message, err := j.facts.GetMsg(ctx, seq)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {

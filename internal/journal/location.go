@@ -15,7 +15,7 @@ import (
 )
 
 // ErrCopied says that a journal's folder is not where it was written: it is a copy, was restored,
-// or came from another disk or machine. Beside the one that it was made of it would be a second
+// or came from another disk or machine. If the original still runs, the copy would be a second
 // guard.
 var ErrCopied = errors.New("the journal's folder is not where it was written")
 
@@ -28,39 +28,38 @@ const (
 	machineFile = "/etc/machine-id"
 )
 
-// location is where a journal's folder is. A copy is somewhere else, whatever its path: containers
-// see different folders under one path, and one folder under several. What is empty is not known,
-// and not compared.
+// location is where a journal's folder is. Its path does not identify it: containers see different
+// folders under one path, and one folder under several paths. Empty fields are unknown and not
+// compared.
 type location struct {
 	Format int `json:"format"`
-	// Folder and Guard are the folder and the guard's file, by what their file system calls them for
-	// good. A file system that numbers them anew each time that it is mounted has no Folder.
+	// Folder and Guard identify the folder and the guard's file by their lasting numbers in the
+	// file system. They are empty on a file system whose numbers change with each mount.
 	Folder fileNumber `json:"folder"`
 	Guard  fileNumber `json:"guard"`
-	// FileSystem is the identity of a file system of which a whole copy is made by one command.
+	// FileSystem is the identity of a file system that can make snapshots of itself.
 	FileSystem string `json:"file_system,omitempty"`
-	// Machine is made of the machine's identity, which is nobody's business.
+	// Machine is a hash of the machine's identity, which should stay secret.
 	Machine string `json:"machine,omitempty"`
-	// Path is compared only without numbers. It is also for people, as Host is.
+	// Path is compared only if there are no numbers. Like Host it is also shown to operators.
 	Path string `json:"path"`
 	Host string `json:"host,omitempty"`
 }
 
-// fileNumber is what a file system calls a file for good. Numbers are given again when a file is
-// gone; its birth is not.
+// fileNumber identifies a file in its file system. A number is reused after the file is gone, but
+// with another time of birth.
 type fileNumber struct {
 	Inode uint64 `json:"inode,omitempty"`
 	Born  string `json:"born,omitempty"`
 }
 
-// differs is false if one of them is not known.
+// differs compares the parts that both have.
 func (n fileNumber) differs(from fileNumber) bool {
 	return n.Inode != 0 && from.Inode != 0 && n.Inode != from.Inode || n.Born != "" && from.Born != "" &&
 		n.Born != from.Born
 }
 
-// moved says, for people, how a place differs from the one that was written down; nothing if it is
-// the same.
+// moved lists, for operators, how a place differs from the recorded one; nothing if it is the same.
 func (p *location) moved(to *location) []string {
 	var how []string
 	numbers := p.Folder.Inode != 0
@@ -83,8 +82,8 @@ func (p *location) moved(to *location) []string {
 	return how
 }
 
-// word is what an operator must say to have a folder taken over: of this place, and of what is
-// written down in it. It has no effect on another copy, nor later on this one.
+// word is what an operator must give to have a folder taken over. It is a hash of the place and of
+// the recorded one, so it has no effect on another copy, nor on this one later.
 func word(written []byte, is *location) string {
 	where := *is
 	where.Host = ""
@@ -100,7 +99,7 @@ func word(written []byte, is *location) string {
 }
 
 // checkLocation refuses a folder that is not where it was written, unless moved is its word. A new
-// folder, and one of an earlier version, belongs where it is.
+// folder, or one of an earlier version, has no record and is accepted.
 func (j *Journal) checkLocation(dir, moved string) error {
 	written, err := os.ReadFile(filepath.Join(dir, locationName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +136,7 @@ func (j *Journal) checkLocation(dir, moved string) error {
 	return nil
 }
 
-// markLocation writes down where the folder is, when all in it is made.
+// markLocation records where the folder is. It is called when all files in it are made.
 func markLocation(dir string) error {
 	is, err := locationOf(dir)
 	if err != nil {
@@ -157,10 +156,10 @@ func markLocation(dir string) error {
 	return nil
 }
 
-// locationOf looks where a folder is.
+// locationOf finds out where a folder is.
 func locationOf(dir string) (is *location, err error) {
 	is = &location{Format: locationFormat, Machine: machineIn(machineFile)}
-	is.Host, _ = os.Hostname() // for people
+	is.Host, _ = os.Hostname() // shown to operators only
 	if is.Path, err = filepath.Abs(dir); err != nil {
 		return nil, fmt.Errorf("find the journal's folder: %w", err)
 	}
@@ -182,11 +181,11 @@ func locationOf(dir string) (is *location, err error) {
 	return is, err
 }
 
-// machineIn is made of a machine's identity; empty if it has none.
+// machineIn is a hash of the machine's identity; empty if it has none.
 func machineIn(file string) string {
 	id, err := os.ReadFile(file)
 	id = bytes.TrimSpace(id)
-	if err != nil || len(id) < 32 { // "uninitialized", in an image
+	if err != nil || len(id) < 32 { // an image has "uninitialized" there
 		return ""
 	}
 	mac := hmac.New(sha256.New, id)
@@ -194,7 +193,7 @@ func machineIn(file string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// writeSynced writes a file that is there as a whole, or as it was, also after a power cut.
+// writeSynced replaces a file: after a power cut it is either complete or as it was before.
 func writeSynced(path string, data []byte) error {
 	temp := path + tempSuffix
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

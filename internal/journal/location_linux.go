@@ -8,19 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lastingNumbers are the file systems that call a file by one number for as long as it is there;
-// the others are layers, and servers without numbers of their own.
+// lastingNumbers are the file systems in which a file keeps its number for as long as it exists.
+// Overlays and network file systems without their own numbers are not among them.
 var lastingNumbers = map[int64]bool{
 	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.F2FS_SUPER_MAGIC: true,
 	unix.TMPFS_MAGIC:     true,
 	unix.NFS_SUPER_MAGIC: true, unix.CEPH_SUPER_MAGIC: true, zfsMagic: true,
 }
 
-// zfsMagic is ZFS' type, which the kernel's own list does not have.
+// zfsMagic is the type of ZFS, which is missing in the kernel's own list.
 const zfsMagic = 0x2fc12fc1
 
-// numbering says whether numbers of files last in a folder's file system, and its identity if it
-// makes snapshots, in which files keep their numbers.
+// numbering says whether files keep their numbers in a folder's file system. fileSystem is its
+// identity if it makes snapshots, because files have the same numbers in a snapshot.
 func numbering(dir string) (lasting bool, fileSystem string, err error) {
 	var about unix.Statfs_t
 	if err := unix.Statfs(dir, &about); err != nil {
@@ -33,7 +33,8 @@ func numbering(dir string) (lasting bool, fileSystem string, err error) {
 	return lastingNumbers[kind], fileSystem, nil
 }
 
-// numberOf is what the file system calls a file or folder.
+// numberOf is the number of a file or folder in its file system, with its time of birth if that is
+// known.
 func numberOf(path string) (fileNumber, error) {
 	var about unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &about); err != nil {

@@ -8,11 +8,10 @@ import (
 	"syscall"
 )
 
-// numbering says whether numbers of files last: on the file systems that such systems are run from,
-// they do.
+// numbering says that files keep their numbers: on the usual file systems of other systems they do.
 func numbering(string) (lasting bool, fileSystem string, err error) { return true, "", nil }
 
-// numberOf is what the file system calls a file or folder.
+// numberOf is the number of a file or folder in its file system.
 func numberOf(path string) (fileNumber, error) {
 	info, err := os.Stat(path)
 	if err != nil {

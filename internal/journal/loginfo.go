@@ -9,12 +9,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// LogInfo says what the log of facts holds, and how much it may.
+// LogInfo says which facts the log holds, and what bounds it.
 type LogInfo struct {
-	// First and Last are the places of the oldest fact that is left and of the newest that there was;
-	// First is Last+1 if none is left.
+	// First is the number of the oldest fact that is left, Last that of the newest there ever was.
+	// First is Last+1 if no fact is left.
 	First, Last uint64
-	// MaxBytes and MaxAge are its bounds, 0 for none.
+	// MaxBytes and MaxAge are the log's bounds; 0 for none.
 	MaxBytes int64
 	MaxAge   time.Duration
 }
@@ -33,7 +33,7 @@ func (j *Journal) LogInfo(ctx context.Context) (LogInfo, error) {
 		MaxAge: info.Config.MaxAge}, nil
 }
 
-// LastWithSeq is the newest fact of a subject and its place in the log; ErrNotFound when there is
+// LastWithSeq is the newest fact of a subject and its number in the log; ErrNotFound if there is
 // none.
 func (j *Journal) LastWithSeq(ctx context.Context, subject string) (place uint64, data []byte, err error) {
 	message, err := j.facts.GetLastMsgForSubject(ctx, factPrefix+subject)

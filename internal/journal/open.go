@@ -19,61 +19,67 @@ import (
 	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
-// Config says where the journal is. Zero values take the defaults that are named.
+// Config says where the journal is and how much it keeps. Zero values stand for the defaults named
+// here.
 type Config struct {
 	// URL of a NATS cluster with JetStream; empty runs the engine in this process.
 	URL string
-	// StartTimeout is how long Open waits for a cluster that is away: 0 is one try.
+	// StartTimeout is how long Open waits for a cluster that does not answer; 0 is one try.
 	StartTimeout time.Duration
-	// Dir keeps the embedded engine's files; empty keeps everything in memory and forgets it on Close.
+	// Dir is the folder of the embedded engine's files; empty keeps everything in memory until
+	// Close.
 	Dir string
-	// Moved is the word with which Open takes over a folder that is a copy, was restored, or came from
-	// another disk; its refusal (ErrCopied) says it. It has no effect on other folders.
+	// Moved is the word with which Open takes over a folder that is a copy, was restored, or came
+	// from another disk. Open's refusal (ErrCopied) names the word. It has no effect on other
+	// folders.
 	Moved string
-	// ReadOnly reaches a journal by URL whose streams another process makes and configures. There are
-	// facts, and nothing else must be used.
+	// ReadOnly opens a journal by URL whose streams another process makes and configures. Only its
+	// facts can be used.
 	ReadOnly bool
-	// Listen is the host:port at which the embedded engine lets other processes of this machine read
-	// and write. It knows no passwords, so that it must be a loopback address. Empty for none.
+	// Listen is the host:port at which other processes of this machine can read and write the
+	// embedded engine's data. It has no passwords, so it must be a loopback address. Empty for
+	// none.
 	Listen string
-	// Replicas of each stream in a cluster: as the streams are; those that are made have 3 if the
-	// cluster has three servers, 1 otherwise.
+	// Replicas of each stream in a cluster. By default existing streams keep theirs, and new
+	// streams have 3 if the cluster has three servers, 1 otherwise.
 	Replicas int
-	// ChangeStreams lets streams of a cluster that are not as this Config says be changed; Open
-	// refuses otherwise.
+	// ChangeStreams lets Open change streams of a cluster that differ from this Config. Otherwise
+	// Open refuses them.
 	ChangeStreams bool
-	// EscrowFor is how long the escrow keeps a value, in wall time: 10 min. EscrowBytes is how much it
-	// keeps, the newest: 16 GiB on disk, less on a small one, 2 GiB in memory. A relay needs what it
-	// holds for a slot or two.
+	// EscrowFor is how long the escrow keeps a value, in wall time; 0 is 10 min. EscrowBytes is how
+	// many bytes of the newest values it keeps; 0 is 16 GiB on a disk, less on a small one, and 2
+	// GiB in memory. A relay needs a value for a slot or two.
 	EscrowFor   time.Duration
 	EscrowBytes int64
-	// FactsFor is how long facts are kept, in wall time, and FactsBytes how much of them: 30 days, 16
-	// GiB or half of a small disk; negative is without a bound. The oldest go first. Views must have
-	// read them by then; state is kept apart from them, and for good. A cluster's stream stays as it
-	// is when both are zero.
+	// FactsFor is how long facts are kept, in wall time; 0 is 30 days. FactsBytes is how many bytes
+	// of facts are kept; 0 is 16 GiB, or half of a small disk. Negative is without a bound. The
+	// oldest facts are dropped first, and projections must have read them by then. State is stored
+	// apart from facts and never dropped. A zero value leaves that bound of a cluster's existing
+	// stream as it is.
 	FactsFor   time.Duration
 	FactsBytes int64
-	// EvidenceBytes is the room for evidence: 1 GiB, or a tenth of a small disk; the oldest makes
-	// place.
+	// EvidenceBytes is how many bytes of evidence are kept; 0 is 1 GiB, or a tenth of a small disk.
+	// The oldest evidence is dropped first.
 	EvidenceBytes int64
-	// EscrowInMemory keeps the escrow off the disk, for clusters whose replicas are the safety.
+	// EscrowInMemory keeps the escrow off the disk. It is for clusters, whose replicas protect the
+	// values.
 	EscrowInMemory bool
 	Log            *slog.Logger
 }
 
-// Sizes and spans of the engine.
+// Bounds of the engine.
 const (
-	// maxValue is the greatest value in bytes: above any block with its blobs.
+	// maxValue is the largest value in bytes. It is above any block with its blobs.
 	maxValue = 32 << 20
-	// needPayload is what a cluster must let through: the greatest submission that the relay takes,
-	// and its headers.
+	// needPayload is how many bytes a message in a cluster must be able to have: the largest
+	// submission that the relay accepts, and its headers.
 	needPayload = 16<<20 + 4<<10
-	// maxPending facts may be on their way before AppendAsync refuses.
+	// maxPending is how many facts may be on their way before AppendAsync refuses more.
 	maxPending = 1 << 16
 	startTime  = 10 * time.Second
 )
 
-// Journal is open until Close. It is safe for concurrent use.
+// Journal is an open journal. The caller must Close it. It is safe for concurrent use.
 type Journal struct {
 	log    *slog.Logger
 	server *server.Server // nil with a cluster
@@ -84,18 +90,18 @@ type Journal struct {
 	quota  quota
 	id     string // of the log of facts
 	facts  jetstream.Stream
-	bound  func(context.Context) error // gives facts their bounds; nil when they have them
+	bound  func(context.Context) error // sets the bounds of facts; nil if they are set
 	state  jetstream.Stream
 	escrow escrowStore
 	guard  guardStore
 	disk   *disk  // of the embedded engine; nil in memory and in a cluster
-	syncs  *syncs // the same
+	syncs  *syncs // as disk
 	synced synced
-	made   bool // a stream was made by this Open
+	made   bool // this Open has made a stream
 	ready  bool // Open has succeeded
-	// closedCleanly is of the life before.
+	// closedCleanly: the previous process closed the journal in order.
 	closedCleanly bool
-	// evidence is what a builder was demoted for.
+	// evidence has what builders were demoted for.
 	evidence jetstream.Stream
 	failed   failures
 }
@@ -104,7 +110,7 @@ type Journal struct {
 // engines in one folder would each let a claim win.
 var ErrInUse = errors.New("the journal's folder is in use")
 
-// Open starts or reaches the engine and makes sure that its streams are there.
+// Open starts the engine or connects to the cluster, and makes the streams that are missing.
 func Open(ctx context.Context, cfg Config) (*Journal, error) {
 	j := &Journal{log: cfg.Log}
 	if j.log == nil {
@@ -162,15 +168,15 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// reconnectEvery is how often a server that is away is tried again: what reads a journal is behind
-// for no longer than that after a restart of who writes it.
+// reconnectEvery is how often a lost connection is tried again. After a restart of the process that
+// has the engine, readers in other processes are behind for no longer than that.
 const reconnectEvery = 100 * time.Millisecond
 
-// connect reaches a cluster, and comes back to it for as long as the journal is open.
+// connect connects to a cluster, and reconnects for as long as the journal is open.
 func (j *Journal) connect(ctx context.Context, cluster string, patience time.Duration) (err error) {
 	shown := "the cluster"
 	if parsed, err := url.Parse(cluster); err == nil {
-		shown = parsed.Redacted() // a password in the URL is nobody's business
+		shown = parsed.Redacted() // without the URL's password
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -194,7 +200,7 @@ func (j *Journal) connect(ctx context.Context, cluster string, patience time.Dur
 	return nil
 }
 
-// findFacts finds the stream that another process has made, with whatever it is configured.
+// findFacts finds the stream that another process has made, however that is configured.
 func (j *Journal) findFacts(ctx context.Context) (err error) {
 	j.facts, err = j.js.Stream(ctx, factsName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -207,7 +213,7 @@ func (j *Journal) findFacts(ctx context.Context) (err error) {
 	return nil
 }
 
-// makeEscrow puts the escrow into a stream of the cluster, or beside the embedded engine.
+// makeEscrow makes the escrow: in a stream of the cluster, or beside the embedded engine.
 func (j *Journal) makeEscrow(ctx context.Context, cfg Config) error {
 	inMemory := cfg.EscrowInMemory || cfg.URL == "" && cfg.Dir == ""
 	keepFor := cmp.Or(cfg.EscrowFor, 10*time.Minute)
@@ -235,8 +241,8 @@ func (j *Journal) makeEscrow(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// Close waits for what is on its way, closes the connection and stops the embedded engine. What it
-// could not keep is in its error; what was lost before, and is counted and logged, is not.
+// Close waits for messages on their way, closes the connection and stops the embedded engine. Its
+// error reports facts that were lost during Close. Earlier losses were counted and logged.
 func (j *Journal) Close(ctx context.Context) error {
 	var err error
 	if j.disk != nil {

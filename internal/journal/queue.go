@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// Appender is where a queue's messages are kept, in the order of the calls. Neither call waits for
-// the journal; an error means that the message was not taken, and nobody is told of it any more.
+// Appender stores a queue's messages, in the order of the calls. Neither call waits for the
+// journal. An error means that the message was refused; told is not called then.
 type Appender interface {
 	AppendAsync(subject string, data []byte) error
-	// AppendAcked tells once, later and from another goroutine, whether the journal has the message:
-	// nil, or why nobody can say so.
+	// AppendAcked calls told once, later and from another goroutine: with nil when the journal has
+	// the message, and with an error if that is not certain.
 	AppendAcked(subject string, data []byte, told func(error)) error
 }
 
 const (
 	// queueLimit bounds the facts that wait for the journal.
 	queueLimit = 1 << 16
-	// factPatience is how long a fact waits for a journal that takes none, and factRetry how often it
-	// is asked (wall time).
+	// factPatience is how long a fact waits for a journal that refuses facts, and factRetry how
+	// often the queue tries again (wall time).
 	factPatience = time.Second
 	factRetry    = 5 * time.Millisecond
-	// gatherPause is how long a fact that may wait waits for others (wall time).
+	// gatherPause is how long a fact of PutLater waits for others (wall time).
 	gatherPause = 5 * time.Millisecond
-	// commitPatience is how long facts of PutAcked wait for the ack of those before them, so that they
-	// share the next one (wall time). A message that is lost on its way must not hold up all that
-	// follow.
+	// commitPatience is how long facts of PutAcked wait for the ack of the batch before them, so
+	// that they share the next ack (wall time). It is bounded because a message that was lost on
+	// its way must not hold up all later ones.
 	commitPatience = time.Second
 )
 
-// What a future says of facts that the journal was not asked to keep.
+// Errors of futures for facts that were not given to the journal.
 var (
 	errFull        = errors.New("too many facts wait for the journal")
 	errQueueClosed = errors.New("the journal is being closed")
 )
 
-// Queue puts a service's facts into the journal behind its back.
+// Queue writes a service's facts to the journal in the background.
 //
 //	Put ──────┐
 //	PutLater ─┼▶ queue ─▶ one goroutine: encode ─▶ journal ─▶ Observe (at once; what may wait after a short pause)
@@ -47,17 +47,18 @@ var (
 //	   ▲                                                   │
 //	   └── AckFuture of the batch ◀──────────────── acks ◀───┘  while a batch is on its way the next one gathers
 //
-// Nobody who puts waits for encoding or for the journal, unless he waits for an AckFuture. The
-// queue keeps the order; what finds no room in it, or in the journal, is lost, counted and logged.
-// It is safe for concurrent use.
+// A caller waits neither for encoding nor for the journal, unless it waits for an AckFuture. The
+// queue keeps the order of facts. Facts for which queue or journal have no room are lost, counted
+// and logged. It is safe for concurrent use.
 type Queue[F any] struct {
-	// Limit bounds the facts that wait; those of PutLater, and Listed ones of PutAcked, may take half
-	// of it: whoever causes many must not make a service forget what matters. Observe, if set, is told
-	// every fact in the order of the journal. All three are set before the first fact.
+	// Limit bounds the facts that wait. Facts of PutLater, and Listed ones of PutAcked, may take
+	// half of it, because clients can cause many of them and these must not displace more important
+	// facts. Observe, if set, is called with every fact in the order of the journal, also with lost
+	// ones. Limit, Observe and Listed must be set before the first fact.
 	Limit   int
 	Observe func(F)
-	// Listed, if set, says which facts share messages of the journal (factList); encode must make
-	// objects of them, and readers of the journal must expect lists of such objects.
+	// Listed, if set, says which facts may share messages of the journal (factList). encode must
+	// make JSON objects of them, and readers of the journal must expect lists of such objects.
 	Listed func(F) bool
 
 	journal Appender
@@ -67,21 +68,22 @@ type Queue[F any] struct {
 
 	mu      sync.Mutex // guards what follows
 	waiting []F
-	future  *AckFuture // of what waits; nil if nobody asked for it
-	lost    int        // facts in all
+	future  *AckFuture // of the waiting facts; nil if no caller has it
+	lost    int        // facts lost so far
 	closed  bool
 
-	// wake has something written at once; gather, after gatherPause; commit, when no other batch is on
-	// its way whose future somebody has. One signal of each is kept.
+	// wake starts writing at once. gather starts it after gatherPause. commit starts it when no
+	// batch whose future a caller has is on its way. Each holds at most one signal.
 	wake, gather, commit chan struct{}
-	// busy is the writing goroutine's: the newest batch whose future somebody has, nil when its acks
-	// are there.
+	// busy is the future of the newest batch of which a caller has the future; nil when its acks
+	// have come. Only the writing goroutine uses it.
 	busy *AckFuture
-	done chan struct{} // closed when all is written after Close
+	done chan struct{} // closed when everything is written after Close
 }
 
-// NewQueue starts the writing; Close ends it. encode gives a fact its subject and its bytes; those
-// of PutLater, with Lists, are used before it is called again, and may be overwritten then.
+// NewQueue starts the writing goroutine; Close ends it. encode returns a fact's subject and its
+// bytes. The bytes of Listed facts are copied before encode is called again, so encode may
+// overwrite them then. It must not overwrite those of other facts.
 func NewQueue[F any](journal Appender, log *slog.Logger, encode func(F) (subject string, data []byte,
 	err error)) *Queue[F] {
 	q := &Queue[F]{
@@ -99,16 +101,16 @@ func (q *Queue[F]) Put(fact F) {
 	signal(q.wake)
 }
 
-// PutLater queues a fact that comes in thousands when it comes: written together with others it
-// costs far less.
+// PutLater queues a fact of a kind that comes in thousands. It is written after a short pause
+// together with others, which costs far less.
 func (q *Queue[F]) PutLater(fact F) {
 	q.put(fact, q.Limit/2)
 	signal(q.gather)
 }
 
 // PutAcked queues facts that belong together, all or none, and returns the future that tells when
-// the journal has them. Many who wait at a time share one ack: while a batch is on its way, the
-// next one gathers.
+// the journal has them. Callers that wait at the same time share one ack: while a batch is on its
+// way, the next one gathers.
 func (q *Queue[F]) PutAcked(facts ...F) *AckFuture {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -138,7 +140,7 @@ func allOf[F any](facts []F, is func(F) bool) bool {
 	return true
 }
 
-// put queues a fact unless so many wait already.
+// put queues a fact unless limit facts wait already.
 func (q *Queue[F]) put(fact F, limit int) {
 	q.mu.Lock()
 	if q.closed || len(q.waiting) >= limit {
@@ -149,7 +151,7 @@ func (q *Queue[F]) put(fact F, limit int) {
 	q.mu.Unlock()
 }
 
-// signal leaves a signal unless there is one already.
+// signal sends a signal unless one waits already.
 func signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -164,8 +166,8 @@ func (q *Queue[F]) Lost() int {
 	return q.lost
 }
 
-// Close writes what waits, and returns when the journal has taken it or the context ends. What is
-// put afterwards is lost.
+// Close writes the facts that wait, and returns when they are given to the journal or the context
+// ends. Facts that are put afterwards are lost.
 func (q *Queue[F]) Close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true
@@ -179,8 +181,8 @@ func (q *Queue[F]) Close(ctx context.Context) error {
 	}
 }
 
-// write takes what waits, all at once, and writes one after the other, until the queue is closed
-// and empty.
+// write takes all waiting facts at once and writes them in order, again and again until the queue
+// is closed and empty.
 func (q *Queue[F]) write() {
 	defer close(q.done)
 	var batch []F
@@ -191,7 +193,7 @@ func (q *Queue[F]) write() {
 		var closed bool
 		batch, future, closed = q.take(batch)
 		failed := q.writeAll(batch, future)
-		clear(batch) // so that facts do not live longer than needed
+		clear(batch) // so that the collector can free the facts
 		if future != nil {
 			future.sent()
 			q.busy = future
@@ -206,7 +208,7 @@ func (q *Queue[F]) write() {
 	}
 }
 
-// rest returns when something is to be written.
+// rest returns when it is time to write.
 func (q *Queue[F]) rest() {
 	commit := q.commit
 	var acked <-chan struct{}
@@ -240,8 +242,8 @@ func (q *Queue[F]) rest() {
 	}
 }
 
-// take is all that waits, in exchange for the room of an earlier batch, with the future that
-// somebody has of it.
+// take returns all waiting facts, and their future if a caller has it. The slice of an earlier
+// batch is reused for new facts.
 func (q *Queue[F]) take(written []F) (batch []F, future *AckFuture, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -250,20 +252,20 @@ func (q *Queue[F]) take(written []F) (batch []F, future *AckFuture, closed bool)
 	return batch, future, q.closed
 }
 
-// letter is a message on its way to the journal: a list, or one fact alone.
+// letter is the next message for the journal: a list, or one fact alone.
 type letter struct {
 	subject string
 	list    factList
 	alone   []byte
-	closed  bool // it is the one fact
+	closed  bool // it holds one fact alone and takes no others
 }
 
-// takes says whether a fact may come to those that are there.
+// takes says whether a fact may be added to the list.
 func (l *letter) takes(subject string, data []byte) bool {
 	return !l.closed && l.subject == subject && l.list.fits(data)
 }
 
-// content is what the journal gets, and of how many facts.
+// content is the message's bytes, and the number of its facts.
 func (l *letter) content() (data []byte, facts int) {
 	switch {
 	case l.closed:
@@ -279,8 +281,8 @@ func (l *letter) clear() {
 	l.list.reset()
 }
 
-// writeAll writes facts in as few messages as may be; the future, if there is one, is told of
-// each. Its error is the last of those that lost facts.
+// writeAll writes facts in as few messages as possible. The future, if there is one, waits for each
+// message. The error is the last one that lost facts.
 func (q *Queue[F]) writeAll(batch []F, future *AckFuture) (failed error) {
 	told := 0
 	send := func(upTo int) {
@@ -313,7 +315,7 @@ func (q *Queue[F]) writeAll(batch []F, future *AckFuture) (failed error) {
 	return failed
 }
 
-// observe tells facts that are written, or lost.
+// observe calls Observe with facts that are written or lost.
 func (q *Queue[F]) observe(facts []F) {
 	if q.Observe == nil {
 		return
@@ -329,8 +331,8 @@ func (q *Queue[F]) lose(facts int) {
 	q.lost += facts
 }
 
-// send hands the next message to the journal, if there is one. While that is busy the others wait
-// in the queue, and nobody who puts them waits.
+// send gives the next message to the journal, if there is one. While the journal refuses it, other
+// facts wait in the queue; their callers do not wait.
 func (q *Queue[F]) send(future *AckFuture) error {
 	data, facts := q.next.content()
 	defer q.next.clear()
@@ -352,7 +354,7 @@ func (q *Queue[F]) send(future *AckFuture) error {
 	}
 }
 
-// hand gives the journal a message once.
+// hand tries once to give the journal the message.
 func (q *Queue[F]) hand(data []byte, future *AckFuture) error {
 	if future == nil {
 		return q.journal.AppendAsync(q.next.subject, data)
@@ -360,7 +362,7 @@ func (q *Queue[F]) hand(data []byte, future *AckFuture) error {
 	future.expect()
 	err := q.journal.AppendAcked(q.next.subject, data, future.acked)
 	if err != nil {
-		future.acked(nil) // nobody else will
+		future.acked(nil) // told is not called after an error
 	}
 	return err
 }

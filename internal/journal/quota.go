@@ -11,30 +11,31 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// quota is how many bytes each part of a journal may take. What an operator asked for stays; the
-// rest is fitted to the disk.
+// quota is how many bytes each part of a journal may take. Sizes that the operator has set stay;
+// the others are fitted to the disk.
 type quota struct {
 	facts, escrow, evidence int64
 }
 
-// Rooms without any wish, on a disk that has them, and in memory.
+// The default sizes: on a disk that is large enough, and in memory.
 var (
 	quotaOnDisk   = quota{facts: 16 << 30, escrow: 16 << 30, evidence: 1 << 30}
 	quotaInMemory = quota{facts: 1 << 30, escrow: 2 << 30, evidence: 64 << 20}
 )
 
 const (
-	// leastDisk is what a journal on a disk needs to be worth starting.
+	// leastDisk is how many bytes a journal needs on its disk to start.
 	leastDisk = 128 << 20
-	// leastQuota is the least that a part is fitted to.
+	// leastQuota is the least that a part gets when it is fitted.
 	leastQuota = 8 << 20
-	// engineQuota is what the engine is told that it may take. The bounds are ours, and the engine's
-	// own guess (three quarters of what is free when it starts) would stop claims on a disk that has
-	// room for them.
+	// engineQuota is the limit that the engine is given. It is out of reach, because the journal
+	// has its own bounds. The engine's default (three quarters of what is free at its start) would
+	// stop writes although the disk has room.
 	engineQuota = 1 << 50
 )
 
-// wished are the rooms that a Config asks for; what it leaves open is as on a large disk.
+// wished are the sizes that a Config sets; the others are the defaults of a large disk or of
+// memory.
 func (c *Config) wished(inMemory bool) quota {
 	r := quotaOnDisk
 	if inMemory {
@@ -51,9 +52,10 @@ func (c *Config) wished(inMemory bool) quota {
 	return r
 }
 
-// fit makes rooms of an embedded journal small enough for its disk: those that nobody asked for
-// shrink, three parts facts, two parts escrow, and a tenth of that evidence; those that somebody
-// asked for must fit. A tenth of the disk stays free for state, guard and the file system.
+// fit makes the sizes of an embedded journal's parts small enough for its disk. A tenth of the disk
+// stays free for state, guard and the file system. Sizes that the operator has set must fit into
+// the rest. What they leave bounds the other parts: half of it facts, two fifths escrow, a tenth
+// evidence.
 func (c *Config) fit(q quota, disk int64) (quota, error) {
 	if disk < leastDisk {
 		return q, fmt.Errorf("the journal's disk has room for %s, a journal needs %s at least: give it another folder "+
@@ -85,8 +87,8 @@ func (c *Config) fit(q quota, disk int64) (quota, error) {
 	return q, nil
 }
 
-// diskFor is what a folder's disk has for a journal: what is free, and what the folder takes
-// already.
+// diskFor is how many bytes a journal may take of its folder's disk: what is free, and what the
+// folder takes already.
 func diskFor(dir string) (int64, error) {
 	free, err := freeBytes(dir)
 	if err != nil {
@@ -109,7 +111,7 @@ func diskFor(dir string) (int64, error) {
 	return free, nil
 }
 
-// ignoreGone lets files go while they are counted.
+// ignoreGone drops the error for a file that was removed meanwhile.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -117,7 +119,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// freeBytes is what a folder's disk still takes from this process.
+// freeBytes is how many bytes this process may still write to a folder's disk.
 func freeBytes(dir string) (int64, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
@@ -126,7 +128,7 @@ func freeBytes(dir string) (int64, error) {
 	return int64(disk.Bavail) * int64(disk.Bsize), nil // the types differ between systems
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes for operators.
 func size(bytes int64) string {
 	switch {
 	case bytes >= 10<<30:
@@ -139,7 +141,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// exceedsQuota says whether an engine refuses a stream since it has set too much room aside for
+// exceedsQuota says whether a cluster refuses a stream because too much of its room is reserved for
 // others.
 func exceedsQuota(err error) bool {
 	refused := (*jetstream.APIError)(nil)
@@ -147,14 +149,14 @@ func exceedsQuota(err error) bool {
 		refused.ErrorCode == noPeers)
 }
 
-// Codes of an engine that lacks room, or servers that have it.
+// Codes of an engine that has no room, or finds no servers that have it.
 const (
 	storageExceeded jetstream.ErrorCode = 10047
 	memoryExceeded  jetstream.ErrorCode = 10028
 	noPeers         jetstream.ErrorCode = 10005
 )
 
-// inWords says of a full disk what can be done.
+// inWords adds what an operator can do to the error of a full disk.
 func inWords(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("the journal's disk is full: free room, or lower --facts-megabytes, --escrow-megabytes or "+

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// lockFolder makes the folder and locks it for this Journal.
+// lockFolder makes the folder if it is missing, and locks it for this Journal.
 func (j *Journal) lockFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the journal's folder: %w", err)
@@ -30,7 +30,7 @@ func (j *Journal) lockFolder(dir string) error {
 	return nil
 }
 
-// listening is where an engine listens. Without an address it has no port at all.
+// listening is where an engine listens. Without an address it opens no port.
 func listening(listen string) (options server.Options, err error) {
 	if listen == "" {
 		return server.Options{DontListen: true}, nil
@@ -51,11 +51,11 @@ func listening(listen string) (options server.Options, err error) {
 	return server.Options{Host: host, Port: int(number)}, nil
 }
 
-// syncEvery is how often the engine syncs what it has written, in wall time: what a power cut may
-// cost. Its own default is two minutes.
+// syncEvery is how often the engine syncs what it has written (wall time), so a power cut may cost
+// the facts of that time. The engine's default is two minutes.
 const syncEvery = time.Second
 
-// startServer runs the engine in this process.
+// startServer starts the engine in this process and connects to it.
 func (j *Journal) startServer(cfg Config) (err error) {
 	options, err := listening(cfg.Listen)
 	if err != nil {
@@ -101,7 +101,7 @@ func (j *Journal) startServer(cfg Config) (err error) {
 	return nil
 }
 
-// fitQuota fits the journal's rooms to its disk.
+// fitQuota fits the sizes of the journal's parts to its disk.
 func (j *Journal) fitQuota(cfg Config) error {
 	disk, err := diskFor(cfg.Dir)
 	if err != nil {

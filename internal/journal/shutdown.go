@@ -8,15 +8,16 @@ import (
 	"path/filepath"
 )
 
-// closedName is the file that is in the folder of an embedded journal which was closed in good
-// order, until it is opened.
+// closedName is a file that marks the folder of an embedded journal that was closed in order.
+// Opening the journal removes it.
 const closedName = "closed"
 
-// ClosedCleanly says whether the journal was closed in good order before it was opened: all that it
-// had was on its disk then, so that no power cut has taken facts from it.
+// ClosedCleanly says whether the journal was closed in order before it was opened. Then everything
+// was on its disk, so no power cut has taken facts from it.
 func (j *Journal) ClosedCleanly() bool { return j.closedCleanly }
 
-// noteOpened takes away the mark of the life before, for good: a power cut must not bring it back.
+// noteOpened removes the mark of the last Close, and syncs that: a power cut must not bring the
+// mark back.
 func (j *Journal) noteOpened(dir string) error {
 	err := os.Remove(filepath.Join(dir, closedName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -29,7 +30,8 @@ func (j *Journal) noteOpened(dir string) error {
 	return nil
 }
 
-// noteClosed syncs all that the engine has written, and marks the folder. The engine has ended.
+// noteClosed syncs all that the engine has written, and marks the folder. It is called after the
+// engine has ended.
 func noteClosed(dir string) error {
 	if err := syncAll(dir); err != nil {
 		return err

@@ -8,21 +8,21 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Part is a part of a journal that takes room.
+// Part is a part of a journal with its own bound in bytes.
 type Part string
 
-// The parts whose room grows.
+// The parts of a journal whose size is measured.
 const (
 	Facts    Part = "facts"
 	Escrow   Part = "escrow"
 	Evidence Part = "evidence"
 )
 
-// bytesPatience bounds the question how large a part is (wall time).
+// bytesPatience bounds the request for the size of a part (wall time).
 const bytesPatience = time.Second
 
-// Bytes is what a part of the journal takes, without replicas; -1 when it does not answer within a
-// second. It is for metrics.
+// Bytes is how many bytes a part of the journal takes, without replicas; -1 if the journal does not
+// answer within a second. It is for metrics.
 func (j *Journal) Bytes(part Part) int64 {
 	ctx, cancel := context.WithTimeout(context.Background(), bytesPatience)
 	defer cancel()

@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// skippedSubject is that of numbers which nobody's fact has. Readers know no such fact, and pass
-// over it.
+// skippedSubject is the subject of facts that only fill skipped numbers. Readers do not know it,
+// and ignore such facts.
 const skippedSubject = "skipped"
 
-// ErrNotOurs says that the log belongs to a cluster, whose replicas answer for what it has.
+// ErrNotOurs says that the log belongs to a cluster, whose replicas are responsible for its facts.
 var ErrNotOurs = errors.New("the journal is a cluster's")
 
-// Skip gives no fact the numbers up to one. After a power cut the embedded engine may have lost
-// facts that a database has; their numbers must not be given again, or the database would take the
-// new facts for those that it has. The log must not be written by anybody else meanwhile.
+// Skip fills the numbers up to upTo, so that no fact gets them. After a power cut the embedded
+// engine may have lost facts that a database has. Their numbers must not be reused, or the database
+// would take new facts for those that it has. Nobody else may write to the log meanwhile.
 func (j *Journal) Skip(ctx context.Context, upTo uint64) error {
 	if j.server == nil {
 		return ErrNotOurs

@@ -13,10 +13,9 @@ import (
 // statePrefix keeps the state's subjects apart from others.
 const statePrefix = "state."
 
-// PutState keeps what is so now under a subject, in place of what was, and returns when that is
-// kept: by the embedded engine on its disk, so that it outlives a power cut. State has no age: it
-// is what a service needs to go on where it was, however long ago that became so, and whatever
-// facts have been forgotten since.
+// PutState stores the state of a subject, in place of the one before, and returns when it is
+// stored. The embedded engine has synced it then, so it survives a power cut. State has no age: a
+// service needs it after a restart, however old it is and whichever facts were dropped since.
 //
 // A subject is made of words with dots between them; Token makes a word of any text.
 func (j *Journal) PutState(ctx context.Context, subject string, data []byte) error {
@@ -27,7 +26,7 @@ func (j *Journal) PutState(ctx context.Context, subject string, data []byte) err
 	return j.syncState(subject)
 }
 
-// syncState returns when the state that was acked is on the disk.
+// syncState returns when acked state is on the disk.
 func (j *Journal) syncState(subject string) error {
 	if j.syncs == nil {
 		return nil
@@ -38,7 +37,7 @@ func (j *Journal) syncState(subject string) error {
 	return nil
 }
 
-// State is what is so now under a subject; ErrNotFound when nothing is.
+// State is the state of a subject; ErrNotFound if there is none.
 func (j *Journal) State(ctx context.Context, subject string) ([]byte, error) {
 	data, err := last(ctx, j.state, statePrefix+subject)
 	if err != nil {
@@ -47,8 +46,8 @@ func (j *Journal) State(ctx context.Context, subject string) ([]byte, error) {
 	return data, nil
 }
 
-// DropState forgets what is under a subject, and returns when it is forgotten. Nothing there is no
-// error.
+// DropState removes the state of a subject, and returns when that is stored. It is no error if
+// there is none.
 func (j *Journal) DropState(ctx context.Context, subject string) error {
 	if err := j.state.Purge(ctx, jetstream.WithPurgeSubject(statePrefix+subject)); err != nil {
 		return fmt.Errorf("forget state %s: %w", subject, err)
@@ -56,8 +55,8 @@ func (j *Journal) DropState(ctx context.Context, subject string) error {
 	return j.syncState(subject)
 }
 
-// States hands over all that is so now under the subjects that begin with a prefix and a dot, in
-// the order in which it became so. handle owns the data; its error ends the reading.
+// States calls handle with the state of each subject that begins with a prefix and a dot, in the
+// order in which they were stored. handle owns the data; its error ends the reading.
 func (j *Journal) States(ctx context.Context, prefix string, handle func(at time.Time, subject string,
 	data []byte) error) error {
 	if err := j.past(ctx, stateName, statePrefix, fromPlace(1), []string{prefix + ".>"}, handle); err != nil {
@@ -66,7 +65,7 @@ func (j *Journal) States(ctx context.Context, prefix string, handle func(at time
 	return nil
 }
 
-// Token makes one word of a subject of any text. Different texts have different words.
+// Token turns any text into one word of a subject. Different texts have different words.
 func Token(text string) string {
 	if text == "" {
 		return "%"

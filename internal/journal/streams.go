@@ -27,26 +27,26 @@ const (
 const (
 	// idKey is the random identity of the log of facts, written when its stream is made.
 	idKey = "gavel_journal_id"
-	// formatKey is the version of what is kept in the stream, written by the version of this program
-	// that made it.
+	// formatKey is the version of the stream's contents, written by the program that made or last
+	// opened the stream.
 	formatKey = "gavel_format"
 )
 
 // formatVersion is the version of the streams' contents. This program reads versions up to it.
 const formatVersion = "1"
 
-// forEver is the retention of facts without an end.
+// forEver is the engine's value for a stream without a bound in bytes.
 const forEver = -1
 
-// factsFor is how long facts are kept, if nobody asks for another span.
+// factsFor is how long facts are kept by default.
 const factsFor = 30 * 24 * time.Hour
 
-// replicasOfCluster is how many replicas a stream gets by default in a cluster that has as many
-// servers.
+// replicasOfCluster is how many replicas a new stream gets by default in a cluster that has at
+// least as many servers.
 const replicasOfCluster = 3
 
-// makeStreams finds or makes the streams. Facts of a version that kept no state are left as they
-// are until Bound.
+// makeStreams finds or makes the streams. The stream of facts of a version without state is left as
+// it is until Bound.
 func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 	storage := jetstream.FileStorage
 	if cfg.URL == "" && cfg.Dir == "" {
@@ -80,8 +80,8 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// waitForState finds facts that are there while there is no state: those of an earlier version,
-// which hold what is state now.
+// waitForState finds out whether there are facts but no state. Such facts are of an earlier
+// version, and hold what is state now. They must not be dropped before Bound.
 func (j *Journal) waitForState(ctx context.Context, cfg Config, facts jetstream.StreamConfig) error {
 	_, err := j.js.Stream(ctx, stateName)
 	if err == nil {
@@ -105,9 +105,9 @@ func (j *Journal) waitForState(ctx context.Context, cfg Config, facts jetstream.
 	return nil
 }
 
-// Bound gives facts their bounds in the first life after an upgrade from a version that kept no
-// state. Whoever has read what was state from facts and has put it calls it; it does nothing later.
-// If nobody does, the bounds come with the next Open.
+// Bound sets the bounds of facts after an upgrade from a version without state. The service calls
+// it when it has read its state from the facts and has put it. Otherwise it does nothing. If it is
+// not called, the next Open sets the bounds.
 func (j *Journal) Bound(ctx context.Context) error {
 	if j.bound == nil {
 		return nil
@@ -119,8 +119,8 @@ func (j *Journal) Bound(ctx context.Context) error {
 	return nil
 }
 
-// factsConfig is the stream of facts: the oldest go when they are too old or too many. What must
-// outlive them is state.
+// factsConfig is the configuration of the stream of facts: it drops facts that are too old, and the
+// oldest if they are too many.
 func (j *Journal) factsConfig(cfg Config, storage jetstream.StorageType) jetstream.StreamConfig {
 	s := jetstream.StreamConfig{
 		Name: factsName, Subjects: []string{factPrefix + ">"}, Storage: storage, Discard: jetstream.DiscardOld,
@@ -130,16 +130,16 @@ func (j *Journal) factsConfig(cfg Config, storage jetstream.StorageType) jetstre
 	case s.MaxAge == 0:
 		s.MaxAge = factsFor
 	case s.MaxAge < 0:
-		s.MaxAge = 0 // the engine's word for no bound
+		s.MaxAge = 0 // the engine's value for no bound
 	}
 	s.MaxBytes = max(s.MaxBytes, forEver)
 	s.Duplicates = duplicates(s.MaxAge)
 	return s
 }
 
-// makeStream finds a stream, or makes it as it is wanted. One that is there and differs is the
-// embedded engine's own matter, and is changed; in a cluster it is others' as well, and is changed
-// only if the operator says so: the last instance to start must not decide for all.
+// makeStream finds a stream, or makes it. A stream of the embedded engine that differs from want is
+// changed. In a cluster other instances use the stream, too, and the last one to start must not
+// decide for all. So there it is changed only if the operator says so.
 func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	want.Metadata = joined(map[string]string{formatKey: formatVersion}, want.Metadata)
 	want.Replicas = cfg.Replicas
@@ -148,8 +148,8 @@ func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.Str
 		if want.Replicas == 0 {
 			want.Replicas = j.defaultReplicas()
 		}
-		// A direct get is cheaper, but any replica may answer it, also one that has not yet seen what was
-		// acked.
+		// A direct get is cheaper, but any replica may answer it, also one that does not have an
+		// acked value yet.
 		want.AllowDirect = want.Name == escrowName && want.Replicas == 1
 		made, err := j.create(ctx, cfg, want)
 		if err == nil {
@@ -169,8 +169,8 @@ func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.Str
 	return j.adopt(ctx, cfg, found, want)
 }
 
-// create makes a stream. In a cluster that has not the room which nobody has asked for, it gets
-// less.
+// create makes a stream. If a cluster does not have the default room, and the operator has not set
+// a size, the stream gets less.
 func (j *Journal) create(ctx context.Context, cfg Config, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	_, asked := cfg.asks(want.Name)
 	for wanted := want.MaxBytes; ; want.MaxBytes /= 2 {
@@ -194,8 +194,8 @@ func (j *Journal) create(ctx context.Context, cfg Config, want jetstream.StreamC
 	}
 }
 
-// electionTries is how often a cluster is asked for a stream that does not answer: while it elects
-// a leader it answers nobody, 5 s each time.
+// electionTries is how often a cluster that does not answer is asked to make a stream. While it
+// elects a leader it answers no request; each try takes 5 s.
 const electionTries = 4
 
 func (j *Journal) createPatiently(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
@@ -209,7 +209,7 @@ func (j *Journal) createPatiently(ctx context.Context, want jetstream.StreamConf
 	}
 }
 
-// adopt takes a stream that is there already.
+// adopt uses a stream that exists, and changes it if that is allowed and needed.
 func (j *Journal) adopt(ctx context.Context, cfg Config, found jetstream.Stream,
 	want jetstream.StreamConfig) (jetstream.Stream, error) {
 	have := found.CachedInfo().Config
@@ -269,7 +269,7 @@ func (j *Journal) adopt(ctx context.Context, cfg Config, found jetstream.Stream,
 	return changed, nil
 }
 
-// asks says whether the operator has said for how long, and how much of, a stream is to be kept.
+// asks says whether the operator has set the age and the bytes that a stream keeps.
 func (c *Config) asks(stream string) (age, bytes bool) {
 	switch stream {
 	case factsName:
@@ -282,7 +282,7 @@ func (c *Config) asks(stream string) (age, bytes bool) {
 	return false, false
 }
 
-// unlimited is a bound in bytes in the engine's words, in which -1 is none.
+// unlimited is a bound in bytes as the engine has it: -1 for none.
 func unlimited(bytes int64) int64 {
 	if bytes <= 0 {
 		return forEver
@@ -290,7 +290,7 @@ func unlimited(bytes int64) int64 {
 	return bytes
 }
 
-// defaultReplicas are three if there are as many servers to keep them.
+// defaultReplicas is 3 if the cluster has at least three servers, and else 1.
 func (j *Journal) defaultReplicas() int {
 	if j.server == nil && len(j.conn.Servers()) >= replicasOfCluster {
 		return replicasOfCluster
@@ -298,8 +298,8 @@ func (j *Journal) defaultReplicas() int {
 	return 1
 }
 
-// identityOf is the identity of a log of facts. One that was made by an earlier version has none
-// yet: the moment it was made at stands in for it, which is the same for all who ask.
+// identityOf is the identity of a log of facts. A log of an earlier version has none yet. A hash of
+// the time at which it was made takes its place, which is the same for every caller.
 func identityOf(facts *jetstream.StreamInfo) string {
 	if id := facts.Config.Metadata[idKey]; id != "" {
 		return id
@@ -308,7 +308,7 @@ func identityOf(facts *jetstream.StreamInfo) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// joined are two lots of metadata; the second rules.
+// joined merges two maps of metadata; values of the second win.
 func joined(a, b map[string]string) map[string]string {
 	all := maps.Clone(a)
 	if all == nil {
@@ -318,8 +318,8 @@ func joined(a, b map[string]string) map[string]string {
 	return all
 }
 
-// duplicates is how long the engine remembers message ids, which nobody here gives; it may not be
-// longer than the messages live.
+// duplicates is how long the engine remembers message ids. The journal uses none, but the time must
+// not be longer than the messages' age.
 func duplicates(maxAge time.Duration) time.Duration {
 	if maxAge == 0 {
 		return time.Minute

@@ -13,23 +13,24 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// blockSuffix is that of the files in which the engine keeps messages. It appends to the newest; a
-// file that it makes smaller gets its old name.
+// blockSuffix is the suffix of the files in which the engine keeps messages. The engine appends to
+// the newest one. When it compacts a file, the new file gets the old name.
 const blockSuffix = ".blk"
 
-// syncs has what the embedded engine wrote outlive a power cut. The engine syncs all streams once a
-// second, or each message of all; state must not wait for the one, and facts could not bear the
-// other. What it acks it has written to its files before.
+// syncs makes state survive a power cut. The embedded engine can sync all streams once a second, or
+// after each message of any stream. The first is too late for state, and the second too slow for
+// facts. So syncs itself syncs the files of state. The engine has written what it acks to these
+// files.
 type syncs struct {
 	dir    string // the journal's folder
 	synced *synced
 
-	turn sync.Mutex // held while somebody syncs
+	turn sync.Mutex // held during a sync
 	mu   sync.Mutex // guards next
-	next *syncing   // what everybody who comes now waits for; nil if nobody has come
+	next *syncing   // the sync for which callers wait that come now; nil if none has come
 }
 
-// syncing is one sync, for all who came before it began.
+// syncing is one sync, for all callers that came before it began.
 type syncing struct {
 	done chan struct{}
 	err  error
@@ -40,8 +41,8 @@ func streamFolder(dir, stream string) string {
 	return filepath.Join(dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
 }
 
-// state returns when all state that was acked before the call outlives a power cut. Those who wait
-// at a time share a sync.
+// state returns when all state that was acked before the call survives a power cut. Callers that
+// wait at the same time share a sync.
 func (s *syncs) state() error {
 	s.mu.Lock()
 	mine := s.next
@@ -57,7 +58,7 @@ func (s *syncs) state() error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
-	s.next = nil // who comes from now on needs another one
+	s.next = nil // callers that come from now on need another sync
 	s.mu.Unlock()
 	mine.err = syncBlocks(filepath.Join(streamFolder(s.dir, stateName), "msgs"))
 	if mine.err == nil {
@@ -67,7 +68,7 @@ func (s *syncs) state() error {
 	return mine.err
 }
 
-// syncBlocks syncs the messages of a stream, and the names of their files.
+// syncBlocks syncs the files of a stream's messages, and their names.
 func syncBlocks(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -89,8 +90,8 @@ func syncBlocks(dir string) error {
 	return syncFolder(dir)
 }
 
-// syncFile syncs a file, or nothing if it is gone: then the engine has put what was in it
-// elsewhere, or has forgotten it.
+// syncFile syncs a file. It does nothing if the file is gone: then the engine has moved its
+// contents, or has dropped them.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +103,7 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// syncAll syncs all that the engine has in a journal's folder.
+// syncAll syncs all files of the engine in a journal's folder.
 func syncAll(dir string) error {
 	err := filepath.WalkDir(filepath.Join(dir, server.JetStreamStoreDir),
 		func(path string, entry fs.DirEntry, err error) error {
@@ -122,8 +123,7 @@ func syncAll(dir string) error {
 	return syncFolder(dir)
 }
 
-// synced remembers when the disk of an embedded journal last answered that it has what it was
-// given.
+// synced holds the time of the last sync of an embedded journal that succeeded.
 type synced struct{ last atomic.Pointer[time.Time] }
 
 func (s *synced) note() {
@@ -132,8 +132,8 @@ func (s *synced) note() {
 }
 
 // SyncedAgo is how long ago the embedded journal last synced a claim or state, or was opened (wall
-// time); -1 s for one in memory or in a cluster. Facts do not count: the engine syncs them by
-// itself.
+// time); -1 s for a journal in memory or in a cluster. Facts do not count, because the engine syncs
+// them by itself.
 func (j *Journal) SyncedAgo() time.Duration {
 	last := j.synced.last.Load()
 	if last == nil {

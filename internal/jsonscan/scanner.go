@@ -4,25 +4,25 @@ import "fmt"
 
 // Scanner goes through a document from its first byte to its last.
 type Scanner struct {
-	// Doc is the document, At the place of the next byte.
+	// Doc is the document, At the index of the next byte.
 	Doc []byte
 	At  int
-	// MaxDepth is how many objects and lists may lie in each other.
+	// MaxDepth is how deep objects and lists may be nested.
 	MaxDepth int
 
 	depth int // how many are open around At
 }
 
-// SyntaxError tells where a text ceases to be JSON.
+// SyntaxError says at which byte a text stops being JSON.
 type SyntaxError struct {
-	// At is the place of the byte, What says what is wrong with it.
+	// At is the index of the byte, What says what is wrong with it.
 	At   int
 	What string
 
 	early bool
 }
 
-// Error says it in few words, as part of a longer sentence.
+// Error is short, to be part of a longer sentence.
 func (e *SyntaxError) Error() string {
 	switch {
 	case e.What == tooDeep:
@@ -33,15 +33,15 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("not JSON at byte %d", e.At)
 }
 
-// Says is what is wrong, and where, for who wants to mend the text.
+// Says is what is wrong, and where, for a reader who wants to correct the text.
 func (e *SyntaxError) Says() string { return fmt.Sprintf("%s at byte %d", e.What, e.At) }
 
-// IsTooDeep says that the text may well be JSON, but has more than MaxDepth levels.
+// IsTooDeep says that the text has more than MaxDepth levels; it may still be JSON.
 func (e *SyntaxError) IsTooDeep() bool { return e.What == tooDeep }
 
 const tooDeep = "nested too deep"
 
-// Fail says what is wrong at the scanner's place.
+// Fail is a SyntaxError at the scanner's position.
 func (s *Scanner) Fail(what string) error {
 	if s.At >= len(s.Doc) {
 		return &SyntaxError{At: s.At, What: "unexpected end", early: true}
@@ -49,7 +49,7 @@ func (s *Scanner) Fail(what string) error {
 	return &SyntaxError{At: s.At, What: what}
 }
 
-// Peek is the next byte that is no white space, 0 at the end.
+// Peek moves to the next byte that is no white space, and returns it; 0 at the end.
 func (s *Scanner) Peek() byte {
 	for ; s.At < len(s.Doc); s.At++ {
 		switch b := s.Doc[s.At]; b {
@@ -67,7 +67,7 @@ func (s *Scanner) AtEnd() bool {
 	return s.At >= len(s.Doc)
 }
 
-// Members reads an object. member gets a name, and must read its value.
+// Members reads an object. It calls member with each name; member must read the value.
 func (s *Scanner) Members(member func(name []byte) error) error {
 	return s.inside('{', '}', missingInObject, func() error {
 		if s.Peek() != '"' {
@@ -97,7 +97,7 @@ func (s *Scanner) colon() error {
 	return nil
 }
 
-// Items reads a list. item must read one value.
+// Items reads a list. It calls item for each value; item must read it.
 func (s *Scanner) Items(item func() error) error {
 	return s.inside('[', ']', "comma or ] expected", item)
 }
@@ -132,7 +132,7 @@ func (s *Scanner) inside(open, end byte, missing string, next func() error) erro
 	}
 }
 
-// Value reads a value of any kind, which must be JSON, and returns it as it stands there.
+// Value reads and checks a value of any kind, and returns its text.
 func (s *Scanner) Value() ([]byte, error) {
 	first := s.Peek()
 	from, err := s.At, error(nil)
@@ -160,7 +160,7 @@ func (s *Scanner) skip() error {
 	return err
 }
 
-// skipMember does not decode the name, which may be long and is nobody's.
+// skipMember skips a member. It does not decode the name, which may be long and is not needed.
 func (s *Scanner) skipMember() error {
 	if s.Peek() != '"' {
 		return s.Fail(noKey)
@@ -174,8 +174,8 @@ func (s *Scanner) skipMember() error {
 	return s.skip()
 }
 
-// Raw goes over a value without looking at what is in it, and returns it as it stands there:
-// brackets are counted, not matched.
+// Raw skips a value and returns its text. It does not check the value: it counts brackets and does
+// not match them.
 func (s *Scanner) Raw() ([]byte, error) {
 	s.Peek()
 	from, open := s.At, 0
@@ -213,7 +213,7 @@ func (s *Scanner) Raw() ([]byte, error) {
 	}
 }
 
-// endsLiteral has the bytes at which a number or a word is over.
+// endsLiteral has the bytes that end a number or a word.
 var endsLiteral = func() (table [256]bool) {
 	for _, b := range []byte(" \t\r\n,:\"{}[]") {
 		table[b] = true
@@ -221,7 +221,7 @@ var endsLiteral = func() (table [256]bool) {
 	return table
 }()
 
-// Literal reads what stands where a number or a word is, valid or not.
+// Literal reads a number or a word without checking it.
 func (s *Scanner) Literal() []byte {
 	from := s.At
 	for s.At < len(s.Doc) && !endsLiteral[s.Doc[s.At]] {
@@ -240,7 +240,7 @@ func (s *Scanner) word(word string) error {
 	return nil
 }
 
-// number passes [-] digits [. digits] [e [+-] digits], without leading zeros.
+// number skips [-] digits [. digits] [e [+-] digits], without leading zeros.
 func (s *Scanner) number() error {
 	if s.is('-') {
 		s.At++
@@ -270,7 +270,7 @@ func (s *Scanner) number() error {
 
 func (s *Scanner) is(c byte) bool { return s.At < len(s.Doc) && s.Doc[s.At] == c }
 
-// digits passes at least one digit.
+// digits skips all digits here; it is false if there is none.
 func (s *Scanner) digits() bool {
 	from := s.At
 	for s.At < len(s.Doc) && isDigit(s.Doc[s.At]) {

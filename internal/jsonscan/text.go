@@ -8,8 +8,8 @@ import (
 	"math/bits"
 )
 
-// Text reads a string: a part of the document where it is plain ASCII, otherwise a copy as
-// encoding/json reads it, which replaces what is no UTF-8.
+// Text reads a string. The result is a part of the document if the string is plain ASCII. Otherwise
+// it is a copy as encoding/json makes it, which replaces invalid UTF-8.
 func (s *Scanner) Text() ([]byte, error) {
 	if s.Peek() != '"' {
 		return nil, s.Fail("string expected")
@@ -25,7 +25,7 @@ func (s *Scanner) Text() ([]byte, error) {
 	return decodeText(s.Doc[from:s.At])
 }
 
-// RawText reads a string as Unquote does, without looking at what is in it.
+// RawText reads a string as Unquote does, without checking its characters.
 func (s *Scanner) RawText() ([]byte, error) {
 	if s.Peek() != '"' {
 		return nil, s.Fail("string expected")
@@ -42,11 +42,11 @@ func (s *Scanner) RawText() ([]byte, error) {
 	return text, nil
 }
 
-// errNoText says that a value is no string.
+// errNoText says that a value is not a string.
 var errNoText = errors.New("want a string")
 
-// Unquote is the content of a string with its quotes: a part of it where it has no escapes. That
-// what lies between the quotes is a string's is the caller's word.
+// Unquote is the content of a quoted string: a part of quoted if there are no escapes, else a copy.
+// It does not check what is between the quotes; the caller has to know that it is a string's.
 func Unquote(quoted []byte) ([]byte, error) {
 	if len(quoted) < 2 || quoted[0] != '"' {
 		return nil, errNoText
@@ -65,8 +65,8 @@ func decodeText(quoted []byte) ([]byte, error) {
 	return text, nil
 }
 
-// unquoted takes a text from encoding/json without another copy of it: either it is a part of the
-// document or it was made for us.
+// unquoted takes a text from encoding/json without copying it again. That is safe, because the text
+// is either a part of the document or was made for this call.
 type unquoted []byte
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -75,7 +75,7 @@ func (u *unquoted) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// passText goes over a string, which must be one. plain says that it is ASCII without escapes.
+// passText skips and checks a string. plain says that it is ASCII without escapes.
 func (s *Scanner) passText() (plain bool, err error) {
 	plain = true
 	for s.At++; ; s.At++ {
@@ -100,15 +100,16 @@ func (s *Scanner) passText() (plain bool, err error) {
 	}
 }
 
-// passPlain goes over bytes of a string that stand for themselves and are ASCII, eight at a time
-// while there are so many: bodies are mostly hexadecimal digits.
+// passPlain skips the ASCII characters of a string that are not escaped, eight at a time where
+// possible, because bodies are mostly hexadecimal digits.
 func (s *Scanner) passPlain() {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for len(s.Doc)-s.At >= 8 {
 		word := binary.LittleEndian.Uint64(s.Doc[s.At:])
 		quote, escape := word^(ones*'"'), word^(ones*'\\')
-		// A byte's high bit is set where it is below 0x20, a quote, a backslash, or not ASCII. A borrow
-		// can set it in a byte after such a one, never before.
+		// The high bit of a byte is set if the byte is below 0x20, a quote, a backslash, or not
+		// ASCII. A borrow of the subtractions can also set it in a later byte, but not before the
+		// first such byte.
 		special := ((word - ones*0x20) | (quote - ones) | (escape - ones) | word) & highs
 		if special != 0 {
 			s.At += bits.TrailingZeros64(special) / 8
@@ -121,7 +122,7 @@ func (s *Scanner) passPlain() {
 	}
 }
 
-// passEscape goes over a backslash and what follows it, except its last byte.
+// passEscape skips a backslash and its escape, up to the last byte of the escape, and checks it.
 func (s *Scanner) passEscape() error {
 	if s.At++; s.At >= len(s.Doc) {
 		return s.Fail("")
@@ -142,8 +143,8 @@ func (s *Scanner) passEscape() error {
 
 func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// textEnd is the place after the string that begins at from, -1 if it does not end. What is in the
-// string is not looked at.
+// textEnd is the index after the string that begins at from; -1 if it does not end. It does not
+// check the string.
 func textEnd(doc []byte, from int) int {
 	for at := from + 1; at < len(doc); {
 		length := bytes.IndexByte(doc[at:], '"')
@@ -151,7 +152,7 @@ func textEnd(doc []byte, from int) int {
 			return -1
 		}
 		quote, slashes := at+length, 0
-		for doc[quote-1-slashes] == '\\' { // stops at the opening quote at the latest
+		for doc[quote-1-slashes] == '\\' { // ends at the opening quote at the latest
 			slashes++
 		}
 		if slashes%2 == 0 {
@@ -162,5 +163,6 @@ func textEnd(doc []byte, from int) int {
 	return -1
 }
 
-// TextEnd is the place after the string that begins at the scanner's, -1 if it does not end.
+// TextEnd is the index after the string that begins at the scanner's position; -1 if it does not
+// end.
 func (s *Scanner) TextEnd() int { return textEnd(s.Doc, s.At) }

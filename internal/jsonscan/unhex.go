@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// ErrDigits says that a text is not of hexadecimal digits, two for each byte.
+// ErrDigits says that a text does not consist of two hexadecimal digits for each byte.
 var ErrDigits = errors.New("not hexadecimal")
 
-// hexPairs has the byte that two digits stand for, the first digit in the lower half of the index,
-// and noPair where one of them is none. Of its 128 KiB digits touch four, so it stays in the
-// fastest cache.
+// hexPairs has the byte of two digits, and noPair if one of the two is no digit. The low byte of
+// the index is the first digit. The table has 128 KiB, but digits touch only 4 KiB of it, which
+// stay in the fastest cache.
 var hexPairs = newHexPairs()
 
 const noPair = 0x100
@@ -37,9 +37,9 @@ var digitValues = func() map[byte]uint16 {
 	return values
 }()
 
-// Unhex decodes hexadecimal digits in both cases, twice as many as into has bytes. It takes two at
-// a time from a table, eight in a round, and looks for bad digits once, at the end: half of a block
-// in JSON is blobs, and this is where their time goes.
+// Unhex decodes hexadecimal digits in both cases, twice as many as into has bytes. It must be fast,
+// because half of a block in JSON is blobs. So it looks up two digits at a time, eight in a round,
+// and looks for bad digits once, at the end.
 func Unhex(into, digits []byte) error {
 	if len(digits) != 2*len(into) {
 		return ErrDigits
@@ -56,7 +56,7 @@ func Unhex(into, digits []byte) error {
 	for i := range into {
 		pair := hexPairs[binary.LittleEndian.Uint16(digits[2*i:])]
 		seen |= pair
-		into[i] = byte(pair) // a bad one is refused below
+		into[i] = byte(pair) // bad digits are refused below
 	}
 	if seen&noPair != 0 {
 		return ErrDigits

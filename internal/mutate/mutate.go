@@ -1,7 +1,7 @@
-// Package mutate is for tests of JSON decoders: it takes a good document and bends one thing at a
-// time, in all the ways in which clients and strangers have been seen to bend them. A strict
-// decoder refuses each bent document; what it takes all the same is listed, with the reason, and a
-// list that promises more exceptions than there are is wrong, too.
+// Package mutate is for tests of JSON decoders. It takes a good document and makes one thing in it
+// wrong at a time, in all the ways in which clients have sent wrong documents. A strict decoder
+// refuses each of these documents. A test lists those that the decoder accepts on purpose, with the
+// reason. An exception that is not needed fails the test, too.
 package mutate
 
 import (
@@ -12,24 +12,24 @@ import (
 	"testing"
 )
 
-// Exception is what a decoder takes on purpose.
+// Exception is a mutation that a decoder accepts on purpose.
 type Exception struct {
-	// Where and What are patterns (path.Match) of the value's place, as in message.fee_recipient or
-	// transactions.0, and of the mutation.
+	// Where and What are patterns (path.Match) for the value's path, such as message.fee_recipient
+	// or transactions.0, and for the mutation.
 	Where, What string
 	Why         string
 }
 
-// Document is a good document bent at one place.
+// Document is a good document with one mutation.
 type Document struct {
 	Where, What string
 	Body        []byte
 }
 
-// String is for errors.
+// String names path and mutation, for messages of tests.
 func (d Document) String() string { return d.Where + ": " + d.What }
 
-// Check decodes each bent document and wants an error, except where an exception says otherwise.
+// Check decodes each mutated document, and fails the test if one is accepted without an exception.
 func Check(t *testing.T, good []byte, decode func([]byte) error, exceptions ...Exception) {
 	t.Helper()
 	table := NewTable(exceptions...)
@@ -37,18 +37,18 @@ func Check(t *testing.T, good []byte, decode func([]byte) error, exceptions ...E
 	table.CheckUse(t)
 }
 
-// Table has exceptions for many documents, of which each is needed somewhere.
+// Table has exceptions for many documents. Each exception must be needed for one of them.
 type Table struct {
 	exceptions []Exception
 	used       []bool
 }
 
-// NewTable is a table that nobody has used.
+// NewTable returns a table whose exceptions are not used yet.
 func NewTable(exceptions ...Exception) *Table {
 	return &Table{exceptions, make([]bool, len(exceptions))}
 }
 
-// Check is the same for one document of a table. Its name stands before each place.
+// Check is as the function Check, for one of many documents. Its name stands before each path.
 func (table *Table) Check(t *testing.T, name string, good []byte, decode func([]byte) error) {
 	t.Helper()
 	if err := decode(good); err != nil {
@@ -75,7 +75,7 @@ func (table *Table) Check(t *testing.T, name string, good []byte, decode func([]
 	}
 }
 
-// CheckUse wants each exception to have been needed.
+// CheckUse fails the test for each exception that was not needed.
 func (table *Table) CheckUse(t *testing.T) {
 	t.Helper()
 	for i, e := range table.exceptions {
@@ -85,7 +85,7 @@ func (table *Table) CheckUse(t *testing.T) {
 	}
 }
 
-// around is where two texts begin to differ.
+// around is the text from shortly before the first difference on.
 func around(bent, good []byte) []byte {
 	at := 0
 	for at < len(bent) && at < len(good) && bent[at] == good[at] {
@@ -94,8 +94,8 @@ func around(bent, good []byte) []byte {
 	return bent[max(0, at-60):]
 }
 
-// All are the bent documents. The good one must be written without white space, and its numbers and
-// bytes in the usual way.
+// All are the mutated documents. The good one must be written without white space, and its numbers
+// and bytes in the usual way.
 func All(good []byte) (all []Document) {
 	s := &scan{text: string(good)}
 	s.value("")

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// scan finds the values of a document that is known to be right.
+// scan finds the values of a document that is known to be valid.
 type scan struct {
 	text   string
 	at     int
 	values []value
 }
 
-// maxItems is how many items of a list are bent: the others are like them.
+// maxItems is how many items of a list are mutated: the others are like them.
 const maxItems = 2
 
 func (s *scan) value(where string) (from, to int) {

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// value is a value of the good document and where it stands. A member has a name before it.
+// value is a value of the good document, with its path and position. A member of an object has a
+// name.
 type value struct {
 	where, name          string
 	from, to             int
-	memberFrom, memberTo int // with its name, without commas
+	memberFrom, memberTo int // position of name and value, without commas
 	text                 string
 }
 
-// bent is what may stand in the value's place instead, by what was done to it.
+// bent are the wrong texts for the value's place, by the name of the mutation.
 func (v value) bent() map[string]string {
 	bent := map[string]string{"null": "null", "true": "true", "false": "false", "a list": "[]", "a list of a list": "[[]]",
 		"an object":  "{}",
@@ -88,7 +89,7 @@ func (v value) without(document string) string {
 	return document[:from] + document[to:]
 }
 
-// bentMember is what may stand in place of name and value.
+// bentMember are the wrong texts for the place of name and value.
 func (v value) bentMember(document string) map[string]string {
 	if v.name == "" {
 		return nil

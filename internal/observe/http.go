@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// HTTP measures the requests of the servers that it watches, and traces them if it has a tracer. It
-// implements serve.Watcher.
+// HTTP measures the requests of servers, and traces them if it has a tracer. It implements
+// serve.Watcher.
 type HTTP struct {
 	tracer   trace.Tracer // nil for none
 	seconds  *prometheus.HistogramVec
@@ -29,13 +29,14 @@ type HTTP struct {
 	known map[kind]series
 }
 
-// kind is what requests have in common that are counted together. There are as many as operations,
-// methods and classes of status.
+// kind has the labels under which requests are counted. Their number is bounded by the numbers of
+// operations, methods and classes of status.
 type kind struct {
 	endpoint, method, class string
 }
 
-// series are the metrics of a kind: to find them by their labels takes longer than to count.
+// series are the metrics of a kind. They are kept because finding them by their labels takes longer
+// than counting.
 type series struct {
 	seconds        prometheus.Observer
 	received, sent prometheus.Counter
@@ -44,7 +45,7 @@ type series struct {
 // buckets go from 50 µs to 10 s, each about twice the one before.
 var buckets = prometheus.ExponentialBucketsRange(50e-6, 10, 18)
 
-// NewHTTP defines the metrics of HTTP and of stages in a set. The tracer may be nil.
+// NewHTTP adds the metrics of HTTP and of stages to a set. The tracer may be nil.
 func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 	h := &HTTP{
 		tracer: tracer,
@@ -63,7 +64,7 @@ func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 			"Time that one stage of a request's way took, in seconds.", buckets, "stage"),
 		known: map[kind]series{},
 	}
-	for _, why := range serve.AllTurnedAway { // so that a rate can be had of what has not happened yet
+	for _, why := range serve.AllTurnedAway { // so that rates can be computed before the first one happens
 		h.turned.WithLabelValues(string(why))
 	}
 	return h
@@ -78,7 +79,7 @@ const turnedAwayHelp = "Connections and bodies that ended for others' sake: `con
 // TurnAway implements serve.Watcher.
 func (h *HTTP) TurnAway(why serve.TurnedAway) { h.turned.WithLabelValues(string(why)).Inc() }
 
-// Context implements serve.Watcher: stages find it there.
+// Context implements serve.Watcher. Stage finds h in the context.
 func (h *HTTP) Context(server context.Context) context.Context {
 	return context.WithValue(server, watchKey{}, h)
 }
@@ -86,10 +87,9 @@ func (h *HTTP) Context(server context.Context) context.Context {
 // Begin implements serve.Watcher.
 func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
 	h.inFlight.Inc()
-	// No parent is read from headers: a client could choose one, so every request begins a trace of
-	// its own.
+	// Every request begins a new trace. A parent from its headers would be the client's choice.
 	ctx, span := r.Context(), trace.Span(nil)
-	if ctx.Value(watchKey{}) != any(h) { // the server was not begun by serve.Serve
+	if ctx.Value(watchKey{}) != any(h) { // the server was not started by serve.Serve
 		ctx = h.Context(ctx)
 	}
 	if h.tracer != nil {
@@ -119,8 +119,8 @@ func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
 	}
 }
 
-// endpointOf is the label of a path pattern. What nobody knows has one label together, as clients
-// may ask for anything.
+// endpointOf is the label of a path pattern. All unknown paths share one label, because clients may
+// ask for any path.
 func endpointOf(pattern string) string {
 	if pattern == "" {
 		return "none"
@@ -128,7 +128,8 @@ func endpointOf(pattern string) string {
 	return pattern
 }
 
-// methodOf is the label of a method, of which clients may invent as many as they like.
+// methodOf is the label of a method. Unknown methods share one label, because clients may invent
+// them.
 func methodOf(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -141,8 +142,8 @@ func methodOf(method string) string {
 // classes are the labels of statuses by their first digit, made once.
 var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx", "6xx", "7xx", "8xx", "9xx"}
 
-// statusClass is the label of a status. Clients that went away have one of their own: sidecars
-// leave the slower relays every slot, which is no error of anybody.
+// statusClass is the label of a status. Clients that went away have their own label: mev-boost
+// leaves the slower relays in every slot, which is not an error.
 func statusClass(status int) string {
 	if status == serve.StatusClientClosedRequest {
 		return "499"
@@ -150,7 +151,7 @@ func statusClass(status int) string {
 	return classes[status/100%10]
 }
 
-// series finds, or begins, the metrics of a kind.
+// series finds or makes the metrics of a kind.
 func (h *HTTP) series(k kind) series {
 	h.mu.RLock()
 	found, known := h.known[k]

@@ -9,8 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// NewRegistry is a registry that knows the Go runtime, the process and the build, and nothing else
-// yet.
+// NewRegistry is a registry with the metrics of the Go runtime, the process and the build.
 func NewRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -20,7 +19,7 @@ func NewRegistry() *prometheus.Registry {
 	return registry
 }
 
-// Handler is /metrics. It belongs on the admin listener.
+// Handler serves /metrics. It belongs on the admin listener.
 func Handler(registry *prometheus.Registry, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.HTTPErrorOnError,

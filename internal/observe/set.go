@@ -7,15 +7,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Definition is what the docs say of a metric.
+// Definition describes a metric for the documentation.
 type Definition struct {
 	Name, Type string
 	Labels     []string
 	Help       string
 }
 
-// Set makes metrics, registers them, and remembers their definitions. A name that is registered
-// twice is a mistake in the program: panic.
+// Set makes metrics, registers them, and remembers their definitions. It panics if a name is
+// registered twice, which is a mistake in the program.
 type Set struct {
 	Definitions []Definition
 
@@ -55,8 +55,8 @@ func (s *Set) GaugeVec(name, help string, labels ...string) *prometheus.GaugeVec
 		help, labels)
 }
 
-// GaugeFunc defines a number that is read when somebody looks. With no function it is defined but
-// shows nothing.
+// GaugeFunc defines a number that is read when the metrics are collected. With a nil function only
+// the definition is added.
 func (s *Set) GaugeFunc(name, help string, read func() float64) {
 	if read == nil {
 		s.Definitions = append(s.Definitions, Definition{name, "gauge", nil, help})

@@ -7,26 +7,27 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The stages of the relay's ways. Their names are labels, so they are constants.
+// The stages of submissions and of getPayload in the relay. They are values of a label, so they are
+// constants.
 const (
-	Receive   = "receive"   // reading a submission's body
-	Decode    = "decode"    // from its encoding
-	Check     = "check"     // by the cheap rules
-	Simulate  = "simulate"  // executing its block
-	Eligible  = "eligible"  // escrow and auction, until the bid counts
-	Signature = "signature" // of a proposer's signed header
-	Escrow    = "escrow"    // finding its payload
-	Guard     = "guard"     // making sure that it is the slot's only one
-	Publish   = "publish"   // by beacon nodes
+	Receive   = "receive"   // reads a submission's body
+	Decode    = "decode"    // decodes the body
+	Check     = "check"     // applies the cheap rules
+	Simulate  = "simulate"  // executes the block
+	Eligible  = "eligible"  // escrow and auction, until the bid is eligible
+	Signature = "signature" // verifies the signature of a proposer's signed header
+	Escrow    = "escrow"    // finds the header's payload
+	Guard     = "guard"     // makes sure that it is the only payload of its slot
+	Publish   = "publish"   // publishes the block by beacon nodes
 )
 
 type watchKey struct{}
 
 func nothing() {}
 
-// Stage begins a stage of a request's way; the function that it returns ends it. It is measured,
-// and traced as a part of the request. The name is a constant. In a context that is nobody's
-// request, or of a server without a watcher, it costs nothing.
+// Stage begins a stage of a request; the function that it returns ends it. The stage is measured,
+// and traced as a part of the request. The name must be a constant. In a context that is not a
+// request's, or of a server without a watcher, Stage does nothing.
 func Stage(ctx context.Context, name string) func() {
 	watch, _ := ctx.Value(watchKey{}).(*HTTP)
 	if watch == nil {

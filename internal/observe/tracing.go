@@ -14,11 +14,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracing sends spans to an OpenTelemetry collector (OTLP over HTTP) under a service's name. The
-// endpoint is http[s]://host:port; a path may follow, else it is /v1/traces. With no endpoint there
-// is no tracing: a nil tracer, which NewHTTP takes, and a shutdown that does nothing. Spans are
-// sent in batches beside the work, and dropped when the collector does not keep up. Shutdown sends
-// what is left.
+// Tracing returns a tracer that sends spans to an OpenTelemetry collector (OTLP over HTTP) under a
+// service's name. The endpoint is http[s]://host:port; a path may follow, and is /v1/traces
+// otherwise. Without an endpoint the tracer is nil, which NewHTTP accepts, and shutdown does
+// nothing. Spans are sent in batches in the background, and dropped if the collector does not keep
+// up. shutdown sends what is left.
 func Tracing(ctx context.Context, endpoint,
 	service string) (tracer trace.Tracer, shutdown func(context.Context) error, err error) {
 	if endpoint == "" {

@@ -5,6 +5,6 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// MatchingHash is what strangers know an order by: the Keccak-256 of the 32 bytes of its hash
-// (docs/spec.md, Matching hash 1). It tells nobody the hash who does not know it.
+// MatchingHash is the public name of an order: the Keccak-256 of the 32 bytes of its hash
+// (docs/spec.md, Matching hash 1). The order's hash can't be computed from it.
 func MatchingHash(order common.Hash) common.Hash { return crypto.Keccak256Hash(order[:]) }

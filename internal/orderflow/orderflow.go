@@ -1,11 +1,12 @@
-// Package orderflow is what the bundle JSON-RPC tells the event stream: of every order whose sender
-// shares something, once, when it has been simulated. It is told whole, with what the sender
-// allows; what of it leaves the house is decided by the stream alone (stream/hint).
+// Package orderflow has the facts by which the bundle RPC passes orders to the event stream: one
+// for each order whose sender shares something, when it has been simulated. A fact has the whole
+// order, and what its sender allows to show. Only the stream (stream/hint) decides what of it is
+// published.
 //
 //	rpc ──Shared, a fact in the journal──▶ stream/hint.Project ──▶ history ──▶ listeners
 //
-// The two are separate products that may run as separate processes; these words are all that they
-// have in common. They are JSON in the journal: a field may be added, never renamed.
+// The two services may run as separate processes; these types are all that they share. They are
+// JSON in the journal: a field may be added, but never renamed.
 package orderflow
 
 import (
@@ -19,10 +20,11 @@ import (
 // SharedSubject is the journal's subject of a Shared.
 const SharedSubject = "rpc.order_shared"
 
-// Hints are a set of what searchers may see. The zero set means that nobody learns of it.
+// Hints is the set of things that searchers may see of a transaction or bundle. The zero set shows
+// nothing.
 type Hints uint16
 
-// The hints (interface description, "Hints"). Any other one brings Hash with it.
+// The hints (interface description, "Hints"). Every other hint includes Hash.
 const (
 	Hash Hints = 1 << iota
 	ContractAddress
@@ -34,22 +36,23 @@ const (
 	Full
 )
 
-// Shared is an order whose sender shares something of it, when it first succeeded in a simulation.
+// Shared is an order whose sender shares something of it. It is recorded when the order first
+// succeeded in a simulation.
 type Shared struct {
 	At time.Time `json:"at"`
-	// Hash is the order's: the transaction's or the bundle's. Searchers get its hash.
+	// Hash is the transaction's or the bundle's. Searchers see its MatchingHash instead.
 	Hash common.Hash `json:"hash"`
-	// Block is the number of the newest block then.
+	// Block is the number of the newest block at that time.
 	Block  uint64 `json:"block"`
 	Bundle Bundle `json:"bundle"`
-	// GasUsed and MevGasPriceWei, what it pays the fee recipient for a unit of gas, are the
-	// simulation's own numbers, not rounded.
+	// GasUsed and MevGasPriceWei are the simulation's numbers, not rounded. MevGasPriceWei is what
+	// the order pays the fee recipient per unit of gas.
 	GasUsed        uint64       `json:"gas_used"`
 	MevGasPriceWei *uint256.Int `json:"mev_gas_price"`
 }
 
-// Bundle has what its sender allows of its own elements; an inner bundle has its own Hints, and
-// inherits none.
+// Bundle has its elements and what its sender allows to show of them. An inner bundle has its own
+// Hints, and inherits none.
 type Bundle struct {
 	Hints    Hints     `json:"hints,omitempty"`
 	Elements []Element `json:"elements"`
@@ -61,7 +64,7 @@ type Element struct {
 	Bundle *Bundle `json:"bundle,omitempty"`
 }
 
-// Tx is a transaction and what the simulation found.
+// Tx is a transaction and its logs in the simulation.
 type Tx struct {
 	// Raw is the signed transaction in its binary form, without a blob sidecar.
 	Raw  hexutil.Bytes  `json:"raw"`
@@ -70,7 +73,7 @@ type Tx struct {
 	Logs []Log          `json:"logs,omitempty"`
 }
 
-// Log is what a contract wrote.
+// Log is a log that a contract emitted.
 type Log struct {
 	Address common.Address `json:"address"`
 	Topics  []common.Hash  `json:"topics"`

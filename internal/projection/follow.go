@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Source is the journal, as far as a projection needs it.
+// Source is the part of the journal that a projection needs.
 type Source interface {
-	// Read hands over facts in order from a place on, then those that come later, until the context
-	// ends (nil) or handle fails (its error).
+	// Read calls handle with the facts from a number on, in order, and then with those that come
+	// later. It returns nil when the context ends, and handle's error if handle fails.
 	Read(ctx context.Context, from uint64, handle func(seq uint64, at time.Time, subject string, data []byte) error) error
 }
 
-// MaxBatch is how many facts are applied in one transaction at most: alone, a fact takes seven
-// times as long as in a full batch (relay/archive, BenchmarkApply: 390 µs and 53 µs).
+// MaxBatch is how many facts are applied in one transaction at most. A fact alone takes seven times
+// as long as one in a full batch (relay/archive, BenchmarkApply: 390 µs and 53 µs).
 const MaxBatch = 512
 
-// BatchWait is how long a batch waits for company.
+// BatchWait is how long a batch waits for more facts.
 const BatchWait = 20 * time.Millisecond
 
-// applyTimeout is how long a batch may take, even one that is in hand when the context ends.
+// applyTimeout is how long a batch may take. It also bounds the batch that is applied after the
+// context has ended.
 const applyTimeout = 10 * time.Second
 
-// Follow applies facts as they come until the context ends (nil) or the source fails (its error). A
-// batch waits a few milliseconds for company, never longer. What Follow had not applied when it
-// ended is read again by the next one.
+// Follow applies facts as they come. It returns nil when the context ends, and the source's error
+// if the source fails. A batch waits at most BatchWait for more facts. The next Follow reads the
+// facts again that this one has not applied.
 //
-// Follow survives the database: while it fails, Follow tries again after growing pauses, from the
-// progress that the database then has. An outage is logged twice, when it begins and when it is
-// over. A database that does not fit, see Refused, ends Follow; a source that is a Log is checked
-// for that each time.
+// While the database fails, Follow tries again after growing pauses, from the progress that the
+// database then has. An outage is logged twice: when it begins and when it is over. A database that
+// is Refused ends Follow. If the source is a Log, Follow checks that before each reading.
 func (p *Projection) Follow(ctx context.Context, source Source) error {
 	out := outage{log: p.cfg.Log.With("projection", p.cfg.Name)}
 	for ctx.Err() == nil {
@@ -48,15 +48,15 @@ func (p *Projection) Follow(ctx context.Context, source Source) error {
 // databaseError is an error that ends one reading of the source, not Follow.
 type databaseError struct {
 	error
-	// applying tells that there was a batch, so that only a batch that is applied proves the outage to
-	// be over.
+	// applying says that the error came while a batch was applied. Then only a batch that is
+	// applied ends the outage.
 	applying bool
 }
 
 // Unwrap is the cause.
 func (e *databaseError) Unwrap() error { return e.error }
 
-// progress prepares the database if nobody has, and asks it where to begin.
+// progress prepares the database if that is not done yet, and reads where to begin.
 func (p *Projection) progress(ctx context.Context) (last uint64, err error) {
 	if err := p.Migrate(ctx); err != nil {
 		return 0, err
@@ -67,8 +67,8 @@ func (p *Projection) progress(ctx context.Context) (last uint64, err error) {
 	return last, p.tell(ctx)
 }
 
-// followOnce reads the source once, from the database's progress on. It ends with the context
-// (nil), with the source (its error, nil if it has no more), or with a databaseError.
+// followOnce reads the source once, from the database's progress on. It returns nil when the
+// context ends or the source has no more, the source's error, or a databaseError.
 func (p *Projection) followOnce(ctx context.Context, source Source, out *outage) error {
 	if journal, known := source.(Log); known {
 		if err := p.Check(ctx, journal); err != nil {
@@ -101,7 +101,7 @@ func (p *Projection) followOnce(ctx context.Context, source Source, out *outage)
 	}
 }
 
-// applyInHand applies a batch even if the context has just ended.
+// applyInHand applies a batch even if the context has ended meanwhile.
 func (p *Projection) applyInHand(ctx context.Context, last uint64, batch []Entry) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
 	defer cancel()
@@ -127,7 +127,7 @@ func read(ctx context.Context, source Source, from uint64) (<-chan Entry, <-chan
 
 var errEnded = errors.New("the source has ended")
 
-// nextBatch waits for an entry and takes those that come with it.
+// nextBatch waits for an entry, and then takes those that come within BatchWait.
 func nextBatch(entries <-chan Entry, ended <-chan error) (batch []Entry, err error) {
 	select {
 	case entry := <-entries:

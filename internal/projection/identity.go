@@ -10,47 +10,48 @@ import (
 	"github.com/gavel-relay/gavel/internal/store"
 )
 
-// Log is a journal that knows which one it is.
+// Log is a journal with an identity.
 type Log interface {
-	// ID is the identity of the log: another one has another.
+	// ID is the identity of the log; each log has another.
 	ID() string
 	Progress
 }
 
 // ErrOtherJournal says that a database was made of another journal, or of one that has lost facts
-// since. What would be appended from now on would be passed over, as if it were in the projection
-// already.
+// since. New facts of this journal would be ignored, because their numbers look as if they were in
+// the projection already.
 var ErrOtherJournal = errors.New("the database is not one of this journal")
 
-// Refused says that an error of Check is for the operator: the database does not fit, and never
-// will by itself.
+// Refused says that the operator must act on an error of Check: the database does not belong to
+// this journal or this program, and trying again does not help.
 func Refused(err error) bool {
 	return errors.Is(err, ErrOtherJournal) || errors.Is(err, store.ErrNewer)
 }
 
-// Skipper is a journal that can leave out numbers. One that is another's to keep answers an error.
+// Skipper is a journal that can skip numbers.
 type Skipper interface {
-	// Skip gives no fact the numbers up to one.
+	// Skip fills the numbers up to upTo, so that no fact gets them. It returns an error for a
+	// cluster's journal.
 	Skip(ctx context.Context, upTo uint64) error
-	// ClosedCleanly says that the journal was closed in good order before it was opened: a power cut
-	// has taken nothing from it.
+	// ClosedCleanly says that the journal was closed in order before it was opened, so that it lost
+	// nothing in a power cut.
 	ClosedCleanly() bool
 }
 
 const (
-	// lostFor bounds the time of the facts that a power cut is taken to have cost: the engine syncs
-	// each second, and a slow disk needs some more. A journal that lacks older ones was restored from
-	// a copy, and its state with it: that is the operator's to judge.
+	// lostFor bounds the time span of facts that a power cut can have cost: the engine syncs each
+	// second, and a slow disk takes longer. A journal that lacks a longer span was restored from a
+	// copy, and its state with it. Then the operator has to decide.
 	lostFor = 10 * time.Second
-	// mayBeLost bounds their number, since each number is filled.
+	// mayBeLost bounds their number, because each number has to be filled.
 	mayBeLost = 1 << 18
 )
 
-// lostFacts says that the database has facts that its journal has not.
+// lostFacts says that the database has facts that its journal does not have.
 type lostFacts struct {
 	last, newest uint64
-	// span is between the first of them and the last, to a second; dated is false if the database does
-	// not know it.
+	// span is the time between the first and the last of them, to a second; dated is false if the
+	// database does not know it.
 	span  time.Duration
 	dated bool
 }
@@ -60,7 +61,7 @@ func (l *lostFacts) Error() string {
 	return fmt.Sprintf("facts up to %d are in the database, up to %d in the journal", l.last, l.newest)
 }
 
-// byPowerCut says whether they may have been lost in a power cut.
+// byPowerCut says whether a power cut may have cost them.
 func (l *lostFacts) byPowerCut() bool {
 	return l.dated && l.span <= lostFor && l.last-l.newest <= mayBeLost
 }
@@ -69,9 +70,10 @@ func (l *lostFacts) byPowerCut() bool {
 const whatToDo = "restore the journal that the database was made of, or give --db another database: it is filled " +
 	"from this journal"
 
-// Check refuses a journal that the database was not made of, and one that is behind the database. A
-// database that knows no journal, since it is new or an earlier version made it, takes this one for
-// its own.
+// Check refuses a journal from which the database was not made, and one that is behind the
+// database. A database that records no journal, because it is new or an earlier version made it, is
+// assigned to this one. If the journal may have lost its newest facts in a power cut, Check lets it
+// skip their numbers instead of refusing it.
 func (p *Projection) Check(ctx context.Context, journal Log) error {
 	if err := p.Migrate(ctx); err != nil {
 		return err
@@ -102,7 +104,7 @@ func (p *Projection) Check(ctx context.Context, journal Log) error {
 		ErrOtherJournal, p.cfg.Name, lost.last, lost.newest, whatToDo), unlessOurs(err))
 }
 
-// unlessOurs is what kept a journal from leaving out numbers, if that is news.
+// unlessOurs is err without lostFacts, which the caller has already put into its own words.
 func unlessOurs(err error) error {
 	if lost := (*lostFacts)(nil); errors.As(err, &lost) {
 		return nil
@@ -110,7 +112,8 @@ func unlessOurs(err error) error {
 	return err
 }
 
-// checkIn compares what the database knows of its journal with one that has facts up to newest.
+// checkIn compares the journal that the database records with this one, which has facts up to
+// newest.
 func (p *Projection) checkIn(ctx context.Context, journal Log, newest uint64) error {
 	id := journal.ID()
 	return p.InTx(ctx, func(tx store.Tx) error {
@@ -136,7 +139,7 @@ func (p *Projection) checkIn(ctx context.Context, journal Log, newest uint64) er
 				return err
 			}
 			return &lostFacts{last, newest, span, dated}
-		case newest < last: // of an earlier version: nobody can tell whether it is the same one
+		case newest < last: // the database of an earlier version does not say whether it is the same journal
 			return fmt.Errorf("%w: the %s has facts up to %d, this journal up to %d: it was restored or has lost facts: %s",
 				ErrOtherJournal, p.cfg.Name, last, newest, whatToDo)
 		case err == nil:
@@ -149,8 +152,8 @@ func (p *Projection) checkIn(ctx context.Context, journal Log, newest uint64) er
 	})
 }
 
-// checkTimes refuses a journal that has another fact under a number than the database took up: one
-// that was restored, or lost facts, and has gone on since.
+// checkTimes refuses a journal whose fact has another time than the database recorded for its
+// number. Such a journal was restored or has lost facts, and has gone on since.
 func (p *Projection) checkTimes(ctx context.Context, tx store.Tx, journal Log) error {
 	dated, ok := journal.(Dated)
 	if !ok {
@@ -173,11 +176,11 @@ func (p *Projection) checkTimes(ctx context.Context, tx store.Tx, journal Log) e
 	return nil
 }
 
-// startPatience is how long a start waits for a database, which it can do without.
+// startPatience is how long a start waits for a database. The service can start without it.
 const startPatience = 5 * time.Second
 
-// CheckAtStart is Check for a service that starts: a database that does not answer yet is checked
-// when it does, by Follow.
+// CheckAtStart is Check for a service that starts. If a remote database does not answer,
+// CheckAtStart returns nil, and Follow checks the database later.
 func (p *Projection) CheckAtStart(ctx context.Context, journal Log) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Progress is a row of facts, or what is made of one.
+// Progress is a journal, or a projection of one.
 type Progress interface {
 	// Last is the number of the newest fact; 0 if there is none.
 	Last(ctx context.Context) (uint64, error)
 }
 
-// lagTimeout bounds the two questions behind a lag.
+// lagTimeout bounds the two requests of Lag.
 const lagTimeout = time.Second
 
-// Lag is how many facts of the journal a projection has not taken up yet; -1 when one of them does
-// not answer within a second. Less says that the journal has lost facts. It is for metrics and
-// readiness.
+// Lag is how many facts of the journal a projection has not applied yet; -1 if one of the two does
+// not answer within a second. It is below 0, too, if the journal has lost facts. It is for metrics
+// and readiness.
 func Lag(journal, projection Progress) float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()

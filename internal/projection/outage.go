@@ -8,27 +8,28 @@ import (
 	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
-// LongestPause is how long a database that is back is waited for at most.
+// LongestPause is the longest pause between two tries, so it bounds how late a database that is
+// back is noticed.
 const LongestPause = 5 * time.Second
 
-// pauses are those between tries while the database fails.
+// pauses are the pauses between tries while the database fails.
 var pauses = backoff.Doubling{First: 100 * time.Millisecond, Longest: LongestPause}
 
-// outage is a time in which the database fails, or the wait for the next.
+// outage tracks whether the database fails now, and since when.
 type outage struct {
 	log *slog.Logger
-	// tries failed so far; none while all is well.
+	// tries is how many tries have failed in this outage; 0 while the database works.
 	tries int
 	since time.Time
-	// applying tells that a batch failed, and not only the look at the progress.
+	// applying says that a batch has failed, and not only reading the progress.
 	applying bool
 }
 
-// wait notes a failure, tells of it if it is the first, and pauses until the next try or the
+// wait records a failure, logs it if it is the first, and pauses until the next try or the
 // context's end.
 func (o *outage) wait(ctx context.Context, failed *databaseError) {
 	if ctx.Err() != nil {
-		return // it failed because it was told to end
+		return // it failed because the context ended
 	}
 	if o.tries == 0 {
 		o.since = time.Now()
@@ -36,17 +37,18 @@ func (o *outage) wait(ctx context.Context, failed *databaseError) {
 	}
 	o.applying = o.applying || failed.applying
 	o.tries++
-	_ = backoff.Wait(ctx, pauses.After(o.tries)) // whoever called looks at the context
+	_ = backoff.Wait(ctx, pauses.After(o.tries)) // the caller checks the context
 }
 
-// answered notes that the database has told its progress. That ends an outage that began there.
+// answered records that the database has answered its progress. That ends an outage in which no
+// batch failed.
 func (o *outage) answered() {
 	if !o.applying {
 		o.over()
 	}
 }
 
-// over notes that the database works, and tells of it once.
+// over records that the database works, and logs the end of an outage.
 func (o *outage) over() {
 	if o.tries > 0 {
 		o.log.Info("a projection's database is back", "tries", o.tries, "after", time.Since(o.since))

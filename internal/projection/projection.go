@@ -1,18 +1,18 @@
-// Package projection makes SQL projections of facts. It reads the journal at its own pace: whoever
-// records facts never waits for it, and after a restart, or when the database was away, it goes on
-// where it stopped and misses nothing.
+// Package projection makes SQL projections of facts. It reads the journal at its own pace, so the
+// services that record facts never wait for it. After a restart or an outage of the database it
+// goes on where it stopped and misses nothing.
 //
-//	journal ──Read(from last + 1)──▶ Follow ──batches──▶ Apply ──Decode──▶ Change ──one transaction──▶ tables ◀──Each, QueryRow── the room
+//	journal ──Read(from last + 1)──▶ Follow ──batches──▶ Apply ──Decode──▶ Change ──one transaction──▶ tables ◀──Each, QueryRow── its owner
 //	                                   │ the database fails: pause, read its progress, read the journal again from there
 //
-// A room has a projection, and brings what is its own: the tables, what each fact does to them
-// (Decode), and the queries. Its first migration makes the table progress, with one row:
+// A package that has a projection (relay/archive, for example) brings its tables, what each fact
+// does to them (Decode), and its queries. Its first migration must make the table progress, with
+// one row:
 //
 //	CREATE TABLE progress (seq INTEGER NOT NULL);
 //	INSERT INTO progress VALUES (0);
 //
-// A database belongs to one projection of one journal: the progress in it is a place in that
-// journal.
+// A database belongs to one projection of one journal: its progress is a number in that journal.
 package projection
 
 import (
@@ -28,19 +28,20 @@ import (
 	"github.com/gavel-relay/gavel/internal/store"
 )
 
-// Config says what a projection is of.
+// Config describes a projection.
 type Config struct {
-	// Name is what the projection is called in the log.
+	// Name is the projection's name in the log and in errors.
 	Name string
 	// Migrations are the *.sql files that make the tables, see store.DB.
 	Migrations fs.FS
-	// Decode reads a fact and tells its change, nil for a fact that changes nothing. All that can be
-	// wrong with a fact itself must be found here, so that what fails later is the database's fault.
+	// Decode reads a fact and returns its change; nil for a fact that changes nothing. It must find
+	// everything that can be wrong with the fact itself, so that later errors are the database's.
 	// It is pure.
 	Decode func(Entry) (Change, error)
-	// Applied, if set, is told that the tables may have changed, so that the room can read what is new
-	// in them: before the first batch of a Follow, and after every batch that is committed, one call
-	// at a time. Its error counts as the database's: it is told again.
+	// Applied, if set, is called when the tables may have changed, so that the owner of the
+	// projection can read what is new: before the first batch of a Follow, and after each committed
+	// batch, one call at a time. Its error counts as one of the database, so it is called again
+	// after the next try.
 	Applied func(ctx context.Context) error
 	Log     *slog.Logger
 }
@@ -48,7 +49,7 @@ type Config struct {
 // Entry is one fact as the journal keeps it.
 type Entry struct {
 	Seq     uint64
-	At      time.Time // when it came into the journal; zero if that is not known
+	At      time.Time // when the journal stored it; zero if that is not known
 	Subject string
 	Data    []byte
 }
@@ -56,34 +57,34 @@ type Entry struct {
 // Change is what one fact does to the tables.
 type Change func(ctx context.Context, tx store.Tx) error
 
-// Database is what a projection needs of a *store.DB. All of it may fail and succeed when it is
-// called again; a transaction that failed is kept whole or not at all, and nobody knows which.
+// Database is the part of *store.DB that a projection needs. Every method may fail and succeed when
+// it is called again. After an error a transaction may be committed or not, but always as a whole.
 type Database interface {
 	Each(ctx context.Context, row func(*sql.Rows) error, query string, args ...any) error
 	QueryRow(ctx context.Context, query string, args ...any) store.Row
-	// Migrate connects and makes the tables. Until it has succeeded all else fails; then it does
-	// nothing.
+	// Migrate connects and makes the tables. Until it has succeeded all other methods fail. Later
+	// calls do nothing.
 	Migrate(ctx context.Context) error
 	InTx(ctx context.Context, do func(store.Tx) error) error
 	Close() error
 }
 
-// Projection is open until Close. It is safe for concurrent use.
+// Projection is an open projection. The caller must Close it. It is safe for concurrent use.
 type Projection struct {
-	// Database has the tables, for the room's queries. A test may put one that fails in front of it,
-	// before it uses the projection.
+	// Database has the tables, for the owner's queries. A test may put a failing one in front of
+	// it, before it uses the projection.
 	Database
 	cfg     Config
 	skipped atomic.Uint64
-	// checked says that the database has a place for what is known of its journal; timed is the newest
-	// time that it keeps of it, as far as this Projection knows.
+	// checked says that Check has succeeded, so the database has the tables for its journal's
+	// identity and times. timed is the newest of these times that this Projection has written.
 	checked atomic.Bool
 	timed   atomic.Int64
 }
 
-// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is
-// asked for the first time by Follow, so that a service starts without it, and until it answers
-// queries fail with an error that is store.Unavailable.
+// Open opens a database; see store.Open for its address. SQLite must answer at once. Open does not
+// connect to PostgreSQL, so a service can start without it; Follow does. Until the database
+// answers, queries fail with an error that is store.Unavailable.
 func Open(ctx context.Context, address string, cfg Config) (*Projection, error) {
 	db, err := store.Open(address, cfg.Migrations)
 	if err != nil {
@@ -97,11 +98,11 @@ func Open(ctx context.Context, address string, cfg Config) (*Projection, error) 
 	return &Projection{Database: db, cfg: cfg}, nil
 }
 
-// Skipped is the number of facts that could not be read since Open. The journal is ours, so that
-// each is a mistake that somebody has to see; the log has it.
+// Skipped is the number of facts since Open that could not be read. Our own services write the
+// journal, so each is a bug that somebody must see; the log has the error.
 func (p *Projection) Skipped() uint64 { return p.skipped.Load() }
 
-// Last is the place in the journal up to which the projection is made.
+// Last is the number of the newest fact of the journal that is applied.
 func (p *Projection) Last(ctx context.Context) (seq uint64, err error) {
 	if err := p.QueryRow(ctx, `SELECT seq FROM progress`).Scan(&seq); err != nil {
 		return 0, fmt.Errorf("read the progress: %w", err)
@@ -109,18 +110,18 @@ func (p *Projection) Last(ctx context.Context) (seq uint64, err error) {
 	return seq, nil
 }
 
-// Apply makes the projection of facts, all or none. Facts that were applied before are passed over,
-// as are those that change nothing. A fact that cannot be read is logged, counted (Skipped) and
-// passed over too: it would never be readable, and those after it must not wait for it.
+// Apply applies facts, all or none. It ignores facts that were applied before, and those that
+// change nothing. A fact that cannot be read is logged, counted (Skipped) and ignored, too: it
+// would never become readable, and later facts must not wait for it.
 func (p *Projection) Apply(ctx context.Context, entries []Entry) error {
 	return p.applyAfter(ctx, 0, entries)
 }
 
-// errLost is about a database that a standby has replaced, or a copy: facts between its progress
-// and the batch must be read again.
+// errLost says that the database's progress has gone back, because a standby or a copy has replaced
+// it. Follow then reads the facts from that progress on again.
 var errLost = errors.New("the database has lost facts that it had")
 
-// applyAfter is Apply for a follower that knows the progress to be at least done.
+// applyAfter is Apply for a caller that has seen the progress done; an older progress is errLost.
 func (p *Projection) applyAfter(ctx context.Context, done uint64, entries []Entry) error {
 	var unreadable []error
 	var times []fixed
@@ -142,7 +143,7 @@ func (p *Projection) applyAfter(ctx context.Context, done uint64, entries []Entr
 	if len(times) > 0 {
 		p.timed.Store(times[len(times)-1].at)
 	}
-	for _, err := range unreadable { // only now: a batch that failed comes again
+	for _, err := range unreadable { // only now, because a batch that failed is applied again
 		p.skipped.Add(1)
 		p.cfg.Log.ErrorContext(ctx, "a fact cannot be read and is missing in a projection", "projection", p.cfg.Name,
 			"error", err)
@@ -150,7 +151,7 @@ func (p *Projection) applyAfter(ctx context.Context, done uint64, entries []Entr
 	return p.tell(ctx)
 }
 
-// tell tells the room that the tables may have changed.
+// tell calls Applied, because the tables may have changed.
 func (p *Projection) tell(ctx context.Context) error {
 	if p.cfg.Applied == nil {
 		return nil
@@ -161,11 +162,11 @@ func (p *Projection) tell(ctx context.Context) error {
 	return nil
 }
 
-// applyIn applies facts in a transaction and answers those that cannot be read.
+// applyIn applies facts in a transaction, and returns the errors of those that cannot be read.
 func (p *Projection) applyIn(ctx context.Context, tx store.Tx, done uint64,
 	entries []Entry) (unreadable []error, err error) {
-	// The update holds the row: a second process with the same database waits here, and then sees what
-	// the first has done.
+	// The update locks the row, so a second process with the same database waits here, and then
+	// sees what the first has done.
 	var last uint64
 	if err := tx.QueryRow(ctx, `UPDATE progress SET seq = seq RETURNING seq`).Scan(&last); err != nil {
 		return nil, err

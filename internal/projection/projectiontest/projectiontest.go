@@ -1,5 +1,5 @@
-// Package projectiontest has databases for the tests of projections: every kind there is, and one
-// that fails. It is for tests only.
+// Package projectiontest has databases for the tests of projections: one of each kind, and one that
+// fails. It is for tests only.
 package projectiontest
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 )
 
-// OnEach runs a test with an empty database of every kind, and with one that fails half of the
-// time: the test puts it in front of its projection's Database with front, which does nothing for
-// the others, and tries again after ErrFault.
+// OnEach runs a test with an empty database of every kind, and with one that fails in half of its
+// transactions. The test must wrap its projection's Database with front, which returns the others
+// unchanged, and must try again after ErrFault.
 func OnEach(t *testing.T, test func(t *testing.T, address string,
 	front func(projection.Database) projection.Database)) {
 	t.Helper()
@@ -33,7 +33,7 @@ func OnEach(t *testing.T, test func(t *testing.T, address string,
 // Fault is what happens to a transaction.
 type Fault int
 
-// The faults. After the last the transaction is kept, and only its answer is lost.
+// The faults. With AfterCommit the transaction is committed, and only its answer is lost.
 const (
 	None Fault = iota
 	BeforeBegin
@@ -41,19 +41,19 @@ const (
 	AfterCommit
 )
 
-// ErrFault is what a Faulty database fails with.
+// ErrFault is the error of a Faulty database.
 var ErrFault = errors.New("injected fault")
 
-// Faulty is a database that fails as it is told. What it keeps is kept as in the real one.
+// Faulty is a database that fails as Next and Dead say. What it commits is in the real database.
 type Faulty struct {
 	projection.Database
-	// Next is the next transaction's fault.
+	// Next returns the next transaction's fault.
 	Next func() Fault
 	// Dead, if set, says whether everything fails.
 	Dead func() bool
 }
 
-// InTurns lets all faults happen, each with a transaction without one after it.
+// InTurns returns all faults in turn; after each comes a transaction without a fault.
 func InTurns() func() Fault {
 	turn := 0
 	return func() Fault {
@@ -93,7 +93,7 @@ func (f *Faulty) Migrate(ctx context.Context) error {
 
 func (f *Faulty) dead() bool { return f.Dead != nil && f.Dead() }
 
-// Apply applies facts. As Follow does, it tries again after an injected fault.
+// Apply applies facts. Like Follow, it tries again after an injected fault.
 func Apply(t testing.TB, to interface {
 	Apply(ctx context.Context, entries []projection.Entry) error
 }, entries ...projection.Entry,
