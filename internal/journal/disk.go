@@ -42,9 +42,9 @@ type disk struct {
 	log     *slog.Logger
 
 	free    atomic.Int64
-	low     atomic.Bool // facts are not taken
+	low     atomic.Bool // facts are refused
 	suspect atomic.Bool // the engine may have stopped
-	stopped atomic.Bool // it has
+	stopped atomic.Bool // the engine has stopped
 	full    bool        // a write of the engine may have met a full disk; only the watch's goroutine uses it
 	end     context.CancelFunc
 	group   sync.WaitGroup

@@ -44,7 +44,7 @@ type localValue struct {
 	size  int64
 	since time.Time
 	value []byte // nil if the value is in a file
-	plain bool   // in a file of an earlier version
+	plain bool   // the file is of an earlier version, without a header
 }
 
 // A file begins with the version of its format, and with a length and a checksum that show whether

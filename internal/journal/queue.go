@@ -64,7 +64,7 @@ type Queue[F any] struct {
 	journal Appender
 	log     *slog.Logger
 	encode  func(F) (subject string, data []byte, err error)
-	next    letter // the writing goroutine's
+	next    letter // used by the writing goroutine only
 
 	mu      sync.Mutex // guards what follows
 	waiting []F
