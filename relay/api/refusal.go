@@ -7,13 +7,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Refuse answers with an error. One that is no refusal of the relay is our own fault: 500, and its
-// text stays inside.
+// Refuse answers with an error. If the error is not a refusal of the relay, it is a defect of the
+// relay: the answer is 500 without the error's text.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) { Statuses.Refuse(w, r, err) }
 
 // Statuses says with which HTTP status each refusal of the relay is answered.
 var Statuses = serve.Statuses{
-	// What every interface refuses.
+	// Refusals of every interface.
 	relay.NotFound.ID:             http.StatusNotFound,
 	relay.MethodNotAllowed.ID:     http.StatusMethodNotAllowed,
 	relay.NotAcceptable.ID:        http.StatusNotAcceptable,
@@ -28,7 +28,7 @@ var Statuses = serve.Statuses{
 	relay.Internal.ID:             http.StatusInternalServerError,
 	relay.NotReady.ID:             http.StatusServiceUnavailable,
 
-	// What registerValidator refuses.
+	// Refusals of registerValidator.
 	relay.RegistrationsInvalid.ID:         http.StatusBadRequest,
 	relay.RegistrationsTooMany.ID:         http.StatusRequestEntityTooLarge,
 	relay.RegistrationTooEarly.ID:         http.StatusBadRequest,
@@ -36,13 +36,13 @@ var Statuses = serve.Statuses{
 	relay.RegistrationUnknownValidator.ID: http.StatusBadRequest,
 	relay.RegistrationSignature.ID:        http.StatusBadRequest,
 
-	// What getHeader refuses.
+	// Refusals of getHeader.
 	relay.InvalidSlot.ID:   http.StatusBadRequest,
 	relay.InvalidPubkey.ID: http.StatusBadRequest,
 	relay.InvalidHash.ID:   http.StatusBadRequest,
 	relay.SlotTooOld.ID:    http.StatusBadRequest,
 
-	// What a builder's submission is refused for, cheap checks first.
+	// Refusals of a builder's submission, cheap checks first.
 	relay.SubmissionPastSlot.ID:        http.StatusBadRequest,
 	relay.SubmissionNoDuty.ID:          http.StatusBadRequest,
 	relay.SubmissionWrongProposer.ID:   http.StatusBadRequest,
@@ -81,7 +81,7 @@ var Statuses = serve.Statuses{
 	relay.SubmissionHydrationForm.ID:   http.StatusBadRequest,
 	relay.SubmissionNotHydratable.ID:   http.StatusBadRequest,
 
-	// What submitBlindedBlock refuses.
+	// Refusals of submitBlindedBlock.
 	relay.PayloadUnknownProposer.ID: http.StatusBadRequest,
 	relay.PayloadSignature.ID:       http.StatusBadRequest,
 	relay.PayloadUnknown.ID:         http.StatusBadRequest,
@@ -93,11 +93,11 @@ var Statuses = serve.Statuses{
 	relay.PayloadEscrowDown.ID:      http.StatusServiceUnavailable,
 	relay.PayloadGuardDown.ID:       http.StatusServiceUnavailable,
 
-	// What a listener to the leading bids is refused for.
+	// Refusals of the stream of top bids.
 	relay.WebSocketNeeded.ID:  http.StatusUpgradeRequired,
 	relay.TooManyListeners.ID: http.StatusServiceUnavailable,
 
-	// What the Data API refuses.
+	// Refusals of the Data API.
 	relay.InvalidArgument.ID:      http.StatusBadRequest,
 	relay.ArgumentConflict.ID:     http.StatusBadRequest,
 	relay.ArgumentMissing.ID:      http.StatusBadRequest,
@@ -105,7 +105,7 @@ var Statuses = serve.Statuses{
 	relay.RegistrationNotFound.ID: http.StatusBadRequest,
 	relay.ArchiveUnavailable.ID:   http.StatusServiceUnavailable,
 
-	// What the admin API refuses.
+	// Refusals of the admin API.
 	relay.AdminToken.ID:      http.StatusUnauthorized,
 	relay.BuilderUnknown.ID:  http.StatusNotFound,
 	relay.BuilderInvalid.ID:  http.StatusBadRequest,

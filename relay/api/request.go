@@ -12,16 +12,17 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// NewMux is a mux that knows no paths yet.
+// NewMux returns a mux without paths.
 func NewMux() *serve.Mux {
 	return &serve.Mux{NotFound: Statuses.Of(relay.NotFound.Plain()),
 		NotAllowed: Statuses.Of(relay.MethodNotAllowed.Plain())}
 }
 
-// Encodings are the content encodings that bodies may come in.
+// Encodings are the content encodings of request bodies.
 var Encodings = []string{"gzip", "zstd"}
 
-// Media is the encoding that the request says its body has; no Content-Type means JSON.
+// Media returns the encoding of a request's body, as Content-Type says; without Content-Type it is
+// JSON.
 func Media(r *http.Request) (wire.Media, *relay.Refused) {
 	contentType, ok := serve.ContentType(r)
 	switch {
@@ -39,7 +40,8 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *relay.R
 	return BodyAsItComes(w, r, limit, func([]byte) {})
 }
 
-// BodyAsItComes is Body that tells what has arrived so far, see serve.ReadBodyAsItComes.
+// BodyAsItComes reads a body as Body does, and calls arrived with what has arrived so far, see
+// serve.ReadBodyAsItComes.
 func BodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64,
 	arrived func(soFar []byte)) ([]byte, *relay.Refused) {
 	body, err := serve.ReadBodyAsItComes(w, r, limit, arrived, Encodings...)
@@ -61,8 +63,8 @@ func BodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64,
 // "Eth-Consensus-Version").
 const VersionHeader = "Eth-Consensus-Version"
 
-// Fork is the fork of a body about a slot. The header may say it; needed says that it must (SSZ).
-// It has to be the slot's.
+// Fork returns the fork of a body. active is the fork of its slot. The header may name the fork,
+// which must be the active one; with needed the header must be there (SSZ).
 func Fork(r *http.Request, active eth.Fork, needed bool) (eth.Fork, *relay.Refused) {
 	if name := r.Header.Get(VersionHeader); name != "" {
 		switch fork, err := eth.ParseFork(name); {

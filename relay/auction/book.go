@@ -14,13 +14,13 @@ type Result uint8
 
 // The results.
 const (
-	Leads    Result = iota + 1 // it is the top now
-	Follows                    // it counts, and another bid leads
+	Leads    Result = iota + 1 // the bid is the top now
+	Follows                    // the bid is in the book, and another one leads
 	Outdated                   // a newer or higher-numbered bid of the same builder is in the book; nothing changed
 )
 
-// Outcome is what became of the book by one call. Top is the leading bid afterwards, nil when there
-// is none; it must not be changed.
+// Outcome is the state of the book after one call. Top is the leading bid, nil if there is none; it
+// must not be changed.
 type Outcome struct {
 	Result  Result
 	Top     *relay.Bid
@@ -31,15 +31,14 @@ type Outcome struct {
 type entry struct {
 	bid   relay.Bid
 	order uint64
-	// counts is false for a bid that was taken unverified because it could not lead: it replaces, but
-	// never leads.
+	// counts is false for a bid from SubmitUnverified: it replaces an earlier bid, but never leads.
 	counts bool
 }
 
 // standing is what one builder has in the book.
 type standing struct {
 	final   []entry // all final bids, in order of arrival
-	current *entry  // the cancellable or sequenced bid in force
+	current *entry  // the newest cancellable or sequenced bid; nil if there is none
 }
 
 // Book holds the bids of one auction. The zero value is an empty book. It is not safe for
@@ -53,9 +52,9 @@ type Book struct {
 // Submit puts a verified bid into the book.
 func (b *Book) Submit(bid relay.Bid) Outcome { return b.put(bid, true) }
 
-// SubmitUnverified puts a bid into the book that is not to lead: it only takes back what the same
-// builder bid before. It is for cancellable bids at or below the floor, which are not worth
-// executing (decision 5).
+// SubmitUnverified puts a bid into the book that must not lead: it only replaces the same builder's
+// earlier bid. It is for cancellable bids at or below the floor, which are not executed because
+// they cannot lead (decision 5).
 func (b *Book) SubmitUnverified(bid relay.Bid) Outcome { return b.put(bid, false) }
 
 func (b *Book) put(bid relay.Bid, counts bool) Outcome {
@@ -78,7 +77,8 @@ func (b *Book) put(bid relay.Bid, counts bool) Outcome {
 	return Outcome{Result: result, Top: b.topBid(), Changed: changed}
 }
 
-// Withdraw takes bids of a builder away, as when it is demoted: those that match, all with nil.
+// Withdraw removes bids of one builder, as when it is demoted: those that match, or all if match is
+// nil.
 func (b *Book) Withdraw(builder phase0.BLSPubKey, match func(relay.Bid) bool) Outcome {
 	own := b.builders[builder]
 	switch {
@@ -92,8 +92,7 @@ func (b *Book) Withdraw(builder phase0.BLSPubKey, match func(relay.Bid) bool) Ou
 	return Outcome{Result: Follows, Top: b.topBid(), Changed: changed}
 }
 
-// Exclude takes the bids of all builders away that match, as when the proposer asks for something
-// else now.
+// Exclude removes the matching bids of all builders, as when the proposer has registered again.
 func (b *Book) Exclude(match func(relay.Bid) bool) Outcome {
 	for _, own := range b.builders {
 		own.exclude(match)
@@ -109,10 +108,10 @@ func (s *standing) exclude(match func(relay.Bid) bool) {
 	}
 }
 
-// Top is the leading bid, nil when there is none. It must not be changed.
+// Top returns the leading bid, nil if there is none. It must not be changed.
 func (b *Book) Top() *relay.Bid { return b.topBid() }
 
-// Current is a builder's bid that can still be replaced, nil if it has none. It must not be
+// Current returns a builder's bid that can still be replaced, nil if it has none. It must not be
 // changed.
 func (b *Book) Current(builder phase0.BLSPubKey) *relay.Bid {
 	if own := b.builders[builder]; own != nil && own.current != nil {
@@ -121,8 +120,8 @@ func (b *Book) Current(builder phase0.BLSPubKey) *relay.Bid {
 	return nil
 }
 
-// Floor is the value in wei of the best final bid, below which no bid can lead while the slot runs;
-// zero when there is none.
+// Floor returns the value in wei of the best final bid; zero if there is none. No bid below it can
+// lead while the slot runs.
 func (b *Book) Floor() *uint256.Int {
 	floor := new(uint256.Int)
 	for _, own := range b.builders {
@@ -149,7 +148,8 @@ func (b *Book) standing(builder phase0.BLSPubKey) *standing {
 
 func isFinal(bid relay.Bid) bool { return !bid.Cancellable && bid.Sequence == 0 }
 
-// replaces says whether a bid may come in beside or in place of the builder's current one.
+// replaces says whether a bid may enter the book. A final bid always may, beside the current one.
+// Another takes the place of the current one, so it must be newer or have a higher number.
 func replaces(current *entry, bid relay.Bid) bool {
 	switch {
 	case current == nil || isFinal(bid):
@@ -161,7 +161,7 @@ func replaces(current *entry, bid relay.Bid) bool {
 	}
 }
 
-// elect finds the leader among all bids in force and says whether it is another one than before.
+// elect finds the leader among all bids in the book and says whether it has changed.
 func (b *Book) elect() bool {
 	var best *entry
 	consider := func(e *entry) {
@@ -186,7 +186,7 @@ func (b *Book) elect() bool {
 		b.top = nil
 		return changed
 	}
-	leader := *best // own copy: the slice it stands in may grow and move
+	leader := *best // a copy, since the slice of the entry may grow and move
 	b.top = &leader
 	return changed
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Books are the open auctions. The zero value has none. Like Book it is guarded by its owner.
+// Books are the open auctions. The zero value has none. It is not safe for concurrent use; its
+// owner guards it.
 type Books struct{ open map[relay.Key]*Book }
 
-// Of is the book of an auction; it is opened by the first call.
+// Of returns the book of an auction. The first call opens it.
 func (b *Books) Of(key relay.Key) *Book {
 	if b.open == nil {
 		b.open = make(map[relay.Key]*Book)
@@ -34,8 +35,8 @@ func (b *Books) Close(before phase0.Slot) {
 	}
 }
 
-// All are the open auctions, in no order.
+// All iterates over the open auctions, in no order.
 func (b *Books) All() iter.Seq2[relay.Key, *Book] { return maps.All(b.open) }
 
-// Open is how many auctions there are.
+// Open returns the number of open auctions.
 func (b *Books) Open() int { return len(b.open) }

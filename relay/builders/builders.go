@@ -1,13 +1,14 @@
-// Package builders knows how the operator treats each builder: who is blocked, who comes first, who
-// may bid before its block is executed. All of it is memory, read without a lock on the way of a
-// bid; every change is a fact, and the facts of earlier lives are folded in at start.
+// Package builders knows how the operator treats each builder: whether it is blocked, has priority,
+// or may bid before its block is executed. The records are in memory, and submissions read them
+// without a lock. Every change is a fact, and at start the changes of earlier runs are restored
+// from their facts.
 //
 //	configuration ─┐                                  ┌─▶ Of(pubkey), ByKey(api key)   ◀── submit, api/builder
 //	journal ─Restore┴─▶ records (the newest wins) ────┤
 //	api/admin ──Set, Remove, Promote──▶ fact          └─▶ All, Demotions               ◀── api/admin
 //	submit ──Demote──▶ fact, fact
 //
-// A record that was changed at run time stands above the configuration until it is removed: a
+// A record that was changed at run time overrides the configuration until it is removed, because a
 // demotion must outlive a restart.
 package builders
 
@@ -29,31 +30,31 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// remembered is how many demotions are listed; the journal has them all.
+// remembered is how many demotions are kept in memory; the journal has them all.
 const remembered = 1000
 
 // List is safe for concurrent use.
 type List struct {
 	facts relay.Facts
-	view  atomic.Pointer[view] // what readers see; never changed, only replaced
+	view  atomic.Pointer[view] // read without a lock; never changed, only replaced
 
 	mu         sync.Mutex // guards all below, and the order of changes
 	configured map[string]relay.Builder
-	changed    map[string]relay.Builder // at run time, now or in an earlier life
+	changed    map[string]relay.Builder // at run time, in this run or an earlier one
 	demotions  []relay.BuilderDemoted   // the oldest first
 }
 
-// view is all records by what they are looked up with.
+// view indexes all records by name, public key and hash of the API key.
 type view struct {
 	byName map[string]relay.Builder
 	byKey  map[phase0.BLSPubKey]string
 	byHash map[phase0.Hash32]string
 }
 
-// ErrUnknown says that no builder has the name.
+// ErrUnknown means that no builder has the name.
 var ErrUnknown = errors.New("no builder of that name")
 
-// New takes the configured builders. It answers an error that names what is wrong with one of them.
+// New returns a list of the configured builders. The error names what is wrong with one of them.
 func New(configured []relay.Builder, facts relay.Facts) (*List, error) {
 	l := &List{facts: facts, configured: map[string]relay.Builder{}, changed: map[string]relay.Builder{}}
 	for _, b := range configured {
@@ -72,7 +73,8 @@ func New(configured []relay.Builder, facts relay.Facts) (*List, error) {
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// check wants a record that can be used: a name, keys that are keys.
+// check verifies that a record can be used: its name, its public keys, and a collateral for the
+// optimistic mode.
 func check(b relay.Builder) error {
 	if !validName.MatchString(b.Name) {
 		return fmt.Errorf("builder name %.90q: want 1 to 64 letters, digits, dots, dashes or underscores", b.Name)
@@ -88,7 +90,7 @@ func check(b relay.Builder) error {
 	return nil
 }
 
-// viewOf checks records, also against each other, and indexes them.
+// viewOf checks each record, and that no two share a key, and indexes them.
 func viewOf(records map[string]relay.Builder) (*view, error) {
 	v := &view{byName: maps.Clone(records), byKey: map[phase0.BLSPubKey]string{}, byHash: map[phase0.Hash32]string{}}
 	for _, name := range slices.Sorted(maps.Keys(records)) {
@@ -112,7 +114,7 @@ func viewOf(records map[string]relay.Builder) (*view, error) {
 	return v, nil
 }
 
-// Of is how a builder is treated; the zero value for one that nobody has listed.
+// Of returns how a builder is treated; the zero value for one that the operator has not listed.
 func (l *List) Of(pubkey phase0.BLSPubKey) relay.Builder {
 	v := l.view.Load()
 	name, listed := v.byKey[pubkey]
@@ -122,21 +124,21 @@ func (l *List) Of(pubkey phase0.BLSPubKey) relay.Builder {
 	return v.byName[name]
 }
 
-// ByKey is the builder that was given an API key. The key is compared by its hash, so that time
-// tells nothing about it.
+// ByKey returns the builder that has an API key. Keys are compared by their hashes, so the time
+// that this takes reveals nothing about them.
 func (l *List) ByKey(apiKey string) (relay.Builder, bool) {
 	v := l.view.Load()
 	name, known := v.byHash[sha256.Sum256([]byte(apiKey))]
 	return v.byName[name], known
 }
 
-// Named is the record of a name.
+// Named returns the record of a name.
 func (l *List) Named(name string) (relay.Builder, bool) {
 	b, known := l.view.Load().byName[name]
 	return b, known
 }
 
-// All are the records by name.
+// All returns the records, sorted by name.
 func (l *List) All() []relay.Builder {
 	return slices.SortedFunc(maps.Values(l.view.Load().byName), func(a, b relay.Builder) int {
 		return strings.Compare(a.Name, b.Name)
@@ -150,7 +152,7 @@ func (l *List) Set(at time.Time, b relay.Builder, why string) error {
 	return l.set(at, b, why)
 }
 
-// set changes the records and tells the fact. The caller holds mu.
+// set changes the records and records the fact. The caller holds mu.
 func (l *List) set(at time.Time, b relay.Builder, why string) error {
 	changed := maps.Clone(l.changed)
 	changed[b.Name] = b
@@ -161,7 +163,8 @@ func (l *List) set(at time.Time, b relay.Builder, why string) error {
 	return nil
 }
 
-// replace shows other run-time records, if they fit. The caller holds mu.
+// replace replaces the records that were changed at run time, if they are valid together with the
+// configuration. The caller holds mu.
 func (l *List) replace(changed map[string]relay.Builder) error {
 	records := maps.Clone(l.configured)
 	maps.Copy(records, changed)
@@ -175,7 +178,7 @@ func (l *List) replace(changed map[string]relay.Builder) error {
 }
 
 // Remove forgets what was changed at run time: the builder is treated as the configuration says, or
-// as one that nobody has listed.
+// as one that is not listed.
 func (l *List) Remove(at time.Time, name, why string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,8 +195,8 @@ func (l *List) Remove(at time.Time, name, why string) error {
 	return nil
 }
 
-// Demote ends a builder's optimistic mode and keeps the reason. One that is demoted already gets
-// the further reason on its list.
+// Demote ends a builder's optimistic mode and keeps the reason. If the builder is demoted already,
+// the further reason is kept too.
 func (l *List) Demote(at time.Time, name string, reason relay.Demotion) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -223,7 +226,7 @@ func (l *List) Promote(at time.Time, name, why string) error {
 	return l.optimistic(at, name, true, "promoted: "+why)
 }
 
-// Suspend ends a builder's optimistic mode on the operator's word, without a demotion.
+// Suspend ends a builder's optimistic mode because the operator wants it, without a demotion.
 func (l *List) Suspend(at time.Time, name, why string) error {
 	return l.optimistic(at, name, false, "suspended: "+why)
 }
@@ -239,7 +242,7 @@ func (l *List) optimistic(at time.Time, name string, on bool, why string) error 
 	return l.set(at, b, why)
 }
 
-// Demotions are the newest demotions, the newest first.
+// Demotions returns the last demotions, the newest first.
 func (l *List) Demotions() []relay.BuilderDemoted {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,8 +251,9 @@ func (l *List) Demotions() []relay.BuilderDemoted {
 	return list
 }
 
-// Restore folds in a fact of an earlier life. It tells no fact. An error says that the record does
-// not fit what is configured now; then the configuration stands for that builder.
+// Restore applies a fact of an earlier run, without recording it again. An error means that the
+// record does not fit the present configuration; then the builder is treated as the configuration
+// says.
 func (l *List) Restore(fact relay.Fact) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -266,8 +270,7 @@ func (l *List) Restore(fact relay.Fact) error {
 	return nil
 }
 
-// Overridden are the names of configured builders that are treated otherwise since a change at run
-// time.
+// Overridden returns the names of configured builders whose records were changed at run time.
 func (l *List) Overridden() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

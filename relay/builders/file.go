@@ -25,7 +25,7 @@ type record struct {
 	HeaderFirst  bool     `yaml:"header_first"`
 }
 
-// Parse reads a YAML list of builders. Unknown keys are mistakes. The error names the builder and
+// Parse reads a YAML list of builders. Unknown keys are errors. The error names the builder and
 // the key.
 //
 //   - name: example

@@ -2,7 +2,7 @@ package check
 
 import "github.com/gavel-relay/gavel/relay"
 
-// Attributes wants the parent and slot to be ones that a beacon node has announced (REL-SUB-30).
+// Attributes requires that a beacon node has announced the parent and slot (REL-SUB-30).
 func Attributes(c *Case) *relay.Refused {
 	if c.Attributes == nil {
 		return relay.SubmissionNoAttributes.With("parent %#x, slot %d", c.Submission.Trace.ParentHash[:],

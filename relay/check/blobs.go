@@ -6,9 +6,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Blobs wants a bundle whose lists fit together (REL-SUB-28) and no more blobs than the slot's
-// epoch allows. Proofs are verified with the execution, since they cost a hundred times as much as
-// all the rest.
+// Blobs requires a bundle whose lists fit together (REL-SUB-28) and no more blobs than the slot's
+// epoch allows. Proofs are verified when the block is executed, since that costs a hundred times as
+// much as all other rules.
 func Blobs(c *Case) *relay.Refused {
 	if !c.Submission.Fork.HasBlobs() {
 		return nil

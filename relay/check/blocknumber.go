@@ -2,8 +2,8 @@ package check
 
 import "github.com/gavel-relay/gavel/relay"
 
-// BlockNumber wants the number after the announced parent's: a wrong one looks to a validation node
-// like a parent that it does not have, which is never held against a builder.
+// BlockNumber requires the number after the announced parent's. Without this rule a validation node
+// would take a wrong number for a parent that it does not have, which no builder is blamed for.
 func BlockNumber(c *Case) *relay.Refused {
 	if got, want := c.Submission.Payload.BlockNumber, c.Attributes.ParentNumber+1; got != want {
 		return relay.SubmissionBlockNumber.With("got %d, expected %d", got, want)

@@ -1,6 +1,6 @@
 // Package check holds the rules that a submission must keep before its block is worth executing,
 // one file each, in one ordered list: the cheap ones first, the signature last. All are pure: what
-// they need to know is in the Case. The first refusal answers.
+// they need to know is in the Case. The first refusal is the answer.
 //
 //	slot ─ builder ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload
 //	     ─ attributes ─ number ─ randao ─ withdrawals ─ blobs ─ signature
@@ -13,18 +13,18 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Case is a submission with all that the rules compare it to. Nothing in it may change while the
+// Case is a submission with all that the rules compare it with. Nothing in it may change while the
 // checks run.
 type Case struct {
 	Spec       *eth.Spec
 	Submission *relay.Submission
-	// HeadSlot is the slot of the chain's head, NowSlot the one that the clock says is running: after
-	// missed slots they differ.
+	// HeadSlot is the slot of the chain's head, NowSlot the slot that runs by the clock. After missed
+	// slots they differ.
 	HeadSlot, NowSlot phase0.Slot
-	// Builder is how the operator treats the submission's builder; the zero value for one that nobody
-	// has listed.
+	// Builder is how the operator treats the submission's builder; the zero value for one that the
+	// operator has not listed.
 	Builder relay.Builder
-	// Delivered: a payload of this slot, or a later one, was already revealed.
+	// Delivered: a payload of this slot, or of a later one, was delivered already.
 	Delivered bool
 	// Duty is the slot's duty with the proposer's registration; nil if there is none or the proposer
 	// has not registered.
@@ -35,17 +35,17 @@ type Case struct {
 	// Header is a bid whose payload follows; then Submission stands in for it (see StandIn) and
 	// Headers are the rules.
 	Header *relay.HeaderSubmission
-	// SignatureLater leaves the signature for when the bid counts already: an API key has shown whose
-	// it is.
+	// SignatureLater skips the signature, which the caller verifies later. It is set if an API key has
+	// shown whose bid it is.
 	SignatureLater bool
-	// Verified is what was found of the signature before all of the submission was here; nil if
-	// nobody has looked.
+	// Verified is the result of verifying the signature before the whole submission was here; nil if
+	// that was not done.
 	Verified *Verified
 }
 
-// Check is one rule. It returns nil for a submission that keeps it.
+// Check is one rule. Do returns nil for a submission that keeps it.
 type Check struct {
-	Name string // the file's name, also the stage in metrics
+	Name string // a short name of the rule
 	Do   func(*Case) *relay.Refused
 }
 
@@ -70,8 +70,8 @@ var All = []Check{
 	{"signature", Signature},
 }
 
-// Headers are the rules for a bid whose payload follows, in their order: those of All that a header
-// can keep.
+// Headers are the rules for a bid whose payload follows, in their order: those of All, with those
+// of withdrawals and blobs replaced by what a header shows of them.
 var Headers = []Check{
 	{"slot", Slot},
 	{"builder", Builder},
@@ -92,8 +92,7 @@ var Headers = []Check{
 	{"signature", Signature},
 }
 
-// OfMessage are the rules that the message alone can break: what is worth knowing of a submission
-// of which nothing else is here.
+// OfMessage are the rules that can be checked when only the message of a submission has arrived.
 var OfMessage = []Check{
 	{"slot", Slot},
 	{"builder", Builder},
@@ -104,11 +103,11 @@ var OfMessage = []Check{
 	{"attributes", Attributes},
 }
 
-// OfBlock are the rules that a submission can break before its proofs and blobs are here: all but
-// the last two.
+// OfBlock are the rules that can be checked before the proofs and blobs of a submission have
+// arrived: all but the last two.
 var OfBlock = All[:len(All)-2]
 
-// BeforeSignature are the rules of All that cost next to nothing: all but the last.
+// BeforeSignature are the rules of All that cost little: all but the signature, which is the last.
 var BeforeSignature = All[:len(All)-1]
 
 // Run applies all rules in order and returns the first refusal, nil if there is none.

@@ -2,7 +2,7 @@ package check
 
 import "github.com/gavel-relay/gavel/relay"
 
-// Delivered refuses what comes after the slot's payload was revealed (REL-PAY-16).
+// Delivered refuses a submission after the slot's payload was delivered (REL-PAY-16).
 func Delivered(c *Case) *relay.Refused {
 	if c.Delivered {
 		return relay.SubmissionDelivered.Plain()

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// StandIn is a submission with all that a header says of its payload, so that one set of rules
-// judges both.
+// StandIn makes a submission of all that a header says of its payload, so that most rules apply to
+// both.
 func StandIn(h *relay.HeaderSubmission) *relay.Submission {
 	return &relay.Submission{
 		Fork: h.Fork, Trace: h.Trace, Requests: h.Requests, Signature: h.Signature, ReceivedAt: h.ReceivedAt,
@@ -25,7 +25,7 @@ func StandIn(h *relay.HeaderSubmission) *relay.Submission {
 	}
 }
 
-// HeaderWithdrawals wants the root of the announced withdrawals (REL-SUB-15).
+// HeaderWithdrawals requires the root of the announced withdrawals (REL-SUB-15).
 func HeaderWithdrawals(c *Case) *relay.Refused {
 	if !c.Submission.Fork.HasWithdrawals() {
 		return nil
@@ -40,7 +40,7 @@ func HeaderWithdrawals(c *Case) *relay.Refused {
 	return nil
 }
 
-// HeaderBlobs wants no more blobs than the slot's epoch allows.
+// HeaderBlobs refuses more blobs than the slot's epoch allows.
 func HeaderBlobs(c *Case) *relay.Refused {
 	blobs := len(c.Header.Commitments)
 	if limit := c.Spec.MaxBlobs(phase0.Slot(c.Header.Trace.Slot)); uint64(blobs) > limit {

@@ -2,8 +2,8 @@ package check
 
 import "github.com/gavel-relay/gavel/relay"
 
-// Proposer wants the public key of the slot's duty (REL-SUB-10): a bid for another key could never
-// be served.
+// Proposer requires the public key of the slot's duty (REL-SUB-10). A bid for another key could
+// never be served.
 func Proposer(c *Case) *relay.Refused {
 	if got, want := c.Submission.Trace.ProposerPubkey, c.Duty.Proposer; got != want {
 		return relay.SubmissionWrongProposer.With("got %#x, expected %#x", got[:], want[:])

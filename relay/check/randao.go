@@ -2,7 +2,7 @@ package check
 
 import "github.com/gavel-relay/gavel/relay"
 
-// PrevRandao wants the announced randomness (REL-SUB-14).
+// PrevRandao requires the announced randomness (REL-SUB-14).
 func PrevRandao(c *Case) *relay.Refused {
 	if got, want := c.Submission.Payload.PrevRandao, c.Attributes.PrevRandao; got != want {
 		return relay.SubmissionPrevRandao.With("got %#x, expected %#x", got[:], want[:])

@@ -11,9 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Signature wants the builder's signature over the message under the builder domain (REL-SUB-04),
-// made with a valid key (REL-SUB-04). The message commits to the block hash, and thereby to all of
-// the block.
+// Signature requires the builder's signature over the message under the builder domain, made with a
+// valid key (REL-SUB-04). The message commits to the block hash, and thereby to the whole block.
 func Signature(c *Case) *relay.Refused {
 	if c.SignatureLater {
 		return nil
@@ -33,15 +32,15 @@ func Signature(c *Case) *relay.Refused {
 	}
 }
 
-// Verified is what was found before of a signature over a signing root.
+// Verified is the result of an earlier verification of a signature over a signing root.
 type Verified struct {
 	Builder   phase0.BLSPubKey
 	Root      phase0.Root
 	Signature phase0.BLSSignature
-	Err       error // of bls.Verify
+	Err       error // what bls.Verify returned
 }
 
-// verify takes what was found before, if it is of this very signature.
+// verify returns the earlier result, if it is of the same signature, and verifies otherwise.
 func verify(c *Case, root phase0.Root) error {
 	builder, signature := c.Submission.Trace.BuilderPubkey, c.Submission.Signature
 	if v := c.Verified; v != nil && v.Builder == builder && v.Root == root && v.Signature == signature {

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Slot wants a slot after the head's that is not over by the clock (REL-SUB-11): no block can be
-// built for one that is taken or was missed.
+// Slot requires a slot after the head's that is not over by the clock (REL-SUB-11), because no
+// block can be built for a slot that has a block or was missed.
 func Slot(c *Case) *relay.Refused {
 	switch slot := phase0.Slot(c.Submission.Trace.Slot); {
 	case slot <= c.HeadSlot:

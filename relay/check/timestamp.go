@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Timestamp wants the payload's timestamp to be the start of its slot (REL-SUB-13).
+// Timestamp requires the payload's timestamp to be the start of its slot (REL-SUB-13).
 func Timestamp(c *Case) *relay.Refused {
 	want := c.Spec.Timestamp(phase0.Slot(c.Submission.Trace.Slot))
 	if got := c.Submission.Payload.Timestamp; got != want {

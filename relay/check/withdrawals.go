@@ -4,8 +4,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Withdrawals wants the announced withdrawals in their order (REL-SUB-15). There are at most 16, so
-// comparing them beats hashing them.
+// Withdrawals requires the announced withdrawals in their order (REL-SUB-15). There are at most 16,
+// so comparing them is cheaper than hashing them.
 func Withdrawals(c *Case) *relay.Refused {
 	if !c.Submission.Fork.HasWithdrawals() {
 		return nil

@@ -1,12 +1,12 @@
-// Package deliver reveals payloads: a proposer brings a signed blinded block, the relay publishes
-// the whole one and only then, if asked, hands the payload out.
+// Package deliver reveals payloads: a proposer sends a signed blinded block, the relay publishes
+// the whole block, and only then returns the payload, if the proposer asked for it.
 //
 //	blinded block ─▶ proposer? ─▶ signature ─▶ escrow: header equal? ─▶ not late? ─▶ wait for the slot ─▶ guard ─▶ publish ─▶ reveal
 //	                 400          400       400/503                 400                              400/503   400
 //
-// The guard is won before anything is published: one block of a slot, ever, also after a crash.
-// Repeats of the same block wait for the first one's publication and get its answer; it is
-// published once. A failed publication reveals nothing and may be tried again.
+// The guard is claimed before anything is published: it lets one block of a slot pass, ever, also
+// after a crash. A block is published once; repeated requests for it wait for that publication and
+// get its answer. A failed publication reveals nothing and may be tried again.
 package deliver
 
 import (
@@ -24,32 +24,32 @@ import (
 	"github.com/gavel-relay/gavel/relay/slots"
 )
 
-// Proposers tells who proposes. Calls never block.
+// Proposers says who proposes. Calls never block.
 type Proposers interface {
 	// Duty is nil if the duty is not known.
 	Duty(slot phase0.Slot) *relay.RegisteredDuty
-	// Pubkey is the key of a validator, for slots whose duty is not known.
+	// Pubkey returns the key of a validator, for slots whose duty is not known.
 	Pubkey(index phase0.ValidatorIndex) (phase0.BLSPubKey, bool)
 }
 
 // Guard lets one block of each slot pass. Its memory outlives the process.
 type Guard interface {
-	// Claim answers true for the first root of a slot and for that root again, false for any other. An
-	// error means that nothing is known.
+	// Claim returns true for the first root of a slot and for that root again, false for any other.
+	// After an error it is not known whether the claim was stored.
 	Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error)
 }
 
-// Payloads are what was served.
+// Payloads finds the payloads of headers that were served.
 type Payloads interface {
-	// Find is a payload under a block hash that fits, nil without an error if none does. Several
-	// builders may have put something under one hash.
+	// Find returns a payload under a block hash that fits, or nil without an error if none does.
+	// Several builders may have put a payload under one hash.
 	Find(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32, fits func(*relay.Contents) bool) (*relay.Contents,
 		error)
 }
 
-// Headers tells what a proposer was promised by the header that it signs. It never blocks.
+// Headers knows which bids proposers were given. It never blocks.
 type Headers interface {
-	// Given is the header that the slot's proposer was last given for a block; nil if that is not
+	// Given returns the header that the slot's proposer was last given for a block; nil if that is not
 	// known.
 	Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed
 }
@@ -57,7 +57,7 @@ type Headers interface {
 // Publisher hands a signed block to the beacon nodes.
 type Publisher interface {
 	// Publish returns nil as soon as one node has accepted the block of this root, or has it already,
-	// and an error when none did. The SSZ is a SignedBeaconBlock before deneb and SignedBlockContents
+	// and an error if none has. The SSZ is a SignedBeaconBlock before deneb and SignedBlockContents
 	// from deneb on.
 	Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ssz []byte) error
 }
@@ -68,25 +68,25 @@ type Config struct {
 	Clock     clock.Clock
 	Proposers Proposers
 	Payloads  Payloads
-	// Slots is shared with the way of submissions.
+	// Slots is shared with relay/submit.
 	Slots     *slots.Slots
 	Guard     Guard
-	Headers   Headers // nil if nothing is known of bids but what the escrow has
+	Headers   Headers // nil if bids are known only from the escrow
 	Publisher Publisher
 	Facts     relay.Facts
-	// Unrecorded is told of a refusal that is counted and no fact: nobody's signature stands for the
-	// block, or its validator has had many facts since the last head. nil makes facts of them, too. It
-	// must not block.
+	// Unrecorded is called for a refusal that is only counted and does not become a fact: the block
+	// has no valid signature, or its validator has had many facts since the last head. If Unrecorded
+	// is nil, these become facts too. It must not block.
 	Unrecorded func(relay.PayloadRefused)
 	Log        *slog.Logger
-	// CutOff is how far into its slot a block is still taken, in chain time; 0 means always.
+	// CutOff is how far into its slot a block is still accepted, in chain time; 0 means always.
 	CutOff time.Duration
 	// RevealDelay is how long a payload is held back after its publication, in chain time (v1 only).
 	RevealDelay time.Duration
 	// PublishTimeout bounds a publication, in wall time.
 	PublishTimeout time.Duration
-	// StoreTimeout bounds one question to the escrow or to the guard, in wall time: 2 s. Somebody who
-	// waits has to be told while there is still time to ask again, or to ask another relay.
+	// StoreTimeout bounds one call to the escrow or to the guard, in wall time; 0 means 2 s. The
+	// proposer must get its answer while there is still time to ask again, or to ask another relay.
 	StoreTimeout time.Duration
 }
 
@@ -98,15 +98,14 @@ type Deliverer struct {
 	Config
 
 	mu       sync.Mutex                    // guards what follows
-	recorded map[phase0.ValidatorIndex]int // refusals that are facts, since the last Close
+	recorded map[phase0.ValidatorIndex]int // how many refusals became facts since the last Close
 	running  map[phase0.Root]*publication
 }
 
-// publication is one block on its way to the beacon nodes; done is closed when contents and refused
-// are final.
+// publication is the publishing of one block. done is closed when contents and refused are final.
 type publication struct {
 	slot     phase0.Slot
-	contents *relay.Contents // that the block is published with
+	contents *relay.Contents // what the block is published with
 	done     chan struct{}
 	refused  *relay.Refused
 	at       time.Time // when it was published
@@ -121,9 +120,9 @@ func New(cfg Config) *Deliverer {
 }
 
 // Deliver publishes the block that a proposer signed blind. It returns the contents once they may
-// be revealed; with reveal false it returns them as soon as the block is published, and the caller
-// keeps them to itself (v2). Errors are *relay.Refused, or the context's when the caller went away
-// before anything was claimed.
+// be revealed. With reveal false it returns them as soon as the block is published, and the caller
+// must not reveal them (v2). Errors are *relay.Refused, or the context's if the client went away
+// before the guard was claimed.
 func (d *Deliverer) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock,
 	reveal bool) (*relay.Contents, error) {
 	signature := observe.Stage(ctx, observe.Signature)
@@ -146,7 +145,7 @@ func (d *Deliverer) Deliver(ctx context.Context, at time.Time, block *relay.Blin
 	return contents, nil
 }
 
-// deliver is Deliver of a block that its proposer has signed.
+// deliver delivers a block whose proposer and signature are checked.
 func (d *Deliverer) deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock) (*relay.Contents, error) {
 	escrow := observe.Stage(ctx, observe.Escrow)
 	contents, err := d.contents(ctx, block)
@@ -161,8 +160,7 @@ func (d *Deliverer) deliver(ctx context.Context, at time.Time, block *relay.Blin
 	if err := d.Clock.Until(ctx, start); err != nil {
 		return nil, err
 	}
-	// From here on the proposer's going away changes nothing: its block is claimed and will be
-	// published.
+	// From here on the block is published even if the proposer goes away, since the guard is claimed.
 	published, refused := d.publishOnce(context.WithoutCancel(ctx), at, block, contents)
 	if refused != nil {
 		return nil, refused
@@ -170,20 +168,20 @@ func (d *Deliverer) deliver(ctx context.Context, at time.Time, block *relay.Blin
 	return published, nil
 }
 
-// contents are what was served under the block's header. A payload that has to follow its header is
-// waited for.
+// contents returns the payload that was served under the block's header. If the payload still has
+// to follow its header, contents waits for it.
 func (d *Deliverer) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
 	for last := false; ; {
 		contents, mismatch, err := d.find(ctx, block)
 		switch {
 		case ctx.Err() != nil:
-			return nil, ctx.Err() // the proposer went away
+			return nil, ctx.Err() // the client went away
 		case err != nil:
 			d.Log.Error("read escrow", "slot", block.Slot, "error", err)
 			return nil, relay.PayloadEscrowDown.Plain()
 		case contents != nil:
 			return contents, nil
-		case !last: // it may have come since
+		case !last: // it may be expected, or have come since
 			last = !d.Slots.Await(ctx, block.Header.BlockHash)
 		case mismatch != nil:
 			return nil, mismatch
@@ -193,8 +191,8 @@ func (d *Deliverer) contents(ctx context.Context, block *relay.BlindedBlock) (*r
 	}
 }
 
-// find looks for the payload of exactly the header that was signed. Without one it says how another
-// under the same hash differs, if there is one.
+// find looks for the payload of exactly the header that was signed. If there is only another
+// payload under the same hash, mismatch says how it differs.
 func (d *Deliverer) find(ctx context.Context,
 	block *relay.BlindedBlock) (_ *relay.Contents, mismatch *relay.Refused, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)
@@ -206,7 +204,8 @@ func (d *Deliverer) find(ctx context.Context,
 	return contents, mismatch, err
 }
 
-// Close forgets publications of slots before the given one. The guard remembers them.
+// Close forgets the publications of slots before the given one, which the guard still remembers. It
+// also begins to count recorded refusals anew.
 func (d *Deliverer) Close(before phase0.Slot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

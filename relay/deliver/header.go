@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// checkHeader wants the block to be about exactly what was served (REL-PAY-14): the header by its
-// root, the blob commitments, and the execution requests. Otherwise the payload would leave for a
-// block that no node accepts, and the proposer would have it for nothing.
+// checkHeader requires the block to have exactly what was served (REL-PAY-14): the header by its
+// root, the blob commitments, and the execution requests. Otherwise no node would accept the block,
+// and the proposer would learn the payload without proposing it.
 func checkHeader(block *relay.BlindedBlock, contents *relay.Contents) *relay.Refused {
 	if block.Fork != contents.Fork {
 		return relay.PayloadHeaderMismatch.With("a %s block for a %s payload", block.Fork, contents.Fork)

@@ -16,33 +16,33 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Part is one of those that a delivery needs.
+// Part is a part of the relay that a delivery needs.
 type Part struct {
-	// Name is what an operator calls it: guard, escrow, journal.
+	// Name is the operators' name for it: guard, escrow, journal.
 	Name string
-	// Test does with the part what a delivery does, and something is written. Its error is the part's.
-	// Calls come one after the other.
+	// Test uses the part as a delivery does, including a write. Its error means that the part does not
+	// work. Calls come one after the other.
 	Test func(ctx context.Context) error
 }
 
-// Probe tests a relay's own way to deliver, once a slot before its proposer asks and whenever
-// somebody met an error, and keeps on testing while a part does not answer. What it finds is a
-// fact, once for each change.
+// Probe tests the parts that a delivery needs: once a slot, before its proposer asks; after an
+// error elsewhere; and again and again while a part does not answer. Each change that it finds is a
+// fact.
 //
 //	every slot, an error elsewhere ─▶ Test all parts at once ─┬─▶ all answer                        headers are served
 //	                                        ▲ every second ◀──┴─▶ an error, or no answer for 1 s    they are not
 //
-// A part whose answer comes late is tested no second time meanwhile, and is well again with that
-// answer. It is safe for concurrent use.
+// While a part's answer is late, that part is not tested again. When a good answer comes, the part
+// works again. Probe is safe for concurrent use.
 type Probe struct {
 	clock clock.Clock
 	spec  *eth.Spec
 	parts []Part
 	facts relay.Facts
 	log   *slog.Logger
-	wake  chan struct{} // one signal is kept
+	wake  chan struct{} // holds one signal
 
-	broken atomic.Bool // there is a fault
+	broken atomic.Bool // at least one part has a fault
 
 	mu     sync.Mutex // guards what follows
 	faults []error    // by part, nil for one that answers
@@ -51,18 +51,19 @@ type Probe struct {
 
 // Spans of the tests (wall time).
 const (
-	// probePatience is how long a part may take: a proposer that signs now would wait as long.
+	// probePatience is how long a part may take to answer. A proposer that signs now would wait as
+	// long.
 	probePatience = time.Second
 	// probeRetry is how often a relay with a fault is tested.
 	probeRetry = time.Second
-	// probeEnd is when a test is given up, so that the next one can begin.
+	// probeEnd is when a test is cancelled, so that the next one can begin.
 	probeEnd = 5 * time.Second
 )
 
 // errSilent is the fault of a part that has not answered yet.
 var errSilent = fmt.Errorf("no answer within %s", probePatience)
 
-// NewProbe returns a probe that has tested nothing: all parts are taken to be well.
+// NewProbe returns a probe that has tested nothing yet. Until it has, all parts count as working.
 func NewProbe(timer clock.Clock, spec *eth.Spec, facts relay.Facts, log *slog.Logger, parts ...Part) *Probe {
 	return &Probe{
 		clock: timer, spec: spec, parts: parts, facts: facts, log: log, wake: make(chan struct{}, 1),
@@ -83,11 +84,11 @@ func (p *Probe) Fault() error {
 	return nil
 }
 
-// Broken says whether there is a fault. It never blocks, and is for the way of every getHeader.
+// Broken says whether there is a fault. It takes no lock, since every getHeader calls it.
 func (p *Probe) Broken() bool { return p.broken.Load() }
 
-// Suspect has the parts tested now, or a second after the last test: somebody met an error there.
-// It never blocks.
+// Suspect asks for a test because of an error elsewhere. The test begins now, or a second after the
+// last one began. It never blocks.
 func (p *Probe) Suspect() {
 	select {
 	case p.wake <- struct{}{}:
@@ -106,8 +107,8 @@ func (p *Probe) Run(ctx context.Context) error {
 	return nil
 }
 
-// rest returns when the parts are to be tested again, but not before again: whoever causes errors
-// must not cause tests without an end.
+// rest returns when the parts are to be tested again, but not before again fires: a client that
+// causes errors must not cause tests without pause.
 func (p *Probe) rest(ctx context.Context, again <-chan time.Time) {
 	if !p.Broken() {
 		p.untilNext(ctx)
@@ -118,7 +119,7 @@ func (p *Probe) rest(ctx context.Context, again <-chan time.Time) {
 	}
 }
 
-// untilNext returns at the moment of the next test, or when somebody suspects a part.
+// untilNext returns at the time of the next test, or when Suspect is called.
 func (p *Probe) untilNext(ctx context.Context) {
 	ctx, rested := context.WithCancel(ctx)
 	defer rested()
@@ -133,7 +134,7 @@ func (p *Probe) untilNext(ctx context.Context) {
 	}
 }
 
-// next is the moment of the next test: a third of a slot before the slot begins.
+// next returns the time of the next test: a third of a slot before the slot begins.
 func (p *Probe) next() time.Time {
 	now, before := p.clock.Now(), p.spec.SlotDuration/3
 	slot := p.spec.SlotAt(now.Add(before)) + 1
@@ -151,7 +152,8 @@ func (p *Probe) Test(ctx context.Context) {
 	waiting.Wait()
 }
 
-// begin notes that a part is being tested, unless it still is.
+// begin notes that a part is being tested. It is false if an earlier test of the part has not
+// ended.
 func (p *Probe) begin(i int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +164,8 @@ func (p *Probe) begin(i int) bool {
 	return true
 }
 
-// test tests one part. After probePatience the answer is waited for behind the caller's back.
+// test tests one part. After probePatience it returns, and a goroutine goes on waiting for the
+// answer.
 func (p *Probe) test(ctx context.Context, i int) {
 	answered := make(chan struct{})
 	go func() {
@@ -173,7 +176,7 @@ func (p *Probe) test(ctx context.Context, i int) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.busy[i] = false
-		if ctx.Err() == nil { // else it was told to end
+		if ctx.Err() == nil { // otherwise the relay stops, and the error says nothing
 			p.found(i, err)
 		}
 	}()
@@ -190,8 +193,8 @@ func (p *Probe) test(ctx context.Context, i int) {
 	}
 }
 
-// found notes how a part is, and tells of a change. The caller holds mu, so that changes are told
-// in their order.
+// found notes whether a part works, and reports a change. The caller holds mu, so that changes are
+// reported in their order.
 func (p *Probe) found(i int, fault error) {
 	changed := (fault == nil) != (p.faults[i] == nil)
 	p.faults[i] = fault
@@ -209,8 +212,8 @@ func (p *Probe) found(i int, fault error) {
 	p.facts.Record(fact)
 }
 
-// cause is what an operator is told of an error, and whoever asks /readyz: what the system said,
-// without the paths of this machine.
+// cause is the error as operators and clients of /readyz see it: the system's message, without
+// paths of this machine.
 func cause(err error) error {
 	path := (*fs.PathError)(nil)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// checkProposer wants the slot's proposer (REL-PAY-13) and its signature under the fork of the slot
-// (REL-PAY-03).
+// checkProposer requires the slot's proposer (REL-PAY-13) and its signature under the fork of the
+// slot (REL-PAY-03).
 func (d *Deliverer) checkProposer(block *relay.BlindedBlock) *relay.Refused {
 	pubkey, known := d.Proposers.Pubkey(block.ProposerIndex)
 	if duty := d.Proposers.Duty(block.Slot); duty != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // publishOnce publishes a block the first time that it comes; repeats wait for that and share the
-// answer. A block that comes for the first time when one of a later slot is out is not published
-// any more. It returns the contents that were published.
+// answer. A block that is new is refused if a block of a later slot was published already. It
+// returns the contents that were published.
 func (d *Deliverer) publishOnce(
 	ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents,
 ) (*relay.Contents, *relay.Refused) {
@@ -37,13 +37,13 @@ func (d *Deliverer) publishOnce(
 		return p.contents, p.refused
 	}
 
-	p.refused = relay.Internal.Plain() // a crash below is told to those who wait, too
+	p.refused = relay.Internal.Plain() // the answer to those who wait, if publish panics
 	defer d.published(block, p)
 	p.refused = d.publish(ctx, at, block, p)
 	return p.contents, p.refused
 }
 
-// published tells those who wait what became of a publication.
+// published ends a publication and wakes the requests that wait for it.
 func (d *Deliverer) published(block *relay.BlindedBlock, p *publication) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,7 +56,7 @@ func (d *Deliverer) published(block *relay.BlindedBlock, p *publication) {
 	close(p.done)
 }
 
-// claim asks the guard for the slot; an answer that takes too long is none.
+// claim claims the slot at the guard, within StoreTimeout.
 func (d *Deliverer) claim(ctx context.Context, block *relay.BlindedBlock) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)
 	defer cancel()
@@ -89,10 +89,10 @@ func (d *Deliverer) publish(ctx context.Context, at time.Time, block *relay.Blin
 	return nil
 }
 
-// publishAny publishes the block, if nobody takes it with the blobs that another builder has
-// brought for the same header: a header and its commitments do not say whether blobs and proofs are
-// right, and who was served last need not have brought right ones. The block stays the one that was
-// claimed.
+// publishAny publishes the block. If no node accepts it, it tries again with the blobs that another
+// builder has sent for the same header. A header and its commitments do not show whether blobs and
+// proofs are right, so those of the builder that was served last may be wrong. The block itself
+// stays the one that was claimed.
 func (d *Deliverer) publishAny(ctx context.Context, block *relay.BlindedBlock, p *publication) error {
 	ctx, cancel := context.WithTimeout(ctx, d.PublishTimeout)
 	defer cancel()
@@ -119,8 +119,8 @@ func (d *Deliverer) publishAs(ctx context.Context, block *relay.BlindedBlock, co
 	return d.Publisher.Publish(ctx, block.Fork, block.Root, ssz)
 }
 
-// otherBlobs is a payload of the signed header whose blobs or proofs were not tried yet, nil if
-// there is none.
+// otherBlobs returns a payload of the signed header whose blobs or proofs were not tried yet; nil
+// if there is none.
 func (d *Deliverer) otherBlobs(ctx context.Context, block *relay.BlindedBlock,
 	tried []*relay.Contents) *relay.Contents {
 	if !block.Fork.HasBlobs() {
@@ -142,9 +142,9 @@ func (d *Deliverer) otherBlobs(ctx context.Context, block *relay.BlindedBlock,
 	return other
 }
 
-// promised is the bid that the proposer signed for, and what its block is known to pay. The escrow
-// has a block once, under the message that came first; the same block may have been offered by
-// others, and at other values.
+// promised returns the bid that the proposer signed for, and what its block is known to pay. The
+// escrow is not enough for this: it has a builder's block once, with the message that came first,
+// while the same block may have been offered by others, and at other values.
 func (d *Deliverer) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace, *uint256.Int) {
 	trace := contents.FlatTrace()
 	if d.Headers != nil {
@@ -164,14 +164,15 @@ func (d *Deliverer) publishedAt(root phase0.Root) time.Time {
 	if p := d.running[root]; p != nil {
 		return p.at
 	}
-	return time.Time{} // long ago: its slot was closed meanwhile
+	return time.Time{} // Close has forgotten it meanwhile, so it was published long ago
 }
 
-// maxRecordedRefusals is how many refusals of one validator's blocks are facts from one head to the
-// next.
+// maxRecordedRefusals is how many refusals of one validator's blocks become facts between two
+// heads.
 const maxRecordedRefusals = 16
 
-// refused records that a block was given no payload. A caller that went away was not refused.
+// refused records that a block was refused. It ignores errors that are no refusals, as when the
+// client went away.
 func (d *Deliverer) refused(at time.Time, block *relay.BlindedBlock, err error, signed bool) {
 	var refused *relay.Refused
 	if !errors.As(err, &refused) {
@@ -186,7 +187,7 @@ func (d *Deliverer) refused(at time.Time, block *relay.BlindedBlock, err error, 
 	}
 }
 
-// mayRecord says whether one more refusal of a validator is a fact.
+// mayRecord says whether one more refusal of a validator becomes a fact.
 func (d *Deliverer) mayRecord(proposer phase0.ValidatorIndex) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,15 +15,15 @@ const (
 )
 
 // Cache keeps what builders have sent. The zero value is ready; it is safe for concurrent use. It
-// holds as many shelves as there are names of builders, so names must come from the operator's list
-// of API keys and not from a request.
+// holds a shelf for each builder's name that it is asked for, so names must come from the
+// operator's list of API keys and not from a request.
 type Cache struct {
-	// BuilderBytes bounds what is kept of one builder, DefaultBuilderBytes if 0. What was not used for
-	// longest goes first.
+	// BuilderBytes bounds what is kept of one builder, DefaultBuilderBytes if 0. The least recently
+	// used item is dropped first.
 	BuilderBytes int
-	// BlockBytes bounds the transactions and blobs of a filled submission, DefaultBlockBytes if 0: 32
-	// bytes may stand for a large transaction many times. It should be the limit that whole
-	// submissions have.
+	// BlockBytes bounds the transactions and blobs of a filled submission, DefaultBlockBytes if 0:
+	// without it a small submission could name a large transaction many times. It should be the limit
+	// of whole submissions.
 	BlockBytes int
 
 	mu      sync.Mutex
@@ -72,8 +72,8 @@ type item struct {
 	proofs []deneb.KZGProof
 }
 
-// itemBytes is about what an item takes beside its contents: itself, its place in the list and in
-// the map.
+// itemBytes is about how much memory an item takes besides its contents: the struct, and its
+// entries in the list and in the map.
 const itemBytes = 256
 
 func (i *item) bytes() int {
@@ -84,7 +84,7 @@ func (i *item) bytes() int {
 	return size
 }
 
-// shelf is what is kept of one builder.
+// shelf holds the items of one builder.
 type shelf struct {
 	limitBytes int
 
@@ -94,7 +94,7 @@ type shelf struct {
 	order list.List             // last used first
 }
 
-// find is the item of a key, which counts as used; nil if there is none. The caller holds mu.
+// find returns the item of a key and marks it as used; nil if there is none. The caller holds mu.
 func (s *shelf) find(k key) *item {
 	element := s.items[k]
 	if element == nil {
@@ -104,8 +104,8 @@ func (s *shelf) find(k key) *item {
 	return element.Value.(*item)
 }
 
-// put keeps an item, in place of another one of the same key, and lets old ones go. The caller
-// holds mu.
+// put keeps an item, in place of another one of the same key, and drops the least recently used
+// ones above the limit. The caller holds mu.
 func (s *shelf) put(i *item) {
 	if element := s.items[i.key]; element != nil {
 		s.remove(element)

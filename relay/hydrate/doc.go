@@ -1,6 +1,6 @@
-// Package hydrate makes whole submissions of dehydrated ones (wire.Dehydrate): builders send block
-// after block in a slot, and nine tenths of each are transactions and blobs that they have sent a
-// moment before.
+// Package hydrate makes whole submissions from dehydrated ones (wire.Dehydrate). They exist because
+// builders send block after block in a slot, and nine tenths of each are transactions and blobs
+// that they have sent a moment before.
 //
 //	builder ─▶ whole block ─▶ wire.DecodeSubmission ─────────────▶ submit  ─▶ accepted ─▶ Remember
 //	                                                                                        │
@@ -11,10 +11,10 @@
 //	                                                    ▼  ▶ *Missing: send the whole block
 //	                                              whole block, as if it had come so
 //
-// What one builder has sent is of no use to another: a cache that all share would answer the
-// question whether somebody else has a transaction. A builder is whoever its API key says it is; a
-// public key in the message would be a claim, not yet verified when Fill is called.
+// Each builder has a cache of its own: in a shared one, a builder could find out whether another
+// one has a transaction. The API key says which builder it is. A public key in the message would be
+// only a claim, since it is not verified yet when Fill is called.
 //
-// Nothing that comes out of the cache is trusted more than what comes from the network: a filled
-// submission passes all checks.
+// What comes from the cache is trusted no more than what comes from the network: a filled
+// submission must pass all checks.
 package hydrate

@@ -9,10 +9,10 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// Fill makes the whole submission of a dehydrated one; sent are the places of the blobs that are in
-// it (wire.BlobsSentHeader), nil without that header: then all of them or none. The submission
-// itself stays as it is, and what is whole already comes back as it came. Errors are *Missing,
-// which names what the cache does not have, or the refusal submission-hydration-form.
+// Fill makes the whole submission from a dehydrated one. sent are the places of the blobs that are
+// in the body (wire.BlobsSentHeader). It is nil without that header; then the body must have all
+// blobs or none. Fill does not change s, and returns s itself if it is whole already. Errors are
+// *Missing, which names what the cache does not have, or the refusal submission-hydration-form.
 func (c *Cache) Fill(builder string, s *relay.Submission, sent []int) (*relay.Submission, error) {
 	if sent == nil && s.Blobs != nil && len(s.Blobs.Blobs) == len(s.Blobs.Commitments) {
 		for place := range s.Blobs.Blobs {
@@ -32,7 +32,7 @@ func (c *Cache) Fill(builder string, s *relay.Submission, sent []int) (*relay.Su
 	return f.whole(), nil
 }
 
-// wellFormed wants sent to say where each blob of the body belongs, and each of them to have its
+// wellFormed requires that sent has a place for each blob of the body, and that each blob has its
 // proofs.
 func wellFormed(s *relay.Submission, sent []int) *relay.Refused {
 	if s.Blobs == nil {
@@ -59,7 +59,7 @@ func wellFormed(s *relay.Submission, sent []int) *relay.Refused {
 	return nil
 }
 
-// filling is one submission on its way to be whole.
+// filling is one submission that is being filled.
 type filling struct {
 	submission *relay.Submission
 	sent       []int
@@ -78,8 +78,8 @@ func (f *filling) needed() bool {
 	return f.submission.Blobs != nil && len(f.sent) < len(f.submission.Blobs.Commitments)
 }
 
-// look finds all that is left out. Nothing is copied while the shelf is locked, and nothing large
-// is made before the size is known.
+// look finds all that the body leaves out. It copies no contents while the shelf is locked, and
+// allocates nothing large before the size is known.
 func (f *filling) look(from *shelf) error {
 	from.mu.Lock()
 	defer from.mu.Unlock()
@@ -117,7 +117,7 @@ func (f *filling) lookBlobs(from *shelf, missing *Missing) {
 			sent = sent[1:]
 			continue
 		}
-		// Proofs of another fork's kind are none of this one's.
+		// A blob may be kept with another fork's proofs, which do not fit here.
 		if found := from.find(blobKey(commitment)); found != nil && len(found.proofs) == each {
 			f.blobs[place] = found
 		} else {
@@ -126,11 +126,11 @@ func (f *filling) lookBlobs(from *shelf, missing *Missing) {
 	}
 }
 
-// whole puts all in its place.
+// whole puts the transactions and blobs in their places.
 func (f *filling) whole() *relay.Submission {
 	whole, full := *f.submission, *f.submission.Payload
 	full.Transactions = f.transactions
-	whole.Payload, whole.Raw = &full, nil // the body is another submission
+	whole.Payload, whole.Raw = &full, nil // Raw would be the dehydrated body
 	if f.blobs == nil {
 		return &whole
 	}

@@ -11,12 +11,12 @@ import (
 // maxNamed is how many of each kind Missing names.
 const maxNamed = 16
 
-// Missing is the error of a submission that cannot be filled. It names the first that are missing
-// and counts the others. It unwraps to the refusal submission-not-hydratable.
+// Missing is the error of a submission that cannot be filled. It names the first missing items of
+// each kind and counts the others. It unwraps to the refusal submission-not-hydratable.
 type Missing struct {
 	Transactions [][32]byte
 	Commitments  []deneb.KZGCommitment
-	// MoreTransactions and MoreCommitments are missing as well, but not named.
+	// MoreTransactions and MoreCommitments are how many more are missing that are not named.
 	MoreTransactions, MoreCommitments int
 }
 
@@ -38,10 +38,10 @@ func (m *Missing) addCommitment(commitment deneb.KZGCommitment) {
 
 func (m *Missing) any() bool { return len(m.Transactions)+len(m.Commitments) > 0 }
 
-// Error names the first one.
+// Error names the first missing item.
 func (m *Missing) Error() string { return m.Unwrap().Error() }
 
-// Unwrap is the refusal.
+// Unwrap returns the refusal.
 func (m *Missing) Unwrap() error {
 	transactions, blobs := len(m.Transactions)+m.MoreTransactions, len(m.Commitments)+m.MoreCommitments
 	first := "nothing"

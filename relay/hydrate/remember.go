@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// Remember keeps what a builder has sent, once its complete submission was accepted as well-formed.
-// It hashes all transactions, so it is called after the answer. Lists of blobs that do not fit
-// together are left out.
+// Remember keeps the transactions and blobs of a builder's whole submission. It hashes all
+// transactions, so it should be called after the answer was sent. Blobs are left out if they, their
+// commitments and proofs do not have matching numbers.
 func (c *Cache) Remember(builder string, s *relay.Submission) {
 	hashes := make([][32]byte, len(s.Payload.Transactions))
 	for i, tx := range s.Payload.Transactions {
@@ -44,9 +44,9 @@ func (s *shelf) rememberTransaction(hash [32]byte, tx bellatrix.Transaction) {
 	}
 }
 
-// rememberBlob replaces a blob that was kept under the same commitment: commitments are verified
-// only later, so the first one may have been wrong. It copies: a blob lies in the array of its
-// bundle and would keep all of that alive.
+// rememberBlob replaces a blob that was kept under the same commitment, because commitments are
+// verified only later and the first blob may have been wrong. It copies the blob, which is part of
+// its bundle's array and would keep all of that in memory.
 func (s *shelf) rememberBlob(commitment deneb.KZGCommitment, blob *deneb.Blob, proofs []deneb.KZGProof) {
 	k := blobKey(commitment)
 	if known := s.find(k); known != nil && *known.blob == *blob && slices.Equal(known.proofs, proofs) {

@@ -1,5 +1,5 @@
-// Package top holds what is served: for each auction the leading bid, signed and encoded once,
-// immutable. getHeader only reads here, and whoever listens is told of each change.
+// Package top holds what is served: for each auction the top bid, signed and encoded once,
+// immutable. getHeader only reads it, and listeners are sent each change.
 //
 //	submit ─▶ Bids.Show ─┬─▶ map, replaced as a whole ◀─ Headers.Header ◀─ getHeader (no lock but the bid's own, no allocation)
 //	                       │                                     └─ each bid's first answer at once, the others as a sum ─▶ Served
@@ -19,22 +19,22 @@ import (
 
 // Bids is safe for concurrent use; its zero value is empty.
 type Bids struct {
-	// Broadcast, if there is one, is told of each change in the order in which they were shown. It
-	// must not change once there is one in use.
+	// Broadcast, if set, gets the changes in the order in which they were shown. It must be set before
+	// Bids is used.
 	Broadcast *Broadcast
-	// Served, if there is one, is told of the headers that were served. It must not change either.
+	// Served, if set, records the headers that were served. It must be set before Bids is used.
 	Served Served
 
-	// tops is replaced and never changed: a change of a top costs a signature anyway, and readers need
-	// no lock.
+	// tops is replaced and never changed, so that readers need no lock. The copy is cheap compared
+	// with the signature that each new top costs.
 	tops    atomic.Pointer[map[relay.Key]*shown]
-	writing sync.Mutex // held by whoever replaces tops, until the broadcast has the change too
+	writing sync.Mutex // held while tops is replaced, until the broadcast has the change too
 
 	giving sync.Mutex // guards given
 	given  map[phase0.Slot][]relay.HeaderServed
 }
 
-// Show serves a bid from now on; nil serves none. To take down what is not shown changes nothing.
+// Show serves a bid from now on; nil serves none. nil has no effect if no bid is served.
 func (b *Bids) Show(key relay.Key, bid *relay.SignedBid) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
@@ -55,7 +55,7 @@ func (b *Bids) Show(key relay.Key, bid *relay.SignedBid) {
 	}
 }
 
-// Top is the bid that is served, nil when there is none.
+// Top returns the bid that is served; nil if there is none.
 func (b *Bids) Top(key relay.Key) *relay.SignedBid {
 	if top := b.top(key); top != nil {
 		return top.bid
@@ -71,8 +71,8 @@ func (b *Bids) top(key relay.Key) *shown {
 	return (*tops)[key]
 }
 
-// Give notes that a proposer is answered with a bid for the first time since it leads, or was in an
-// earlier life of the process.
+// Give notes that a bid is the answer to a proposer for the first time since it leads. At start it
+// is called for the answers of earlier runs too.
 func (b *Bids) Give(served relay.HeaderServed) {
 	b.giving.Lock()
 	defer b.giving.Unlock()
@@ -82,8 +82,8 @@ func (b *Bids) Give(served relay.HeaderServed) {
 	b.given[served.Slot] = append(b.given[served.Slot], served)
 }
 
-// Given is the header that a proposer was last answered with for a block of a slot: what it signed
-// for, if it signs that block. nil if nobody noted that it was answered with any.
+// Given returns the header that a proposer was last given for a block of a slot. If the proposer
+// signs that block, it signed for this bid. It is nil if none was noted.
 func (b *Bids) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
 	b.giving.Lock()
 	defer b.giving.Unlock()
@@ -116,7 +116,7 @@ func (b *Bids) Clear(before phase0.Slot) {
 	}
 }
 
-// replace changes a copy of the tops and shows that. The caller holds writing.
+// replace changes a copy of the tops and stores it. The caller holds writing.
 func (b *Bids) replace(change func(tops map[relay.Key]*shown)) {
 	tops := map[relay.Key]*shown{}
 	if before := b.tops.Load(); before != nil {

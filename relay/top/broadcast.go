@@ -15,18 +15,19 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// ErrBehind is why a listener is cut whose queue was full.
+// ErrBehind is the cause when a listener is cut because its queue was full.
 var ErrBehind = errors.New("listener is behind")
 
-// Limits of a Broadcast that are not said.
+// Limits of a Broadcast that sets none.
 const (
 	defaultListeners = 1000
 	defaultPerClient = 20
 	defaultQueue     = 256
 )
 
-// Broadcast tells listeners of every change of a leading bid, in the order in which Bids showed
-// them. A change is encoded once. Nobody waits for a listener: one that does not keep up is cut.
+// Broadcast sends every change of a top bid to all listeners, in the order in which Bids showed
+// them. A change is encoded once. Broadcast does not wait for listeners: one that does not keep up
+// is cut.
 //
 //	Bids.Show ─▶ Broadcast ─┬─▶ queue ─▶ listener
 //	                    ├─▶ queue ─▶ listener
@@ -37,27 +38,27 @@ const (
 type Broadcast struct {
 	// Clock stamps the changes.
 	Clock clock.Clock
-	// MaxListeners bounds how many listen at a time: 1000.
+	// MaxListeners is how many may listen at a time; 0 means 1000.
 	MaxListeners int
-	// MaxPerClient bounds those of one client: 20.
+	// MaxPerClient is how many of them may be of one client; 0 means 20.
 	MaxPerClient int
-	// Over says whether a slot is over: nobody who comes is told what led there. nil for never. It
-	// must not block.
+	// Over says whether a slot is over. A new listener is not sent the tops of such slots. nil means
+	// never. It must not block.
 	Over func(slot phase0.Slot) bool
-	// Queue is how many records a listener may be behind before it is cut: 256. The tops that it is
-	// sent first do not count.
+	// Queue is how many records a listener may be behind before it is cut; 0 means 256. The tops that
+	// a new listener is sent first do not count.
 	Queue int
 
 	cut atomic.Uint64
 
 	mu        sync.Mutex // guards what follows
 	listeners map[*Listener]struct{}
-	strangers int            // of the listeners, those whose client is none of ours
-	clients   map[Client]int // and how many each client has
+	strangers int            // how many listeners are of clients that are no builders
+	clients   map[Client]int // how many listeners each client has
 	present   map[relay.Key]*present
-	shown     uint64 // how many changes there were
+	shown     uint64 // the number of the last change
 	closed    bool
-	left      chan struct{} // closed when the broadcast is closed and nobody listens any more; nil before
+	left      chan struct{} // nil until Close; closed when the last listener has left after that
 }
 
 // present is a bid that leads now.
@@ -66,14 +67,14 @@ type present struct {
 	records *Records
 }
 
-// Client is who listens: a builder that an API key has identified, by name, or an address. Without
-// a name nobody knows, and it has no share.
+// Client is whom a listener belongs to: a builder that an API key has identified, by its name, or
+// an address. An empty name means that the client is not known; then MaxPerClient does not apply.
 type Client struct {
 	Name    string
 	Builder bool
 }
 
-// Listener is one who follows a Broadcast.
+// Listener is one connection that receives the records of a Broadcast.
 type Listener struct {
 	broadcast *Broadcast
 	client    Client
@@ -83,16 +84,16 @@ type Listener struct {
 	end       context.CancelCauseFunc
 }
 
-// Records are what the listener is told: first the bids that lead already, in the order in which
-// they came to lead, then each change. It is closed, after the last record, when the broadcast is.
-// Nobody may change a record.
+// Records returns the records for the listener: first the bids that lead already, in the order in
+// which they began to lead, then each change. The channel is closed, after its last record, when
+// the broadcast is. A record must not be changed.
 func (l *Listener) Records() <-chan []byte { return l.records }
 
-// Context ends when the listener leaves, when the context that it came with ends, and when it is
-// cut: ErrBehind is the cause then.
+// Context ends when the listener leaves, when the context given to Listen ends, and when the
+// listener is cut; then the cause is ErrBehind.
 func (l *Listener) Context() context.Context { return l.ctx }
 
-// Leave gives the place back. It may be called twice.
+// Leave removes the listener. It may be called more than once.
 func (l *Listener) Leave() {
 	l.end(context.Canceled)
 	l.broadcast.mu.Lock()
@@ -100,9 +101,9 @@ func (l *Listener) Leave() {
 	l.broadcast.remove(l)
 }
 
-// Listen joins, with time stamps in milliseconds or nanoseconds. The caller must Leave, also after
-// it was cut. It refuses with relay.TooManyListeners, or relay.NotReady once the broadcast is
-// closed. Only builders get the last quarter of the places.
+// Listen adds a listener, whose records have time stamps in milliseconds or nanoseconds. The caller
+// must call Leave, even after the listener was cut. Errors are relay.TooManyListeners, and
+// relay.NotReady once the broadcast is closed. The last quarter of the places is for builders only.
 func (f *Broadcast) Listen(ctx context.Context, unit time.Duration, client Client) (*Listener, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,8 +134,8 @@ func (f *Broadcast) Listen(ctx context.Context, unit time.Duration, client Clien
 	return l, nil
 }
 
-// inOrder are the bids that lead in auctions that are open, oldest first. The caller holds the
-// mutex.
+// inOrder returns the bids that lead in slots that are not over, the oldest first. The caller holds
+// the mutex.
 func (f *Broadcast) inOrder() []*present {
 	all := make([]*present, 0, len(f.present))
 	for key, p := range f.present {
@@ -146,8 +147,8 @@ func (f *Broadcast) inOrder() []*present {
 	return all
 }
 
-// Show tells everybody that a bid leads from now on, nil that none does. It never blocks. Calls for
-// one Bids come one after the other.
+// Show sends to all listeners that a bid leads from now on; nil means that none does. It never
+// blocks. Bids makes one call after the other.
 func (f *Broadcast) Show(key relay.Key, bid *relay.SignedBid) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +176,7 @@ func (f *Broadcast) Show(key relay.Key, bid *relay.SignedBid) {
 	}
 }
 
-// Clear forgets all auctions of slots before the given one; nobody is told of it.
+// Clear forgets all auctions of slots before the given one, without a record to the listeners.
 func (f *Broadcast) Clear(before phase0.Slot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,18 +187,18 @@ func (f *Broadcast) Clear(before phase0.Slot) {
 	}
 }
 
-// Listeners is how many listen now.
+// Listeners returns how many listeners there are now.
 func (f *Broadcast) Listeners() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.listeners)
 }
 
-// Cut is how many listeners were cut because they were behind.
+// Cut returns how many listeners were cut because they were behind.
 func (f *Broadcast) Cut() uint64 { return f.cut.Load() }
 
-// Close ends the records of all listeners and waits until they have left, or until the context
-// ends. Nobody can listen afterwards.
+// Close closes the records of all listeners and waits until they have left, or until the context
+// ends. Listen refuses from then on.
 func (f *Broadcast) Close(ctx context.Context) error {
 	select {
 	case <-f.close():
@@ -234,7 +235,7 @@ func (f *Broadcast) remove(l *Listener) {
 	}
 }
 
-// noteEmpty wakes those who wait for the last listener to leave. The caller holds the mutex.
+// noteEmpty wakes Close when the last listener has left. The caller holds the mutex.
 func (f *Broadcast) noteEmpty() {
 	if f.closed && len(f.listeners) == 0 {
 		close(f.left)

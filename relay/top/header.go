@@ -9,37 +9,39 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// HeadSource tells the slot of the chain's head. It never blocks.
+// HeadSource knows the head of the chain. It never blocks.
 type HeadSource interface {
 	Head() relay.Head
 }
 
-// Headers answers getHeader: the leading bid, and the rules of when it may be read (decision 6).
+// Headers answers getHeader: with the top bid, at the times at which it may be served (decision 6).
 type Headers struct {
 	Bids *Bids
 	Spec *eth.Spec
 	Head HeadSource
 	// CutOff is how far into its slot a header is still served, in chain time; 0 means always.
 	CutOff time.Duration
-	// Stopped, if set, says that no header is served now: the operator's kill switch. It never blocks.
+	// Stopped, if set, says whether no header is served now, because of the operator's kill switch. It
+	// never blocks.
 	Stopped func() bool
 
-	// Delay is how far into its slot an answer is held back, in chain time, so that it is about a
-	// later top; 0 holds none. Only a client that says how long it waits is held.
+	// Delay is how far into its slot an answer is held back, in chain time, so that later bids can
+	// win; 0 holds none back. It applies only to clients that say how long they wait.
 	Delay time.Duration
-	// Margin is how long before the client stops waiting it is answered at the latest, in chain time;
-	// 0 means 100 ms.
+	// Margin is how long before the client stops waiting the answer is sent at the latest, in chain
+	// time; 0 means 100 ms.
 	Margin time.Duration
 	// Clock is needed with a Delay only.
 	Clock clock.Clock
 }
 
-// defaultMargin is the way back to the client and a bad moment of the scheduler.
+// defaultMargin allows for the network's delay to the client and for a delay of the scheduler.
 const defaultMargin = 100 * time.Millisecond
 
-// Header is the bid to serve to a request of a moment; nil without an error means that there is
-// none (204). It is refused only if the slot is over. Before the slot starts a bid is served if
-// there is one. A client that goes away while it is held gets none.
+// Header returns the bid to serve for a request that came at a time; nil without an error means
+// that there is none (204). The request is refused only if the head is beyond the slot. A bid is
+// served even before its slot starts. If the client goes away while its answer is held back,
+// nothing is served.
 func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key,
 	clientDeadline time.Time) (*relay.SignedBid, error) {
 	if head := h.Head.Head().Slot; key.Slot < head {
@@ -65,7 +67,7 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key,
 	if bid.Signing != nil {
 		whole, err := bid.Signing()
 		if err != nil {
-			return nil, nil // told where it was signed: without a signature none is served
+			return nil, nil // reported where it was signed; a bid without a signature is not served
 		}
 		bid = whole
 	}
@@ -73,9 +75,10 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key,
 	return bid, nil
 }
 
-// heldUntil is the moment at which a request is answered: into the slot by Delay, but before the
-// client stops waiting and not after the cut-off. Nobody is held for longer than a slot: a deadline
-// beyond that is a mistake, or an attempt to keep connections busy.
+// heldUntil returns the time at which a request is answered: Delay after the slot's start, but
+// before the client stops waiting and not after the cut-off. A request that would be held for
+// longer than a slot is answered at once: such a deadline is a mistake, or an attempt to keep
+// connections busy.
 func (h *Headers) heldUntil(at time.Time, key relay.Key, clientDeadline time.Time) time.Time {
 	if h.Delay <= 0 || clientDeadline.IsZero() {
 		return at

@@ -11,10 +11,11 @@ import (
 const RecordBytes = 188
 
 // Records are the two encodings of one change, which differ in the unit of the time stamp. They are
-// made once and shared by all listeners: nobody may change them.
+// made once and shared by all listeners, so they must not be changed.
 type Records struct{ Ms, Ns []byte }
 
-// In is the record with a time stamp in a unit: nanoseconds, or milliseconds for any other.
+// In returns the record with its time stamp in nanoseconds if that is the unit, and in milliseconds
+// otherwise.
 func (r *Records) In(unit time.Duration) []byte {
 	if unit == time.Nanosecond {
 		return r.Ns
@@ -35,7 +36,7 @@ func (r *Records) In(unit time.Duration) []byte {
 //	136 fee_recipient   20   the payload's, not the proposer's
 //	156 value           32   wei
 //
-// No bid is a record of which only time, slot and parent are not zero.
+// If no bid leads, all fields but timestamp, slot and parent_hash are zero.
 func encode(at time.Time, key relay.Key, bid *relay.SignedBid) *Records {
 	raw := make([]byte, 2*RecordBytes)
 	r := raw[:RecordBytes:RecordBytes]

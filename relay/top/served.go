@@ -7,24 +7,24 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Served is told of headers that were served: of each bid's first answer at once, before the
-// proposer has it, and of the others as a sum. It never blocks.
+// Served records headers that were served: the first answer with each bid at once, before the
+// proposer has it, and the others as a sum. It never blocks.
 type Served interface {
 	RecordHeader(served relay.HeaderServed)
 }
 
-// shown is a bid that leads, with how often it was served. Whoever asks for it again and again
-// makes one number grow, and nothing else.
+// shown is a bid that leads, with how often it was served. Repeated requests for it only increase a
+// counter.
 type shown struct {
 	bid *relay.SignedBid
 
 	mu    sync.Mutex // guards what follows
-	given bool       // somebody was answered with it
-	gone  bool       // it leads no longer: nobody will fetch the sum
+	given bool       // it was served at least once
+	gone  bool       // it leads no longer, so the sum will not be fetched again
 	again relay.HeaderServed
 }
 
-// serve notes that a proposer is answered with a bid, whose header is signed.
+// serve notes that a signed bid is the answer to a proposer's request.
 func (b *Bids) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Time) {
 	served := relay.HeaderServed{
 		At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, Builder: bid.Builder,
@@ -40,7 +40,8 @@ func (b *Bids) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Ti
 	}
 }
 
-// serve counts an answer, or says that it is to be told at once.
+// serve counts an answer. told says that the answer must be recorded at once instead, first that it
+// is the first one with this bid.
 func (s *shown) serve(served relay.HeaderServed) (told, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +59,8 @@ func (s *shown) serve(served relay.HeaderServed) (told, first bool) {
 	return false, false
 }
 
-// TellRepeats tells what was served again since the last time. It is for the end of a slot, so that
-// nobody waits longer for what can still be asked for.
+// TellRepeats records how often bids were served again since the last call. It is called at the end
+// of a slot, so that the sums of bids that still lead are not held back.
 func (b *Bids) TellRepeats() {
 	tops := b.tops.Load()
 	if tops == nil {
@@ -70,15 +71,15 @@ func (b *Bids) TellRepeats() {
 	}
 }
 
-// retire tells the rest of a bid that leads no longer. Requests that found it before are told one
-// by one.
+// retire records the sum of a bid that leads no longer. Requests that read the bid before that, and
+// are answered after it, are recorded one by one.
 func (b *Bids) retire(top *shown) {
 	if top != nil {
 		b.fetch(top, true)
 	}
 }
 
-// fetch tells how often a bid was served again, if it was.
+// fetch records how often a bid was served again, if it was.
 func (b *Bids) fetch(top *shown, gone bool) {
 	top.mu.Lock()
 	again := top.again

@@ -1,6 +1,6 @@
-// Package admin is the operator's skin: how builders are treated, what they were demoted for, and
-// the kill switch. It is mounted on a listener of its own, never on the public one, and every path
-// needs the token.
+// Package admin has the handlers of the operator's API: how builders are treated, what they were
+// demoted for, and the kill switch. It is mounted on a listener of its own, never on the public
+// one, and every path needs the token.
 //
 //	GET    /admin/v1/status                               status.go
 //	GET    /admin/v1/builders                             builders.go
@@ -34,33 +34,33 @@ import (
 
 // Records are how builders are treated now.
 type Records interface {
-	// All are the records by name.
+	// All returns the records, sorted by name.
 	All() []relay.Builder
 	Named(name string) (relay.Builder, bool)
 }
 
-// Changes change a builder's record. Errors say what is wrong with the change; changes are in force
+// Changes change a builder's record. Errors say what is wrong with the change. A change is in force
 // when the call returns.
 type Changes interface {
 	Set(at time.Time, b relay.Builder, why string) error
 	Remove(at time.Time, name, why string) error
 }
 
-// Trust gives and takes the optimistic mode.
+// Trust starts and ends the optimistic mode of builders.
 type Trust interface {
 	Promote(at time.Time, name, why string) error
 	Suspend(at time.Time, name, why string) error
 }
 
-// Demotions are what builders were demoted for.
+// Demotions lists demotions.
 type Demotions interface {
-	// Demotions are the newest, the newest first.
+	// Demotions returns the last demotions, the newest first.
 	Demotions() []relay.BuilderDemoted
 }
 
-// Evidence is what was kept of the blocks behind demotions.
+// Evidence has the blocks that builders were demoted for.
 type Evidence interface {
-	// Kept is nil without an error for a block that nothing was kept of.
+	// Kept returns nil without an error for a block that was not kept.
 	Kept(ctx context.Context, blockHash phase0.Hash32) (*relay.Contents, error)
 }
 
@@ -70,7 +70,7 @@ type KillSwitch interface {
 	Set(at time.Time, on bool, why string)
 }
 
-// Status is what an operator sees first.
+// Status is a summary of the relay's state.
 type Status struct {
 	Ready         bool        `json:"ready"`
 	HeadSlot      phase0.Slot `json:"head_slot,string"`
@@ -80,7 +80,7 @@ type Status struct {
 	ValidatorLive bool        `json:"validator_live"`
 }
 
-// Config are the skin's ports. Token is never empty.
+// Config are the ports of the handlers. Token must not be empty.
 type Config struct {
 	Clock     clock.Clock
 	Token     string
@@ -91,16 +91,16 @@ type Config struct {
 	Demotions Demotions
 	Evidence  Evidence
 	Switch    KillSwitch
-	// Kept returns when all changes are kept where a restart finds them, or with an error when the
-	// context ends. nil when nothing is kept.
+	// Kept returns nil when all changes are stored where a restart finds them, or an error when the
+	// context ends. It is nil if changes are not stored.
 	Kept func(context.Context) error
 }
 
-// keepTime is how long a change may take to be kept before its answer says that it is not (wall
-// time).
+// keepTime is how long a handler waits for a change to be stored before it answers that it is not
+// (wall time).
 const keepTime = 2 * time.Second
 
-// keep says whether all changes are kept; if not, it refuses.
+// keep says whether all changes are stored. If not, it answers with a refusal.
 func (a *skin) keep(w http.ResponseWriter, r *http.Request) bool {
 	if a.Kept == nil {
 		return true
@@ -137,8 +137,8 @@ func Mount(mux *serve.Mux, cfg Config) {
 
 type skin struct{ Config }
 
-// authorized lets only those in who know the token. Hashes are compared, so that time tells nothing
-// about it, not even its length.
+// authorized refuses requests without the token. It compares hashes, so that its timing reveals
+// nothing about the token, not even its length.
 func (a *skin) authorized(next http.HandlerFunc) http.HandlerFunc {
 	want := sha256.Sum256([]byte(a.Token))
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -156,8 +156,7 @@ func (a *skin) authorized(next http.HandlerFunc) http.HandlerFunc {
 // maxBody bounds a request of the operator, in bytes.
 const maxBody = 1 << 20
 
-// read decodes a JSON body; nothing at all leaves the value as it is. Names that are not known are
-// mistakes.
+// read decodes a JSON body. An empty body leaves the value as it is. Unknown names are refused.
 func read(w http.ResponseWriter, r *http.Request, into any) *relay.Refused {
 	body, refused := api.Body(w, r, maxBody)
 	if refused != nil || len(body) == 0 {

@@ -17,7 +17,7 @@ func (a *skin) builders(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, list)
 }
 
-// builder is one record.
+// builder answers with one record.
 func (a *skin) builder(w http.ResponseWriter, r *http.Request) {
 	b, known := a.Records.Named(r.PathValue("name"))
 	if !known {
@@ -27,7 +27,7 @@ func (a *skin) builder(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, b)
 }
 
-// change is a record with the reason for it. The name is the path's.
+// change is a new record with the reason for it. Its name comes from the path.
 type change struct {
 	relay.Builder
 	Why string `json:"why"`
@@ -56,8 +56,8 @@ func (a *skin) setBuilder(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// removeBuilder forgets what was changed at run time: from now on the configuration counts. 204
-// without a body.
+// removeBuilder forgets what was changed at run time, so that the configuration applies again. It
+// answers 204 without a body.
 func (a *skin) removeBuilder(w http.ResponseWriter, r *http.Request) {
 	if err := a.Changes.Remove(a.Clock.Now(), r.PathValue("name"), r.URL.Query().Get("why")); err != nil {
 		api.Refuse(w, r, relay.BuilderUnknown.With("%.90q was not changed at run time", r.PathValue("name")))

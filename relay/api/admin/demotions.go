@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// demotions lists what builders were demoted for, the newest first.
+// demotions lists the demotions, the newest first.
 func (a *skin) demotions(w http.ResponseWriter, r *http.Request) {
 	list := a.Demotions.Demotions()
 	if list == nil {
@@ -21,8 +21,8 @@ func (a *skin) demotions(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, list)
 }
 
-// submission is the block behind a demotion in SSZ: the fork's SubmitBlockRequest, with zeros for
-// the signature, which is in the list of demotions.
+// submission answers with the block of a demotion in SSZ: the fork's SubmitBlockRequest, with zeros
+// for the signature, which is in the list of demotions.
 func (a *skin) submission(w http.ResponseWriter, r *http.Request) {
 	var hash phase0.Hash32
 	if err := eth.ParseHex(r.PathValue("block_hash"), hash[:]); err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/gavel-relay/gavel/relay/api"
 )
 
-// state is the kill switch's.
+// state is the state of the kill switch.
 type state struct {
 	On bool `json:"on"`
 }
 
-// killSwitch says whether the kill switch is on: then no headers are served, and payloads of served
-// ones still are.
+// killSwitch answers whether the kill switch is on. While it is, no headers are served, but
+// payloads of headers that were served before are still delivered.
 func (a *skin) killSwitch(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, state{a.Switch.On()})
 }
 
-// setKillSwitch turns it on or off and answers with its state.
+// setKillSwitch turns the kill switch on or off and answers with its state.
 func (a *skin) setKillSwitch(w http.ResponseWriter, r *http.Request) {
 	var wanted struct {
 		On  *bool  `json:"on"`

@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// status says how the relay is.
+// status answers with a summary of the relay's state.
 func (a *skin) status(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, a.Status())
 }

@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// What an operator's body may have, more than any record of ours: how deep objects and lists may
-// lie in each other, names in an object, and bytes in a name. Without a bound an error's text would
-// grow by the square of the depth.
+// Limits of an operator's body: how deep objects and lists may be nested, names in an object, and
+// bytes in a name. Every valid record is far below them. Without them an error's text would grow by
+// the square of the depth.
 const (
 	maxDepth     = 4
 	maxNames     = 64
@@ -19,9 +19,9 @@ const (
 
 var errTooDeep = fmt.Errorf("nested too deeply: at most %d", maxDepth)
 
-// exact makes sure that a body says one thing to everybody: it is one object, no name in it comes
-// twice or in other letters than ours, which are small, nothing is null, and nothing follows it.
-// encoding/json would let all of that pass.
+// exact makes sure that all JSON parsers would read a body in the same way: it is one object, no
+// name in it occurs twice or has capital letters, no value is null, and nothing follows it.
+// encoding/json accepts all of these.
 func exact(body []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
@@ -38,7 +38,8 @@ func exact(body []byte) error {
 	return nil
 }
 
-// exactObject reads on from behind an opening brace to behind its closing one.
+// exactObject checks one object. It begins behind the opening brace and ends behind the closing
+// one.
 func exactObject(decoder *json.Decoder, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/api"
 )
 
-// reason is why the operator does something.
+// reason is why the operator makes a change.
 type reason struct {
 	Why string `json:"why"`
 }
@@ -16,7 +16,7 @@ type reason struct {
 // promote gives a builder the optimistic mode and answers with its record.
 func (a *skin) promote(w http.ResponseWriter, r *http.Request) { a.trust(w, r, a.Trust.Promote) }
 
-// suspend takes the optimistic mode from a builder and answers with its record.
+// suspend ends the optimistic mode of a builder and answers with its record.
 func (a *skin) suspend(w http.ResponseWriter, r *http.Request) { a.trust(w, r, a.Trust.Suspend) }
 
 func (a *skin) trust(w http.ResponseWriter, r *http.Request, do func(time.Time, string, string) error) {

@@ -1,13 +1,13 @@
-// Package builder is the Builder API's skin (relay-specs): it reads requests, calls its ports and
-// writes answers, one file an operation.
+// Package builder has the handlers of the Builder API (relay-specs): they read requests, call their
+// ports and write answers. Each operation has a file of its own.
 //
 //	GET  /relay/v1/builder/validators   validators.go
 //	POST /relay/v1/builder/blocks       submitblock.go     the block, whole or dehydrated (hydrate.go)
 //	POST /relay/v1/builder/headers      submitheader.go    the header; the block follows
-//	GET  /relay/v1/builder/top_bid      topbid.go          a WebSocket: who leads
+//	GET  /relay/v1/builder/top_bid      topbid.go          a WebSocket: the top bids
 //
-// X-Api-Key says who the builder is (identify.go). Nobody needs one for a whole block, and for the
-// leading bids only where the operator says so.
+// X-Api-Key says who the builder is (identify.go). Header submissions and dehydrated blocks need
+// it; the top bids need it if the operator says so; a whole block does not.
 package builder
 
 import (
@@ -21,21 +21,22 @@ import (
 	"github.com/gavel-relay/gavel/relay/speculate"
 )
 
-// Submitter takes a submission to the auction.
+// Submitter takes submissions to the auction.
 type Submitter interface {
-	// Submit answers with what the builder is told; errors are *relay.Refused. ahead is what was begun
-	// for the submission while its body came.
+	// Submit returns the answer to the builder; errors are *relay.Refused. ahead is the work that was
+	// begun for the submission while its body arrived.
 	Submit(ctx context.Context, s *relay.Submission, ahead *speculate.Ahead) (relay.Outcome, error)
 }
 
-// Duties lists who will propose.
+// Duties lists the next proposers.
 type Duties interface {
-	// Duties of registered proposers in this epoch and the next, by slot. The version is never 0, and
-	// never the same for two lists; nobody changes a list that has been returned.
+	// Duties returns the duties of registered proposers in this epoch and the next, by slot. The
+	// version is never 0, and never the same for two different lists. A returned list must not be
+	// changed.
 	Duties() (duties []relay.RegisteredDuty, version uint64)
 }
 
-// Config are the skin's ports and rules.
+// Config are the ports and rules of the handlers.
 type Config struct {
 	Spec       *eth.Spec
 	Clock      clock.Clock
@@ -45,11 +46,12 @@ type Config struct {
 	Duties     Duties
 	Identity   Identity
 	Hydrator   Hydrator
-	// TopBids is nil where leading bids are not pushed: the endpoint is not there then.
+	// TopBids is nil if the relay does not stream top bids; then the endpoint does not exist.
 	TopBids TopBids
-	// Network says what network a request comes from, as allowances are counted; nil if nobody asks.
+	// Network returns the network that a request comes from, in the form in which allowances are
+	// counted; nil if it is not needed.
 	Network func(*http.Request) string
-	// TopBidsNeedKey lets only builders with an API key listen.
+	// TopBidsNeedKey: only builders with an API key may listen to the top bids.
 	TopBidsNeedKey bool
 }
 

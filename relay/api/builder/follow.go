@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/speculate"
 )
 
-// follow has the body of a request worked on while it comes. The announced length says something of
-// a plain body only.
+// follow begins speculation on the body of a request while it arrives. The announced length is used
+// for a plain body only, since it is the length before decompression.
 func (a *skin) follow(r *http.Request, from caller, cancellable bool) *speculate.Body {
 	source := speculate.Source{Cancellable: cancellable}
 	if encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding == "" || encoding == "identity" {

@@ -7,26 +7,28 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// Hydrator makes whole submissions of dehydrated ones, from what the same builder has sent before.
+// Hydrator makes whole submissions from dehydrated ones, with what the same builder has sent
+// before.
 type Hydrator interface {
-	// Fill returns the whole submission; sent are the places of the blobs that the body has. Errors
+	// Fill returns the whole submission. sent are the places of the blobs that the body has. Errors
 	// are, or unwrap to, *relay.Refused.
 	Fill(builder string, s *relay.Submission, sent []int) (*relay.Submission, error)
-	// Remember keeps what later submissions of the builder may leave out.
+	// Remember keeps the parts that later submissions of the builder may leave out.
 	Remember(builder string, s *relay.Submission)
 }
 
-// SubmissionTypeHeader says in what form a submission is: dehydrated, or whole without it.
+// SubmissionTypeHeader names the form of a submission: full or dehydrated. Without it the form is
+// full.
 const SubmissionTypeHeader = "X-Submission-Type"
 
-// isWhole says that a request leaves nothing out.
+// isWhole says whether a request has the whole submission.
 func isWhole(r *http.Request) bool {
 	form := r.Header.Get(SubmissionTypeHeader)
 	return form == "" || form == "full"
 }
 
-// hydrate returns a submission whole. Only an API key says whose cache a dehydrated one is filled
-// from.
+// hydrate returns the whole submission. A dehydrated one needs an API key, which says whose cache
+// it is filled from.
 func (a *skin) hydrate(r *http.Request, from caller, s *relay.Submission) (*relay.Submission, error) {
 	if isWhole(r) {
 		return s, nil

@@ -9,13 +9,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Identity knows whose an API key is. It never blocks.
+// Identity knows which builder has an API key. It never blocks.
 type Identity interface {
 	ByKey(apiKey string) (relay.Builder, bool)
 }
 
-// APIKey is the key that a request brings, empty when it has none. X-Api-Token is another relay's
-// name for it, which builders send too.
+// APIKey returns the API key of a request; empty if it has none. X-Api-Token is another relay's
+// name for the header, which builders send too.
 func APIKey(r *http.Request) string {
 	if key := r.Header.Get("X-Api-Key"); key != "" {
 		return key
@@ -23,13 +23,14 @@ func APIKey(r *http.Request) string {
 	return r.Header.Get("X-Api-Token")
 }
 
-// caller is who sends a request: nobody in particular, or the builder whose API key it brings.
+// caller is the sender of a request: the builder whose API key came with it, or an unknown one.
 type caller struct {
 	relay.Builder
 	identified bool
 }
 
-// identify says who sends a request. A key that nobody has is refused: its owner would rather know.
+// identify returns the sender of a request. An unknown key is refused, so that its sender learns of
+// the mistake.
 func (a *skin) identify(r *http.Request) (caller, *relay.Refused) {
 	key := APIKey(r)
 	if key == "" {
@@ -42,7 +43,8 @@ func (a *skin) identify(r *http.Request) (caller, *relay.Refused) {
 	return caller{b, true}, nil
 }
 
-// owns wants the public key of a message to be one of the caller's, if an API key says who that is.
+// owns refuses a message whose public key is not one of the caller's, if an API key says who the
+// caller is.
 func (c caller) owns(pubkey phase0.BLSPubKey) *relay.Refused {
 	if c.identified && !slices.Contains(c.Pubkeys, pubkey) {
 		return relay.APIKeyOtherBuilder.With("%#x", pubkey[:])

@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// submitBlock takes a builder's block in JSON or SSZ, plain, gzip or zstd, whole or dehydrated
-// (relay-specs, submitBlock). 200 without a body: taken; 202 with a message: kept, but not worth
-// executing.
+// submitBlock accepts a builder's block in JSON or SSZ, plain, gzip or zstd, whole or dehydrated
+// (relay-specs, submitBlock). 200 without a body means accepted; 202 with a message means that the
+// bid is at or below the floor and the block is not executed.
 func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
 	from, refused := a.identify(r)
 	if refused != nil {
@@ -35,7 +35,7 @@ func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer tells a builder what became of its submission.
+// answer writes the answer to a submission.
 func answer(w http.ResponseWriter, r *http.Request, outcome relay.Outcome, err error) {
 	switch {
 	case err != nil:
@@ -47,8 +47,8 @@ func answer(w http.ResponseWriter, r *http.Request, outcome relay.Outcome, err e
 	}
 }
 
-// readSubmission reads a request's block, and says what was begun for it meanwhile; errors are, or
-// unwrap to, *relay.Refused.
+// readSubmission reads a request's block, and returns the work that was begun for it meanwhile.
+// Errors are, or unwrap to, *relay.Refused.
 func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request,
 	from caller) (*relay.Submission, *speculate.Ahead, error) {
 	cancellable, sequence, refused := options(r)
@@ -88,8 +88,8 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request,
 	return submission, following.Ahead(), nil
 }
 
-// receiveBody reads a body, which is worked on while it comes. Of a dehydrated submission the block
-// that counts is not in the body.
+// receiveBody reads a body. A whole submission in SSZ is worked on while it arrives. A dehydrated
+// one is not, since its body is not the block that will be signed.
 func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media,
 	following *speculate.Body) ([]byte, *relay.Refused) {
 	defer observe.Stage(r.Context(), observe.Receive)()
@@ -102,8 +102,8 @@ func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media,
 	return api.BodyAsItComes(w, r, MaxSSZ, following.Arrived)
 }
 
-// fork is the fork of a submission. It follows from the slot, so the header is not needed even for
-// SSZ: deployed builders leave it out.
+// fork returns the fork of a submission. It follows from the slot, so the version header is not
+// needed, not even for SSZ; deployed builders leave it out.
 func (a *skin) fork(r *http.Request, media wire.Media, body []byte) (eth.Fork, *relay.Refused) {
 	slot, err := wire.SlotOf(media, body)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// HeaderSubmitter takes a bid whose payload follows to the auction.
+// HeaderSubmitter takes bids whose payload follows to the auction.
 type HeaderSubmitter interface {
-	// SubmitHeader answers with what the builder is told; errors are *relay.Refused.
+	// SubmitHeader returns the answer to the builder; errors are *relay.Refused.
 	SubmitHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error)
 }
 
@@ -19,8 +19,8 @@ type HeaderSubmitter interface {
 // execution requests fit.
 const maxHeader = 8 << 20
 
-// submitHeader takes a bid with the header alone; the block follows to submitBlock. Only builders
-// with an API key may.
+// submitHeader accepts a bid with only the header; its block must follow to submitBlock. It needs
+// an API key.
 func (a *skin) submitHeader(w http.ResponseWriter, r *http.Request) {
 	header, refused := a.readHeader(w, r)
 	if refused != nil {

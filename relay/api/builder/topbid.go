@@ -18,28 +18,28 @@ import (
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
-// TopBids is where the changes of leading bids are heard.
+// TopBids sends the changes of top bids to listeners.
 type TopBids interface {
-	// Listen joins with time stamps in milliseconds or nanoseconds; whoever joins must leave. Errors
-	// are *relay.Refused.
+	// Listen adds a listener, whose records have time stamps in milliseconds or nanoseconds. The
+	// caller must call its Leave. Errors are *relay.Refused.
 	Listen(ctx context.Context, unit time.Duration, client top.Client) (*top.Listener, error)
 }
 
 const (
-	// heartbeat is how often a connection is asked whether somebody is there, and how long an answer,
-	// or the room for a record, may take (wall time).
+	// heartbeat is how often a connection is pinged, and how long the pong, or sending a record, may
+	// take (wall time).
 	heartbeat = 10 * time.Second
-	// maxIncoming bounds a message of a listener in bytes. Listeners have nothing to say.
+	// maxIncoming bounds a message of a listener in bytes. Messages of listeners are ignored.
 	maxIncoming = 1024
-	// retryListen is what a listener without a place is told to wait, in seconds.
+	// retryListen is the Retry-After of a refused listener, in seconds.
 	retryListen = 10
 )
 
-// topBid pushes the leading bids over a WebSocket (RFC 6455), as helix and ultra sound relay do:
-// one binary message of 188 bytes for each change, in the layout of package top. First come the
-// bids that lead already in auctions that are open. The time stamp is in milliseconds, or with
-// ?unit=ns in nanoseconds. It ends with the close code 1001 when the relay stops, and without one
-// for who is behind or does not answer a ping.
+// topBid pushes the top bids over a WebSocket (RFC 6455), as helix and ultra sound relay do: one
+// binary message of 188 bytes for each change, in the layout of package top. The bids that lead
+// already in open auctions come first. The time stamp is in milliseconds, or with ?unit=ns in
+// nanoseconds. The connection ends with the close code 1001 when the relay stops. It ends without a
+// close code if the listener is behind or does not answer a ping.
 func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
 	unit, client, refused := a.mayListen(r)
 	if refused != nil {
@@ -58,19 +58,19 @@ func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer listener.Leave()
-	// A page of any origin may listen: there are no cookies here, and who needs an API key has to send
-	// it.
+	// A web page of any origin may listen: the relay uses no cookies, and where an API key is needed
+	// the page has to send it.
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-	if err != nil { // the connection cannot be taken over; Accept has answered
+	if err != nil { // the connection cannot be upgraded; Accept has answered
 		return
 	}
-	// Nothing waits for what became of the connection; the feed counts those who were cut for being
+	// The error is not needed: the Broadcast counts the listeners that were cut because they were
 	// behind.
 	_ = push(r.Context(), conn, listener)
 	_ = conn.CloseNow()
 }
 
-// mayListen is the unit of time stamps that a request asks for, and who asks, unless it is refused.
+// mayListen returns the unit of time stamps that a request asks for, and the client, or a refusal.
 func (a *skin) mayListen(r *http.Request) (unit time.Duration, client top.Client, refused *relay.Refused) {
 	from, refused := a.identify(r)
 	switch {
@@ -94,8 +94,8 @@ func (a *skin) mayListen(r *http.Request) (unit time.Duration, client top.Client
 	return unit, client, wantsWebSocket(r)
 }
 
-// wantsWebSocket looks at the opening handshake (RFC 6455, 4.2.1), so that its refusals are like
-// all others.
+// wantsWebSocket checks the opening handshake (RFC 6455, 4.2.1) before the library does, so that
+// its refusals have the form of all others.
 func wantsWebSocket(r *http.Request) *relay.Refused {
 	keys := r.Header.Values("Sec-Websocket-Key")
 	switch {
@@ -114,7 +114,7 @@ func wantsWebSocket(r *http.Request) *relay.Refused {
 	return nil
 }
 
-// names says whether a header that lists words has one of them, in any letter case.
+// names says whether a header that lists words contains a word, in any letter case.
 func names(h http.Header, header, word string) bool {
 	for _, line := range h.Values(header) {
 		for item := range strings.SplitSeq(line, ",") {
@@ -126,12 +126,13 @@ func names(h http.Header, header, word string) bool {
 	return false
 }
 
-// errStopping is why the relay closes a connection that is in order.
+// errStopping is the reason when the relay closes a connection because it stops.
 var errStopping = errors.New("relay stops")
 
 // push sends records until the listener is cut or gone, or the relay stops; the error says which.
-// Requests end when the relay stops, and a connection is closed as soon as the context of a call on
-// it ends: so its calls have another context than the request.
+// The calls on the connection do not use the request's context, which ends when the relay stops:
+// the library closes a connection at once when the context of a call ends, so the close code could
+// not be sent.
 //
 //	records ─▶ push ─▶ conn      every 10 s ─▶ ping ─▶ 10 s no pong ─▶ cut
 //	          conn ─▶ discard    gone ─▶ end
@@ -174,8 +175,8 @@ func push(stop context.Context, conn *websocket.Conn, listener *top.Listener) er
 	}
 }
 
-// send writes a record. Who has no room for one for long is cut, and who is cut meanwhile must not
-// hold us here.
+// send writes a record. A listener that does not read it within heartbeat is cut. If the listener
+// is cut meanwhile because it is behind, the write ends too.
 func send(ctx context.Context, conn *websocket.Conn, listener *top.Listener, record []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
@@ -190,15 +191,15 @@ func send(ctx context.Context, conn *websocket.Conn, listener *top.Listener, rec
 	return nil
 }
 
-// ping asks whether somebody is there.
+// ping sends a ping and waits for the pong.
 func ping(ctx context.Context, conn *websocket.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
 	return conn.Ping(ctx)
 }
 
-// discard reads, which pongs and the closing handshake need, and forgets what it reads. It returns
-// when the connection is over.
+// discard reads messages and ignores them. Without a reader, pongs and the closing handshake would
+// not be processed. It returns when the connection has ended.
 func discard(ctx context.Context, conn *websocket.Conn) error {
 	conn.SetReadLimit(maxIncoming)
 	for {

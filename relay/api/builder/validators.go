@@ -24,8 +24,8 @@ func (a *skin) validators(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, wire.JSON.ContentType(), raw)
 }
 
-// dutyList keeps the list as it was encoded last: all builders poll it, and it changes with an
-// epoch or a registration only. It is safe for concurrent use.
+// dutyList keeps the last encoded list, because all builders poll it and it changes only with an
+// epoch or a registration. It is safe for concurrent use.
 type dutyList struct{ last atomic.Pointer[encodedDuties] }
 
 // encodedDuties never changes.
@@ -34,7 +34,7 @@ type encodedDuties struct {
 	raw     []byte
 }
 
-// encode relies on the version: one version has the same bytes for ever.
+// encode returns the kept bytes if the version is the same, since a version belongs to one list.
 func (l *dutyList) encode(duties []relay.RegisteredDuty, version uint64) ([]byte, error) {
 	if last := l.last.Load(); last != nil && last.version == version {
 		return last.raw, nil

@@ -6,11 +6,11 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// answers keeps encoded lists of a slot's submissions: everybody asks for the newest slots, and 500
-// rows take milliseconds to read and to write. An answer counts as long as the archive says that
-// the slot has the same rows, so nobody is told what is not there any more, also when somebody else
-// writes the database; when rows have come it is the beginning of the next one. The zero value has
-// none.
+// answers keeps encoded lists of a slot's submissions, because many clients ask for the newest
+// slots, and 500 rows take milliseconds to read and to encode. An answer is valid as long as the
+// archive says that the slot has the same rows. So no client gets rows that are gone, even if
+// another process writes the database. When rows have come, the kept answer becomes the rest of the
+// next one. The zero value is empty and ready.
 type answers struct {
 	mu   sync.Mutex // guards all below
 	kept map[question]*kept
@@ -18,7 +18,7 @@ type answers struct {
 	used uint64 // counts uses
 }
 
-// question is what an answer depends on. Nobody may change the bytes of one.
+// question is what an answer depends on. The bytes of a kept answer must not be changed.
 type question struct {
 	query, media string
 }
@@ -29,13 +29,13 @@ type kept struct {
 	used uint64
 }
 
-// Bounds of what is kept, and of what is kept of one.
+// Bounds of all kept answers together, and of the query of one, in bytes.
 const (
 	answersBytes  = 32 << 20
 	questionBytes = 256
 )
 
-// find is the last answer to a question and what it was an answer about; false if none is kept.
+// find returns the last answer to a question and the mark of the rows in it; false if none is kept.
 func (a *answers) find(q question) (page, relay.Mark, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -48,8 +48,8 @@ func (a *answers) find(q question) (page, relay.Mark, bool) {
 	return known.page, known.mark, true
 }
 
-// keep keeps an answer in place of the one before, and forgets those that were not used for
-// longest.
+// keep keeps an answer in place of the one before, and drops the least recently used ones above the
+// bound.
 func (a *answers) keep(q question, mark relay.Mark, p page) {
 	if len(q.query) > questionBytes || p.bytes() > answersBytes/8 {
 		return
@@ -68,7 +68,7 @@ func (a *answers) keep(q question, mark relay.Mark, p page) {
 	a.size += p.bytes()
 }
 
-// bytes is what it takes to keep a page and its question.
+// bytes is how much memory a page and its question take.
 func (p page) bytes() int { return cap(p.raw) + 4*cap(p.lengths) + questionBytes }
 
 func (a *answers) drop(q question) {

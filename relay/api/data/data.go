@@ -1,12 +1,12 @@
-// Package data is the Data API's skin (relay-specs): it reads queries, asks the archive and writes
-// answers, one file an operation.
+// Package data has the handlers of the Data API (relay-specs): they read queries, ask the archive
+// and write answers. Each operation has a file of its own.
 //
 //	GET /relay/v1/data/bidtraces/proposer_payload_delivered   delivered.go
 //	GET /relay/v1/data/bidtraces/builder_blocks_received      received.go
 //	GET /relay/v1/data/validator_registration                 registration.go
 //
-// Nothing is listed that did not happen: the archive holds only published payloads and bids that
-// counted. Each operation answers JSON, or, as Accept asks, CSV or a line of JSON for each item
+// The archive holds only published payloads and bids that counted, so nothing else is listed. Each
+// operation answers in JSON or, if Accept asks for it, in CSV or with a line of JSON for each item
 // (format.go).
 package data
 
@@ -22,19 +22,19 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Archive answers queries. Lists are never nil; errors are about the archive itself:
+// Archive answers queries. Lists are never nil. Errors are about the archive itself, such as
 // relay.ArchiveUnavailable if it does not answer now.
 type Archive interface {
 	Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.DeliveredTrace, error)
 	Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error)
-	// ReceivedMark is another one whenever the received submissions of a slot are. It costs far less
-	// than they do.
+	// ReceivedMark changes whenever the received submissions of a slot do. Reading it costs far less
+	// than reading them.
 	ReceivedMark(ctx context.Context, slot phase0.Slot) (relay.Mark, error)
-	// Registration is nil for a validator that has none.
+	// Registration returns nil for a validator that has none.
 	Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*relay.SignedRegistration, error)
 }
 
-// Config are the skin's ports.
+// Config are the ports of the handlers.
 type Config struct{ Archive Archive }
 
 // Mount adds the API to a mux.
@@ -48,7 +48,7 @@ func Mount(mux *serve.Mux, cfg Config) {
 type skin struct {
 	Config
 	receivedAnswers answers
-	// receivedReads are those under way, by what is asked and the rows that there are.
+	// receivedReads are the reads under way, by the question and the mark of the slot's rows.
 	receivedReads singleflight.Group
 }
 

@@ -7,12 +7,12 @@ import (
 	"github.com/gavel-relay/gavel/relay/api"
 )
 
-// maxDelivered is the greatest and the default number of rows.
+// maxDelivered is the largest and the default number of rows.
 const maxDelivered = 200
 
-// deliveredTrace is an item of the list. Its value is the one that the proposer signed for;
-// value_paid, which is ours, is what executions have found that the block pays, at least, and is
-// left out until one has.
+// deliveredTrace is an item of the list. Its value is the one that the proposer signed for.
+// value_paid, which relay-specs do not have, is the least that the block pays, as executions have
+// found; it is left out until one has.
 type deliveredTrace struct {
 	trace
 	ValuePaid string `json:"value_paid,omitempty"`

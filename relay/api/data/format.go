@@ -19,15 +19,15 @@ const (
 	mediaNDJSON = "application/x-ndjson" // one item a line, as it stands in the JSON answer
 )
 
-// item is one item of an answer: marshalled it is JSON, and it is also the line of a table.
+// item is one item of an answer. It can be marshalled to JSON or written as a line of a table.
 type item interface {
 	// columns are the names of its cells, those of the JSON fields.
 	columns() []string
 	cells() []string
 }
 
-// formatted reads what an operation asks for in Accept before it runs, so that no query is made for
-// an answer that nobody takes.
+// formatted reads Accept before an operation runs, so that no query is made for an answer that the
+// client does not accept.
 func formatted(operation func(w http.ResponseWriter, r *http.Request, media string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
@@ -50,8 +50,7 @@ func answerList[I item](w http.ResponseWriter, r *http.Request, media string, li
 	serve.Bytes(w, http.StatusOK, media, encoded.raw)
 }
 
-// answerOne answers with an item that is no list: a bare object in JSON, a table of one line
-// otherwise.
+// answerOne answers with a single item: an object in JSON, a list of one item otherwise.
 func answerOne[I item](w http.ResponseWriter, r *http.Request, media string, one I) {
 	if media == mediaJSON {
 		serve.JSON(w, r, http.StatusOK, one)
@@ -63,26 +62,26 @@ func answerOne[I item](w http.ResponseWriter, r *http.Request, media string, one
 // page is an encoded list.
 type page struct {
 	raw     []byte
-	lengths []int32 // of the items in it
+	lengths []int32 // of the encoded items, in bytes
 }
 
-// frame is what stands around and between the items of a list.
+// frame is the text before, between and after the items of a list.
 type frame struct{ head, between, end string }
 
 func frameOf[I item](media string) frame {
 	switch media {
 	case mediaJSON:
 		return frame{"[", ",", "]"}
-	case mediaCSV: // the line of names also when there is nothing below it
+	case mediaCSV: // the line of names comes even if the list is empty
 		var none I
 		var head bytes.Buffer
-		_ = writeLine(&head, none.columns()) // a buffer takes everything
+		_ = writeLine(&head, none.columns()) // writing to a buffer does not fail
 		return frame{head: head.String()}
 	}
 	return frame{}
 }
 
-// encodeList is a list in the form of a media type.
+// encodeList encodes a list in a media type.
 func encodeList[I item](media string, list []I) (page, error) {
 	f := frameOf[I](media)
 	body := bytes.NewBufferString(f.head)
@@ -123,8 +122,8 @@ func writeLine(body *bytes.Buffer, cells []string) error {
 	return line.Error()
 }
 
-// before is a page with the items of another one behind its own, at most so many in all. Both keep
-// what they are.
+// before returns a page with p's items followed by those of an older page, at most so many in all.
+// It changes neither page.
 func (p page) before(older page, most int, f frame) page {
 	if len(p.lengths) == 0 && len(older.lengths) <= most {
 		return older

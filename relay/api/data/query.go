@@ -14,8 +14,7 @@ import (
 
 func lowerHex(b []byte) string { return "0x" + hex.EncodeToString(b) }
 
-// reader reads query parameters and keeps the first complaint. An empty parameter counts as not
-// given.
+// reader reads query parameters and keeps the first refusal. An empty parameter counts as missing.
 type reader struct {
 	values  url.Values
 	refused *relay.Refused
@@ -52,7 +51,8 @@ func (q *reader) number(name string) *uint64 {
 
 func (q *reader) slot(name string) *phase0.Slot { return (*phase0.Slot)(q.number(name)) }
 
-// bytes reads a 0x text of exactly the length of into; false means that it is not given or wrong.
+// bytes reads hexadecimal digits after 0x, for exactly the length of into. false means that the
+// parameter is missing or wrong.
 func (q *reader) bytes(name string, into []byte) bool {
 	text := q.values.Get(name)
 	if text == "" {
@@ -73,8 +73,8 @@ func (q *reader) hash(name string) *phase0.Hash32 {
 	return &hash
 }
 
-// pubkey reads a public key. What is no point of the subgroup can be nobody's: it is refused rather
-// than found nowhere.
+// pubkey reads a public key. A point outside of the subgroup cannot be a public key, so it is
+// refused instead of answered with an empty list.
 func (q *reader) pubkey(name string) *phase0.BLSPubKey {
 	var key phase0.BLSPubKey
 	if !q.bytes(name, key[:]) {
@@ -87,7 +87,7 @@ func (q *reader) pubkey(name string) *phase0.BLSPubKey {
 	return &key
 }
 
-// limit reads the limit; without one it is the greatest.
+// limit reads the limit, which is the largest one if it is missing.
 func (q *reader) limit(greatest int) int {
 	n := q.number("limit")
 	switch {

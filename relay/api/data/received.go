@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/api"
 )
 
-// maxReceived is the greatest and the default number of rows.
+// maxReceived is the largest and the default number of rows.
 const maxReceived = 500
 
 // receivedTrace is an item of the list (relay-specs, BidTraceV2WithTimestamp, and the deployed
@@ -34,8 +34,8 @@ func (t receivedTrace) cells() []string {
 }
 
 // received lists submissions that counted, newest slot first (relay-specs,
-// builder_blocks_received). One filter is needed, since the whole list is long; the limit always
-// holds.
+// builder_blocks_received). At least one filter is needed, since the whole list is long. The limit
+// applies in any case.
 func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	if q.values.Get("cursor") != "" {
@@ -62,14 +62,16 @@ func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 	serve.Bytes(w, http.StatusOK, media, raw)
 }
 
-// receivedList is an encoded answer. That to a question about a slot is kept until the slot has
-// other rows, and what has come is put before it, once for all who ask at that time.
+// receivedList returns an encoded answer. The answer to a question about a slot is kept until the
+// slot's rows change. Then the new rows are read and put before it, once for all requests that wait
+// at that time.
 func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media string) ([]byte, error) {
 	if query.Slot == nil {
 		list, err := a.listReceived(r.Context(), query, media)
 		return list.raw, err
 	}
-	mark, err := a.Archive.ReceivedMark(r.Context(), *query.Slot) // before the rows: what comes in between is another mark
+	// read before the rows: rows that come in between will have another mark
+	mark, err := a.Archive.ReceivedMark(r.Context(), *query.Slot)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media strin
 	}
 	shared := fmt.Sprint(mark, " ", media, " ", r.URL.RawQuery)
 	raw, err, _ := a.receivedReads.Do(shared, func() (any, error) {
-		// Others wait for it as well, so it goes on when the first of them leaves.
+		// Other requests wait for this read too, so it does not end when the first client goes away.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), readPatience)
 		defer cancel()
 		list, err := a.renewReceived(ctx, query, asked, mark)
@@ -94,8 +96,8 @@ func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media strin
 // readPatience bounds a read that several requests wait for (wall time).
 const readPatience = 10 * time.Second
 
-// renewReceived makes the list of a slot that has other rows than the one that was kept, and keeps
-// it.
+// renewReceived makes the list of a slot whose rows have changed since an answer was kept, and
+// keeps it.
 func (a *skin) renewReceived(ctx context.Context, query relay.TraceQuery, asked question,
 	mark relay.Mark) (list page, err error) {
 	list, of, found := a.receivedAnswers.find(asked)
@@ -114,8 +116,8 @@ func (a *skin) renewReceived(ctx context.Context, query relay.TraceQuery, asked 
 	return list, nil
 }
 
-// growReceived puts before a list of a slot what has come since. It says false if that is much, or
-// not all that has changed: rows may be gone.
+// growReceived puts the rows that have come since before a kept list of a slot. It returns false if
+// they are too many, or if rows may also be gone; then the list must be read anew.
 func (a *skin) growReceived(ctx context.Context, query relay.TraceQuery, media string, list page, before,
 	now relay.Mark) (page, bool, error) {
 	came := now.Rows - before.Rows
@@ -133,7 +135,7 @@ func (a *skin) growReceived(ctx context.Context, query relay.TraceQuery, media s
 	return newer.before(list, query.Limit, frameOf[receivedTrace](media)), err == nil, err
 }
 
-// asksFor says whether a row of a query's slot is one that it asks for.
+// asksFor says whether a query asks for a row of its slot.
 func asksFor(query relay.TraceQuery, row relay.Trace) bool {
 	return (query.BlockHash == nil || *query.BlockHash == row.BlockHash) &&
 		(query.BlockNumber == nil || *query.BlockNumber == row.BlockNumber) &&

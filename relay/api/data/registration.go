@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/api"
 )
 
-// signedRegistration is the answer. A table has the message's fields and the signature side by
-// side.
+// signedRegistration is the answer. In a table the signature is one more column after the message's
+// fields.
 type signedRegistration struct {
 	Message struct {
 		FeeRecipient string `json:"fee_recipient"`
@@ -36,7 +36,8 @@ func (r signedRegistration) cells() []string {
 	return []string{r.Message.FeeRecipient, r.Message.GasLimit, r.Message.Timestamp, r.Message.Pubkey, r.Signature}
 }
 
-// registration is a validator's newest signed registration (relay-specs, validator_registration).
+// registration answers with a validator's newest signed registration (relay-specs,
+// validator_registration).
 func (a *skin) registration(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	pubkey := q.pubkey("pubkey")

@@ -37,8 +37,8 @@ func (a *skin) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, accepted, raw)
 }
 
-// blindedBlockV2 publishes a signed blinded block and keeps the payload to itself: 202 without a
-// body, once a beacon node has accepted the block (builder-specs, submitBlindedBlockV2).
+// blindedBlockV2 publishes a signed blinded block and does not return the payload. It answers 202
+// without a body after a beacon node has accepted the block (builder-specs, submitBlindedBlockV2).
 func (a *skin) blindedBlockV2(w http.ResponseWriter, r *http.Request) {
 	if _, err := a.deliver(w, r, a.Clock.Now(), false); err != nil {
 		api.Refuse(w, r, err)
@@ -55,8 +55,8 @@ func (a *skin) deliver(w http.ResponseWriter, r *http.Request, at time.Time, rev
 	return a.Deliverer.Deliver(r.Context(), at, block, reveal)
 }
 
-// readBlindedBlock decodes the body in the fork of its slot; JSON may do without the version
-// header, SSZ may not.
+// readBlindedBlock decodes the body in the fork of its slot. The version header is needed for SSZ
+// and optional for JSON.
 func (a *skin) readBlindedBlock(w http.ResponseWriter, r *http.Request) (*relay.BlindedBlock, *relay.Refused) {
 	media, refused := api.Media(r)
 	if refused != nil {

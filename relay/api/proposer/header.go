@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// versions are the forks as header values, made once and never changed: the read path allocates
-// nothing.
+// versions are the forks as header values. They are made once and never changed, so that getHeader
+// does not allocate them.
 var versions = func() map[eth.Fork][]string {
 	all := map[eth.Fork][]string{}
 	for _, fork := range eth.Forks() {
@@ -24,8 +24,8 @@ var versions = func() map[eth.Fork][]string {
 	return all
 }()
 
-// header serves the leading bid of an auction in JSON or SSZ, or 204 (builder-specs, getHeader).
-// Its bytes are made when the top changes, not here.
+// header answers with the top bid of an auction in JSON or SSZ, or 204 (builder-specs, getHeader).
+// The bytes were made when the top changed, not here.
 func (a *skin) header(w http.ResponseWriter, r *http.Request) {
 	at := a.Clock.Now()
 	media, ok := serve.Negotiate(r, wire.JSON.ContentType(), wire.SSZ.ContentType())
@@ -54,8 +54,8 @@ func (a *skin) header(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// parseKey reads the auction from the path: slot, then public key, then hash, as deployed relays
-// complain.
+// parseKey reads the auction from the path. It checks slot, public key and hash in this order,
+// which is the order in which deployed relays report errors.
 func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
 	slot, err := eth.ParseDecimal(r.PathValue("slot"), 64)
 	if err != nil {
@@ -71,12 +71,12 @@ func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
 	return key, nil
 }
 
-// clientDeadline is when the client stops waiting: when it sent the request plus how long it waits,
-// both in milliseconds. Without both, or if they cannot be read, it is zero: they are optional
-// (builder-specs, "X-Timeout-Ms").
+// clientDeadline returns when the client stops waiting: the time at which it sent the request plus
+// how long it waits, both in milliseconds. It is zero if one of the headers is missing or cannot be
+// read, since both are optional (builder-specs, "X-Timeout-Ms").
 func clientDeadline(h http.Header) time.Time {
 	sent, timeout := first(h["Date-Milliseconds"]), first(h["X-Timeout-Ms"])
-	if sent == "" || timeout == "" { // usual, and parsing would make an error for it
+	if sent == "" || timeout == "" { // the usual case; parsing would allocate an error
 		return time.Time{}
 	}
 	sentMs, err := strconv.ParseInt(sent, 10, 64)
@@ -91,7 +91,8 @@ func clientDeadline(h http.Header) time.Time {
 	return time.UnixMilli(sentMs).Add(time.Duration(timeoutMs) * time.Millisecond)
 }
 
-// first is a header's value where its name is written as http.Header keeps it.
+// first returns the first value of a header, empty if there is none. Reading the map with a
+// canonical name costs less than Header.Get.
 func first(values []string) string {
 	if len(values) == 0 {
 		return ""

@@ -1,5 +1,6 @@
-// Package proposer is the Proposer API's skin (builder-specs): it reads requests, calls its ports
-// and writes answers, one file an operation. It decides nothing but the form of a request.
+// Package proposer has the handlers of the Proposer API (builder-specs): they read requests, call
+// their ports and write answers. Each operation has a file of its own. The handlers decide only
+// whether a request has the right form.
 //
 //	GET  /eth/v1/builder/status                                status.go
 //	POST /eth/v1/builder/validators                            register.go
@@ -21,34 +22,34 @@ import (
 
 // Registrar stores registrations.
 type Registrar interface {
-	// Register judges each entry by itself: good ones are stored, the others are returned by their
-	// index in entries. It may end early when the context does, whose client reads no answer. The
-	// entries are not kept.
+	// Register decides on each entry by itself: valid ones are stored, the others are returned by
+	// their index in entries. It may end early when the context ends, since the client reads no answer
+	// then. It does not keep entries after it returns.
 	Register(ctx context.Context, at time.Time, entries []relay.SignedRegistration) relay.RegistrationFailures
 }
 
-// Headers serves the leading bid.
+// Headers returns top bids.
 type Headers interface {
-	// Header answers nil without an error when there is no bid, and a *relay.Refused for a slot that
-	// is over. The client's deadline is zero when it gave none.
+	// Header returns nil without an error if there is no bid, and a *relay.Refused for a slot that is
+	// over. clientDeadline is zero if the client gave none.
 	Header(ctx context.Context, at time.Time, key relay.Key, clientDeadline time.Time) (*relay.SignedBid, error)
 }
 
-// Deliverer publishes what a proposer signed blind.
+// Deliverer publishes blocks that proposers signed blind.
 type Deliverer interface {
-	// Deliver returns the contents after publication; with reveal only once they may be shown. Errors
-	// are *relay.Refused, or the context's.
+	// Deliver returns the contents after publication; with reveal, only when they may be revealed.
+	// Errors are *relay.Refused, or the context's.
 	Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock, reveal bool) (*relay.Contents, error)
 }
 
-// Config are the skin's ports and rules.
+// Config are the ports and rules of the handlers.
 type Config struct {
 	Spec      *eth.Spec
 	Clock     clock.Clock
 	Registrar Registrar
 	Headers   Headers
 	Deliverer Deliverer
-	// Ready says whether the relay can do its work (status answers 503 otherwise).
+	// Ready says whether the relay can serve proposers; if not, status answers 503.
 	Ready func() bool
 }
 
@@ -68,14 +69,14 @@ func Mount(mux *serve.Mux, cfg Config) {
 	mux.Handle(http.MethodPost, blindedBlocksV2, a.blindedBlockV2)
 }
 
-// Where signed blocks are taken.
+// Paths of signed blinded blocks.
 const (
 	blindedBlocksV1 = "/eth/v1/builder/blinded_blocks"
 	blindedBlocksV2 = "/eth/v2/builder/blinded_blocks"
 )
 
-// TakesSignedBlocks says whether a path is one at which proposers send what they have signed:
-// nothing else may be in its way.
+// TakesSignedBlocks says whether proposers send signed blocks to a path. The relay must not let
+// other requests hold those up.
 func TakesSignedBlocks(path string) bool { return path == blindedBlocksV1 || path == blindedBlocksV2 }
 
 type skin struct{ Config }

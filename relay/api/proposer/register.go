@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// register takes a list of signed registrations in JSON or SSZ (builder-specs, registerValidator).
-// Good entries are stored even when others are bad; then the answer is 400 and names the first
-// hundred bad ones by their place in the list.
+// register accepts a list of signed registrations in JSON or SSZ (builder-specs,
+// registerValidator). Valid entries are stored even if others are refused; then the answer is 400
+// and lists the first hundred refused ones by their place in the list.
 func (a *skin) register(w http.ResponseWriter, r *http.Request) {
 	media, refused := api.Media(r)
 	if refused != nil {
@@ -49,8 +49,8 @@ func (a *skin) register(w http.ResponseWriter, r *http.Request) {
 	serve.RefuseList(w, api.Statuses.Of(refused), failures)
 }
 
-// listed are the failures that the answer names: the first of those that could not be decoded and
-// of those that were refused.
+// listed returns the failures that the answer lists: the first ones, by place, of those that could
+// not be decoded and those that were refused.
 func listed(batch *wire.Registrations, failed relay.RegistrationFailures) (failures []serve.Failure) {
 	for _, bad := range batch.Bad {
 		failures = append(failures, serve.Failure{Index: bad.Index, Message: relay.Malformed.With("%v", bad.Err).Error()})
