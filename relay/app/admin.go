@@ -18,10 +18,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// Patterns are all operations of the public and of the operator's API, as "METHOD /path".
+// Patterns lists all operations of the public and of the operator's API, as "METHOD /path".
 func (a *App) Patterns() []string { return append(a.api.Patterns(), a.adminMux().Patterns()...) }
 
-// Admin is the operator's API: health, and with a token what package admin has.
+// Admin returns the operator's API: health and metrics, and with a token the operations of package
+// admin.
 func (a *App) Admin() http.Handler { return a.adminMux() }
 
 func (a *App) adminMux() *serve.Mux {
@@ -56,7 +57,7 @@ func (a *App) status() admin.Status {
 func (e evidence) Kept(ctx context.Context, blockHash phase0.Hash32) (*relay.Contents, error) {
 	raw, err := e.journal.Kept(ctx, hex.EncodeToString(blockHash[:]))
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, nil // the port says so: not being there is no error
+		return nil, nil // as the port says, a missing block is no error
 	}
 	if err != nil {
 		return nil, err

@@ -18,18 +18,18 @@ import (
 
 // alertConfig says where alerts go.
 type alertConfig struct {
-	// URLs of the webhooks. They may hold secrets and are never logged.
+	// URLs are those of the webhooks. They may hold secrets and are never logged.
 	URLs []string
 	HTTP *http.Client
 	Log  *slog.Logger
-	// Pause before the second try; it doubles before each further one: 1 s.
+	// Pause is the wait before the second try; 0 means 1 s. It doubles before each further try.
 	Pause time.Duration
 }
 
-// alerts tells the operator what should not wait until somebody looks: demotions, payloads that
-// were refused to a proposer, the kill switch, a part without which nothing can be delivered, and
-// trouble that no caller can be told. Each is a POST of JSON to every webhook; "text" is what chat
-// services show. It is safe for concurrent use.
+// alerts tells the operator at once what should not wait: demotions, payloads that were refused to
+// a proposer, the kill switch, a failure of a part that deliveries need, and trouble that no caller
+// can be answered with. Each alert is a POST of JSON to every webhook; "text" is what chat services
+// show. It is safe for concurrent use.
 //
 //	facts, trouble ──Record, Trouble──▶ queue (bounded) ──Run──▶ webhook, webhook …   tried three times, then logged
 type alerts struct {
@@ -44,17 +44,17 @@ type alert struct {
 	Kind string    `json:"kind"`
 	Text string    `json:"text"`
 	At   time.Time `json:"at"`
-	// Fact is what happened, as in the journal; nothing for trouble.
+	// Fact is what happened, as in the journal; left out for trouble.
 	Fact relay.Fact `json:"fact,omitempty"`
 }
 
-// Sizes of the post office.
+// Limits of sending: how many alerts may wait, and tries for each webhook.
 const (
 	queued = 256
 	tries  = 3
 )
 
-// New returns alerts that wait to be sent by Run.
+// newAlerts returns alerts whose queue Run sends.
 func newAlerts(cfg alertConfig) *alerts {
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{Timeout: 10 * time.Second}
@@ -65,7 +65,7 @@ func newAlerts(cfg alertConfig) *alerts {
 	return &alerts{alertConfig: cfg, queue: make(chan alert, queued)}
 }
 
-// Record implements relay.Facts: facts that are worth an alert are queued.
+// Record implements relay.Facts. It queues an alert for a fact that is worth one.
 func (a *alerts) Record(fact relay.Fact) {
 	if at, text := headline(fact); text != "" {
 		a.put(alert{Kind: fact.Subject(), Text: "gavel: " + text, At: at, Fact: fact})
@@ -77,7 +77,7 @@ func (a *alerts) Trouble(at time.Time, action string, err error) {
 	a.put(alert{Kind: "trouble", Text: fmt.Sprintf("gavel: could not %s: %v", action, err), At: at})
 }
 
-// Over queues word that trouble is over. It never blocks.
+// Over queues an alert that trouble is over. It never blocks.
 func (a *alerts) Over(at time.Time, text string) {
 	a.put(alert{Kind: "trouble_over", Text: "gavel: " + text, At: at})
 }
@@ -94,7 +94,7 @@ func (a *alerts) put(alert alert) {
 	}
 }
 
-// headline is the text of a fact that is worth an alert, empty for all others.
+// headline returns the text of a fact that is worth an alert; empty for all others.
 func headline(fact relay.Fact) (at time.Time, text string) {
 	switch f := fact.(type) {
 	case relay.BuilderDemoted:
@@ -119,8 +119,8 @@ func headline(fact relay.Fact) (at time.Time, text string) {
 		return f.At, fmt.Sprintf("NO HEADERS ARE SERVED: payloads could not be delivered, because of the %s: %s",
 			f.Part, f.Detail)
 	case relay.PayloadRefused:
-		// A signed block that is refused is a missed slot, unless it was never ours: sidecars ask every
-		// relay.
+		// A refused block is a missed slot, unless another relay served its header: sidecars send the
+		// signed block to every relay.
 		if f.Refusal == relay.PayloadUnknown.ID {
 			return f.At, ""
 		}
@@ -131,7 +131,7 @@ func headline(fact relay.Fact) (at time.Time, text string) {
 	}
 }
 
-// Run sends alerts until the context ends. What is queued then is lost.
+// Run sends alerts until the context ends. Alerts that are queued then are lost.
 func (a *alerts) Run(ctx context.Context) error {
 	for {
 		select {

@@ -56,7 +56,7 @@ type App struct {
 	duties    dutyWatch
 }
 
-// New puts the parts together. What it has opened is closed by Close, or at once if it fails.
+// New puts the parts together. Close closes what New has opened. If New fails, it closes it itself.
 func New(ctx context.Context, cfg Config) (app *App, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -83,25 +83,25 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	return a, nil
 }
 
-// trouble tells the operator what no caller can be told.
+// trouble reports to the operator what no caller can be answered with.
 func (a *App) trouble(action string, err error) {
 	a.log.Error("could not "+action, "error", err)
 	a.alerts.Trouble(a.cfg.Clock.Now(), action, err)
 }
 
-// unrecordedSubmission counts the submissions that anybody could have sent; nil if they are to be
-// facts like the others.
+// unrecordedSubmission returns the function that counts submissions which do not become facts; nil
+// if all shall become facts.
 func (a *App) unrecordedSubmission() func(relay.SubmissionJudged) {
 	if a.cfg.RecordRefused {
 		return nil
 	}
 	return func(judged relay.SubmissionJudged) {
-		judged.Builder = phase0.BLSPubKey{} // a claim
+		judged.Builder = phase0.BLSPubKey{} // only a claim, so it must not be a label
 		a.watched.metrics.Record(judged)
 	}
 }
 
-// unrecordedPayload is the same for blinded blocks.
+// unrecordedPayload returns the same for blinded blocks.
 func (a *App) unrecordedPayload() func(relay.PayloadRefused) {
 	if a.cfg.RecordRefused {
 		return nil

@@ -16,7 +16,7 @@ import (
 // retryEvery is how long to wait before a beacon node that did not answer is asked again.
 const retryEvery = 50 * time.Millisecond
 
-// tellEvery is how often the log says that a beacon node is waited for.
+// tellEvery is how often the log says that the relay waits for a beacon node.
 const tellEvery = 5 * time.Second
 
 // waitForSpec asks the beacon nodes for the network until one answers.
@@ -55,7 +55,7 @@ type dutyWatch struct {
 	current, previous phase0.Root
 }
 
-// loadChain fetches what the relay must know before it can take a registration or a bid.
+// loadChain fetches what the relay must know before it can accept a registration or a bid.
 func (a *App) loadChain(ctx context.Context) error {
 	head, err := a.nodes.Head(ctx)
 	if err != nil {
@@ -94,17 +94,17 @@ func (a *App) loadDuties(ctx context.Context, epoch phase0.Epoch) error {
 	return nil
 }
 
-// A beacon node that announces no head for silentSlots is taken for stuck: so many slots are hardly
-// ever missed in a row. Slots of a test network may be much shorter than waits are, therefore
-// shortestSilence (wall time).
+// A beacon node that announces no head for silentSlots counts as stuck, because so many slots are
+// hardly ever missed in a row. On test networks slots may be shorter than ordinary delays, so
+// shortestSilence (wall time) is the least.
 const (
 	silentSlots     = 8
 	shortestSilence = time.Minute
 )
 
-// followChain keeps the registry at the chain's head until the context ends. Events only fill the
-// queue, so that a slow fetch of duties never holds up the next event; a head that comes while one
-// is being handled replaces the one that waits.
+// followChain keeps the registry at the chain's head until the context ends. Events only fill a
+// queue, so that a slow fetch of duties does not hold up the next event. The queue holds one head:
+// a newer one replaces the one that waits.
 func (a *App) followChain(ctx context.Context) error {
 	heads := make(chan relay.Head, 1)
 	go a.handleHeads(ctx, heads)
@@ -134,12 +134,12 @@ func (a *App) handleHeads(ctx context.Context, heads <-chan relay.Head) {
 	}
 }
 
-// keepSlots is how long past auctions are remembered: a late blinded block of the last slot still
-// finds its publication.
+// keepSlots is how many slots past auctions are remembered, so that a repeated blinded block of the
+// last slot still finds its publication.
 const keepSlots = 2
 
 // forget drops the payloads of a slot that is over from the escrow, unless one is still to be
-// executed. Those of slots without a head end with their age.
+// executed. Payloads of slots without a head expire by their age.
 func (a *App) forget(ctx context.Context, slot phase0.Slot) {
 	if a.submit.Needs(slot) {
 		return
@@ -156,7 +156,7 @@ func (a *App) handleHead(ctx context.Context, head relay.Head) {
 		a.topBid.Clear(head.Slot - keepSlots)
 		a.deliver.Close(head.Slot - keepSlots)
 		a.served.Close(head.Slot - keepSlots)
-		a.slots.Close(head.Slot - keepSlots) // after submit, which looks there what was delivered
+		a.slots.Close(head.Slot - keepSlots) // after submit.Close, which reads there what was delivered
 		a.forget(ctx, head.Slot-keepSlots-1)
 	}
 	epoch := a.spec.EpochOf(head.Slot)

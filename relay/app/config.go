@@ -1,5 +1,5 @@
-// Package app puts the relay together: Config says what is wanted, wire.go draws every arrow
-// between the rooms, Run keeps them going.
+// Package app puts the relay together: Config is what the operator wants, wire.go connects the
+// packages, and Serve runs them.
 package app
 
 import (
@@ -16,111 +16,112 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Config is what a relay needs to know. Validate fills in the defaults that are named here.
+// Config is what a relay needs to know. Validate fills in the defaults, which stand behind the
+// colons here.
 type Config struct {
-	// Network is the name of a public network, which the beacon node must be on, or eth.Custom: that
-	// one is asked no question.
+	// Network is the name of a public network, which the beacon node must be on; or eth.Custom, which
+	// is not compared with anything.
 	Network string
 	// BeaconURLs are the beacon nodes to follow and to publish to; at least one.
 	BeaconURLs []string
 	// Key signs bids; its public key is the relay's identity.
 	Key *bls.SecretKey
-	// AdminToken opens the admin API; without one there is none.
+	// AdminToken is the token of the admin API; without one there is no admin API.
 	AdminToken string
-	// Webhooks are told of what an operator should know at once.
+	// Webhooks get the alerts: what an operator should know at once.
 	Webhooks []string
-	// DataDir keeps journal, escrow, guard and archive; empty keeps them in memory, which is for tests
-	// and devnets only: without a disk a restart forgets which slots were delivered.
+	// DataDir is the folder of journal, escrow, guard and archive. If it is empty, they are in memory.
+	// This is for tests and devnets only, since a restart then forgets which slots were delivered.
 	DataDir string
 	// Database is the URL of the archive (see store.Open); empty is a SQLite file in DataDir.
 	Database string
 	// ReceivedFor is how long received blocks stay in the archive (wall time); 0 is for ever.
-	// Deliveries and registrations always do.
+	// Deliveries and registrations always stay for ever.
 	ReceivedFor time.Duration
-	// Journal is where facts, escrow and guard are; its Dir follows from DataDir.
+	// Journal configures where facts, escrow and guard are; its Dir follows from DataDir.
 	Journal journal.Config
 	// Validator executes blocks.
 	Validator exec.Validator
-	// ValidatorLive says whether the validator can execute blocks now; nil means always. Without it no
-	// bid is taken on trust.
+	// ValidatorLive says whether the validator can execute blocks now; nil means always. While it
+	// cannot, no bid is accepted optimistically.
 	ValidatorLive func() bool
-	// Builders are the builders that are treated in a way of their own.
+	// Builders are the builders that the operator lists, with how each is treated.
 	Builders []relay.Builder
-	// Clock is the real one unless a devnet brings its own.
+	// Clock is the chain's clock; nil means the real one. A devnet may set its own.
 	Clock clock.Clock
-	// HeaderCutOff is how far into a slot headers are served (chain time): 3 s. Negative serves
-	// always.
+	// HeaderCutOff is how far into a slot headers are served (chain time): 3 s. Negative means always.
 	HeaderCutOff time.Duration
-	// PayloadCutOff is how far into a slot blinded blocks are taken (chain time): 4 s. Negative takes
-	// them always.
+	// PayloadCutOff is how far into a slot blinded blocks are accepted (chain time): 4 s. Negative
+	// means always.
 	PayloadCutOff time.Duration
-	// RevealDelay is how long a v1 answer is held back after publishing (chain time): 1 s. Negative is
-	// none.
+	// RevealDelay is how long a v1 answer is held back after publishing (chain time): 1 s. Negative
+	// means not at all.
 	RevealDelay time.Duration
 	// ValidationTimeout bounds the execution of a submission (wall time): 3 s.
 	ValidationTimeout time.Duration
 	// HeaderPayloadTimeout is how long the payload of a header may take to follow (chain time): 1 s.
 	HeaderPayloadTimeout time.Duration
-	// Executors is how many blocks that were taken on trust are executed at a time: 2.
+	// Executors is how many blocks that were accepted optimistically are executed at a time: 2.
 	Executors int
 	// PublishTimeout bounds the publication of a block (wall time): 4 s.
 	PublishTimeout time.Duration
 	// StartTimeout is how long to wait for a beacon node at start (wall time): 30 s.
 	StartTimeout time.Duration
-	// StaleAfter is how old the newest head may be before the relay calls itself not ready (chain
-	// time): 5 min.
+	// StaleAfter is how old the newest head may be before /readyz says not ready (chain time): 5 min.
 	StaleAfter time.Duration
 	// HeaderDelay is how far into the slot a header may be held back for a client that says how long
 	// it waits (chain time): none.
 	HeaderDelay time.Duration
-	// TopBidListeners may follow the leading bids at a time: 1,000. TopBidsNeedKey lets only builders
-	// with an API key do so.
+	// TopBidListeners is how many listeners may follow the top bids at a time: 1,000. TopBidsNeedKey
+	// allows this only to builders with an API key.
 	TopBidListeners int
 	TopBidsNeedKey  bool
-	// TopBidListenersPerClient are those of one address, or of one builder with an API key: 20. A
-	// quarter of the places is for builders.
+	// TopBidListenersPerClient is how many listeners one address, or one builder with an API key, may
+	// have: 20. A quarter of all places is for builders only.
 	TopBidListenersPerClient int
-	// TopBidQueue is how many records such a listener may be behind before it is cut: 256.
+	// TopBidQueue is how many records a listener may be behind before it is cut: 256.
 	TopBidQueue int
 	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
 	TraceEndpoint string
-	// Limits bound what clients can take.
+	// Limits bound what clients can use of the relay.
 	Limits Limits
-	// Literal does what the interface description says (docs/differences.md): no bid is offered before
-	// its block was executed, whatever Builders say.
+	// Literal follows the interface descriptions to the letter (docs/differences.md): no bid counts
+	// before its block was executed, even if Builders allow it.
 	Literal bool
-	// RecordRefused makes facts also of what strangers sent in vain, see submit.Config and
-	// deliver.Config: for laboratories, since anybody can send it.
+	// RecordRefused makes facts also of refusals and bids that are otherwise only counted, see
+	// Unrecorded in submit.Config and deliver.Config. It is for experiments: on a public relay anybody
+	// could fill the journal.
 	RecordRefused bool
 	// NoCancellations refuses ?cancellations=1.
 	NoCancellations bool
-	// Observe, if set, is told every fact in the order of the journal, a moment after it happened.
-	// Facts wait for it.
+	// Observe, if set, is called for every fact in the order of the journal, a moment after it
+	// happened. Further facts are not written while it runs.
 	Observe func(relay.Fact)
 	Log     *slog.Logger
 }
 
-// Limits bound what clients can take. A zero takes the default that is named, a negative number of
-// requests is no bound.
+// Limits bound what clients can use of the relay. 0 means the default, which stands behind the
+// colon. A negative number of requests means no bound.
 type Limits struct {
-	// PerSecond and Burst are the requests of one client address: 200 a second, 400 at once.
+	// PerSecond and Burst bound the requests of one client address: 200 a second, 400 at once.
 	PerSecond, Burst int
-	// BuilderPerSecond and BuilderBurst are the requests of one builder with an API key, from whatever
-	// address: 500 and 1,000.
+	// BuilderPerSecond and BuilderBurst bound the requests of one builder with an API key, from all of
+	// its addresses together: 500 and 1,000.
 	BuilderPerSecond, BuilderBurst int
-	// TrustedProxies may say in X-Forwarded-For whom they forward.
+	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
-	// BodyBytes is the memory for bodies that are being read and worked on: 256 MiB, and never less
+	// BodyBytes is the memory for bodies that are being read or worked on: 256 MiB, and never less
 	// than 64 MiB.
 	BodyBytes int64
-	// BodyBytesPerSecond have to come of each body after its first second: 64,000. Negative is no
-	// bound.
+	// BodyBytesPerSecond is how fast each body has to arrive after its first second: 64,000. Negative
+	// means no bound.
 	BodyBytesPerSecond int64
-	// Connections that may be open: 8,192.
+	// Connections is how many may be open at a time: 8,192.
 	Connections int
-	// ConnectionsPerAddress are those of one address: 1,024; trusted proxies have no bound.
+	// ConnectionsPerAddress is how many of them one address may have: 1,024. Trusted proxies have no
+	// bound.
 	ConnectionsPerAddress int
-	// Linger is how long requests are still taken after the stop, with /readyz at 503: none.
+	// Linger is how long requests are still accepted after the stop begins, with /readyz at 503: 0.
 	Linger time.Duration
 }
 

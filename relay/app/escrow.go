@@ -28,9 +28,9 @@ func (e escrow) Put(ctx context.Context, contents *relay.Contents) error {
 	return e.journal.Put(ctx, escrowKey(contents.ID()), raw)
 }
 
-// escrowKey has the slot in front, so that a slot that is over can be forgotten as a whole, and the
-// builder behind its block, so that all who have put one can be found. A version before this one
-// had no builder in its keys: those are of the zero builder.
+// escrowKey begins with the slot, so that a slot that is over can be dropped as a whole. The
+// builder stands behind the block, so that all builders that have put a payload of a block can be
+// found. Keys of an earlier version have no builder; they belong to the zero builder.
 func escrowKey(id relay.PayloadID) string {
 	key := strconv.FormatUint(uint64(id.Slot), 10) + "." + hex.EncodeToString(id.BlockHash[:])
 	if id.Builder == (phase0.BLSPubKey{}) {
@@ -43,7 +43,7 @@ func escrowKey(id relay.PayloadID) string {
 func (e escrow) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, error) {
 	raw, err := e.journal.Get(ctx, escrowKey(id))
 	if errors.Is(err, journal.ErrNotFound) && !errors.Is(err, journal.ErrCorrupt) {
-		return nil, nil // the port says so: not being there is no error
+		return nil, nil // as the port says, a missing payload is no error
 	}
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (e escrow) Builders(ctx context.Context, slot phase0.Slot, blockHash phase0
 		return nil, err
 	}
 	if len(keys) == 0 {
-		return []phase0.BLSPubKey{{}}, nil // perhaps of the version before
+		return []phase0.BLSPubKey{{}}, nil // perhaps a payload of the earlier version
 	}
 	builders := make([]phase0.BLSPubKey, 0, len(keys))
 	for _, key := range keys {
@@ -79,12 +79,12 @@ func (e escrow) Drop(ctx context.Context, id relay.PayloadID) error {
 	return e.journal.Forget(ctx, escrowKey(id))
 }
 
-// sync has contents outlive a power cut.
+// sync makes contents survive a power cut.
 func (e escrow) sync(ctx context.Context, id relay.PayloadID) error {
 	return e.journal.SyncEscrow(ctx, escrowKey(id))
 }
 
-// evidence keeps contents in the journal for good.
+// evidence keeps contents in the journal permanently.
 type evidence struct{ journal *journal.Journal }
 
 // Keep implements submit.Evidence.
@@ -96,20 +96,21 @@ func (e evidence) Keep(ctx context.Context, contents *relay.Contents) error {
 	return e.journal.Keep(ctx, hex.EncodeToString(contents.Payload.BlockHash[:]), raw)
 }
 
-// guard lets one block root of a slot pass. Its keys have the network in them: the slots of another
-// network, or of a devnet that has begun anew, are others.
+// guard lets one block root of a slot pass. Its keys contain the network, because another network,
+// or a devnet that was started anew, has slots with the same numbers.
 type guard struct {
 	journal *journal.Journal
 	network string
 }
 
-// newGuard is the guard of a network.
+// newGuard returns the guard of a network.
 func newGuard(j *journal.Journal, spec *eth.Spec) guard {
 	return guard{j, fmt.Sprintf("%x-%x-%d", spec.GenesisForkVersion[:], spec.GenesisValidatorsRoot[:8],
 		spec.GenesisTime.Unix())}
 }
 
-// Claim implements deliver.Guard. A claim of a version whose keys had no network in them stands.
+// Claim implements deliver.Guard. A claim of an earlier version, whose keys had no network, still
+// counts.
 func (g guard) Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error) {
 	former := "slot-" + strconv.FormatUint(uint64(slot), 10)
 	_, won, err := g.journal.Claim(ctx, former+"-"+g.network, root[:], former)

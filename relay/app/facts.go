@@ -8,27 +8,26 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// facts puts what happened into the journal and tells who listens.
+// facts writes facts into the journal and calls the listeners.
 type facts struct {
 	*journal.Queue[relay.Fact]
-	// listeners are told every fact as it happens; they do not block. They are set before the first
-	// fact.
+	// listeners get every fact as it happens. They must not block. They are set before the first fact.
 	listeners []relay.Facts
 }
 
-// newFacts starts the writing; Close ends it. observe, if not nil, is told every fact in the order
-// of the journal.
+// newFacts starts the writing; Close ends it. observe, if not nil, is called for every fact in the
+// order of the journal.
 func newFacts(to journal.Appender, log *slog.Logger, observe func(relay.Fact)) *facts {
 	f := &facts{Queue: journal.NewQueue(to, log, encodeFact)}
 	f.Observe = observe
 	return f
 }
 
-// subjectPrefix is the relay's part of the journal.
+// subjectPrefix is in front of the subjects of all facts of the relay.
 const subjectPrefix = "relay."
 
-// Record implements relay.Facts. What strangers can cause in numbers may fill no more than its half
-// of the queue.
+// Record implements relay.Facts. Facts that strangers can cause in any number may fill no more than
+// half of the queue.
 func (f *facts) Record(fact relay.Fact) {
 	switch fact.(type) {
 	case relay.HeaderServed, relay.SubmissionJudged:

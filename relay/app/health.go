@@ -6,12 +6,12 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// stopped says whether no headers are served: by the operator's wish, or because what they sell
-// could not be delivered now.
+// stopped says whether no headers are served: because the operator wants that, or because their
+// payloads could not be delivered now.
 func (a *App) stopped() bool { return a.killed.On() || a.probe.Broken() }
 
 // Ready says whether validators and duties are known, payloads could be delivered now, and the
-// relay does not stop.
+// relay is not stopping.
 func (a *App) Ready() bool {
 	return a.informed() && !a.probe.Broken()
 }
@@ -21,7 +21,7 @@ func (a *App) informed() bool {
 		a.registry.DutiesKnown(a.spec.EpochOf(a.registry.Head().Slot))
 }
 
-// readiness says why the relay is not ready, if it is not. When no head came for long, all beacon
+// readiness returns why the relay is not ready; nil if it is. An old head means that all beacon
 // nodes are out of reach or behind.
 func (a *App) readiness() error {
 	if !a.informed() {
@@ -30,7 +30,7 @@ func (a *App) readiness() error {
 	if fault := a.probe.Fault(); fault != nil {
 		return relay.NotReady.With("no headers are served, since payloads could not be delivered: %v", fault)
 	}
-	if lag := a.archiveLag(); lag < -1 { // -1 is no answer: the relay works without its archive
+	if lag := a.archiveLag(); lag < -1 { // -1 means no answer, which is no reason: the relay works without its archive
 		return relay.NotReady.With("the journal has lost %d facts that the archive has: deliveries will be missing there",
 			int(-lag))
 	}
@@ -41,7 +41,8 @@ func (a *App) readiness() error {
 	return nil
 }
 
-// mayTrust says whether a bid may count before its block is executed; in literal mode none does.
+// mayTrust returns the function that says whether blocks can be executed now, so that bids may
+// count before they are. In literal mode no bid may.
 func (a *App) mayTrust() func() bool {
 	if a.cfg.Literal {
 		return func() bool { return false }

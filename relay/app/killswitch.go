@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// killSwitch stops the serving of headers. Payloads of headers that were served are honoured all
-// the same. It outlives a restart.
+// killSwitch stops the serving of headers. Payloads of headers that were served before are still
+// delivered. The switch outlives a restart.
 type killSwitch struct {
 	on    atomic.Bool
 	facts relay.Facts
@@ -19,7 +19,8 @@ func (k *killSwitch) restore(on bool) { k.on.Store(on) }
 // On says whether no headers are served.
 func (k *killSwitch) On() bool { return k.on.Load() }
 
-// Set turns the switch. A change is a fact; turning it to where it is, is none.
+// Set turns the switch. A change is a fact; if the switch is in that position already, nothing is
+// recorded.
 func (k *killSwitch) Set(at time.Time, on bool, why string) {
 	if k.on.Swap(on) != on {
 		k.facts.Record(relay.KillSwitchChanged{At: at, On: on, Why: why})

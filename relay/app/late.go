@@ -9,21 +9,21 @@ import (
 const (
 	// lateFacts is how many facts the archive may be behind: some minutes of a busy relay.
 	lateFacts = 50_000
-	// lateFor is how long it may be so, or give no answer, before the operator is told; lateEvery is
-	// how often it is looked at.
+	// lateFor is how long it may be further behind, or not answer, before the operator gets an alert.
+	// lateEvery is how often the lag is read.
 	lateFor   = time.Minute
 	lateEvery = 5 * time.Second
 )
 
-// lateness says when the archive is late, and when it is no more. The Data API is made of it, and
-// registrations after a restart; the auction does not need it.
+// lateness decides when the archive is late, and when it is no longer. The Data API reads the
+// archive, and a restart reads registrations from it; the auction does not need it.
 type lateness struct {
-	since time.Time // zero while all is well
+	since time.Time // when the archive began to be late; zero while it is not
 	told  bool
 }
 
-// look takes the archive's lag, as projection.Lag has it, and answers what is to be told: that it
-// no longer is late, or why it is.
+// look takes the archive's lag, as projection.Lag returns it. It returns what has to be reported:
+// over if the archive is no longer late, late if it has become late, with the reason.
 func (l *lateness) look(at time.Time, lag float64) (over bool, late error) {
 	switch {
 	case lag >= 0 && lag <= lateFacts:
@@ -43,12 +43,12 @@ func (l *lateness) look(at time.Time, lag float64) (over bool, late error) {
 	return false, nil
 }
 
-// watchArchive tells the operator once when the archive is late, and once when it has caught up.
+// watchArchive alerts the operator once when the archive is late, and once when it has caught up.
 func (a *App) watchArchive(ctx context.Context) error {
 	var seen lateness
 	for {
 		if err := a.cfg.Clock.Until(ctx, a.cfg.Clock.Now().Add(lateEvery)); err != nil {
-			return nil // it was told to end
+			return nil // the relay stops
 		}
 		over, late := seen.look(a.cfg.Clock.Now(), a.archiveLag())
 		if late != nil {

@@ -9,43 +9,44 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// metricsConfig is what the metrics need beside the facts.
+// metricsConfig is what the metrics need besides the facts.
 type metricsConfig struct {
-	// Builder is the name of a builder that the operator lists, empty for all others. Those are
-	// counted together, as "other": whoever sends a submission chooses its key, and each label costs
+	// Builder returns the name of a builder that the operator lists; empty for all others. Those are
+	// counted together, as "other", because senders choose their keys freely, and each label costs
 	// memory for ever.
 	Builder func(phase0.BLSPubKey) string
-	// Gauges are asked whenever somebody looks. One that is nil is not shown. They are safe for
-	// concurrent use and do not wait.
+	// Gauges are read with each request to /metrics. One that is nil is not shown. They must be safe
+	// for concurrent use and must not wait.
 	Gauges gauges
 }
 
-// gauges tell how things are at this moment.
+// gauges are values of the present moment.
 type gauges struct {
-	// Validators and Registrations are how many the relay knows.
+	// Validators and Registrations count those that the relay knows.
 	Validators, Registrations func() float64
 	// HeadSlot is the slot of the beacon chain's head.
 	HeadSlot func() float64
-	// BeaconNodes is how many announce the chain's head, and are not behind the others.
+	// BeaconNodes counts the nodes that announce the chain's head and are not behind the others.
 	BeaconNodes func() float64
-	// FactsLost is how many facts found no place in the journal so far.
+	// FactsLost counts the facts that could not be written to the journal so far.
 	FactsLost func() float64
-	// Unacked is how many messages the journal was given and never acked: it may lack them.
+	// Unacked counts the messages that the journal was given and never acked: it may lack them.
 	Unacked func() float64
-	// ArchiveLag is how many facts the archive has not taken up yet, -1 when it does not answer.
+	// ArchiveLag counts the facts that the archive has not applied yet; -1 when it does not answer.
 	ArchiveLag func() float64
-	// JournalWorks is 1 while the journal keeps what it is given, SyncedAgo since when, in seconds,
-	// its disk has what it was given last; -1 for another than one on a disk of this process.
+	// JournalWorks is 1 while the journal keeps what it is given. SyncedAgo is how long ago, in
+	// seconds, its disk was last synced; -1 if the journal is a cluster or in memory.
 	JournalWorks, SyncedAgo func() float64
-	// JournalFree is how many bytes the disk of a journal in this process has left, -1 for another;
-	// FactsBytes, EscrowBytes and EvidenceBytes are what its parts take, -1 when it does not answer.
+	// JournalFree is how many bytes are free on the disk of a journal in this process; -1 for a
+	// cluster. FactsBytes, EscrowBytes and EvidenceBytes are the sizes of its parts; -1 when it does
+	// not answer.
 	JournalFree, FactsBytes, EscrowBytes, EvidenceBytes func() float64
-	// Listeners follow the leading bids; ListenersCut were cut because they were behind, so far.
+	// Listeners counts those that follow the top bids now. ListenersCut counts those that were cut so
+	// far because they were behind.
 	Listeners, ListenersCut func() float64
 }
 
-// factMetrics counts the relay's facts for Prometheus. It takes facts as they are recorded, and
-// changes none.
+// factMetrics counts the relay's facts for Prometheus, as they are recorded.
 //
 //	submit, top, deliver, registry ──facts──▶ Record ─▶ counters, histograms ─▶ registry ─▶ /metrics
 //	registry, journal, archive ◀──────asked when somebody looks──── gauges
@@ -67,7 +68,7 @@ var eligibleBuckets = prometheus.ExponentialBuckets(0.0001, 2, 18)
 // intoSlotBuckets are dense where proposers ask, in the first four seconds of a slot.
 var intoSlotBuckets = []float64{0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3, 3.5, 4, 6, 8, 12}
 
-// New defines the relay's metrics in a set.
+// newMetrics defines the relay's metrics in a set.
 func newMetrics(set *observe.Set, cfg metricsConfig) *factMetrics {
 	m := &factMetrics{nameOf: cfg.Builder, refusals: make(map[string]bool)}
 	for _, refusal := range relay.Refusals {
@@ -183,7 +184,7 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// KillSwitch shows where the switch is, also when no fact says so: at start.
+// KillSwitch shows the position of the switch. It is called at start too, when no fact says it.
 func (m *factMetrics) KillSwitch(on bool) {
 	m.killSwitch.Set(one(on))
 }
@@ -208,7 +209,7 @@ func (m *factMetrics) judged(fact relay.SubmissionJudged) {
 	m.eligible.WithLabelValues(because).Observe(fact.EligibleAt.Sub(fact.ReceivedAt).Seconds())
 }
 
-// builder is the label of a builder.
+// builder returns the label of a builder.
 func (m *factMetrics) builder(key phase0.BLSPubKey) string {
 	if m.nameOf != nil {
 		if name := m.nameOf(key); name != "" {
@@ -218,7 +219,8 @@ func (m *factMetrics) builder(key phase0.BLSPubKey) string {
 	return "other"
 }
 
-// refusal is the label of a refusal: its id in the catalogue, and empty if there is none.
+// refusal returns the label of a refusal: its id if it is in the catalogue, "other" if not, and
+// empty if there is none.
 func (m *factMetrics) refusal(id string) string {
 	if id == "" || m.refusals[id] {
 		return id
@@ -233,8 +235,8 @@ func leads(fact relay.TopChanged) string {
 	return "bid"
 }
 
-// gwei is an amount as a metric, which has no whole numbers beyond 2^53: in gwei that is nine
-// million ether.
+// gwei is an amount as a metric. A float64 has exact whole numbers up to 2^53, which in gwei is
+// nine million ether.
 func gwei(valueWei *uint256.Int) float64 {
 	if valueWei == nil {
 		return 0

@@ -10,14 +10,16 @@ import (
 	"github.com/gavel-relay/gavel/relay/registry"
 )
 
-// newest is what the Data API shows: the archive, and of a validator the newest registration, which
-// memory may have before the archive. With several relays on one database the archive may be ahead.
+// newest is what the Data API reads: the archive, and for registrations the newer one of archive
+// and memory. Memory has a registration before the archive. If several relays share a database, the
+// archive may have a newer one.
 type newest struct {
 	*archive.Archive
 	registry *registry.Registry
 }
 
-// Registration is the newer of both. While the archive does not answer, what is in memory does.
+// Registration returns the newer of both. While the archive does not answer, it returns the one in
+// memory.
 func (s newest) Registration(ctx context.Context, key phase0.BLSPubKey) (*relay.SignedRegistration, error) {
 	held := s.registry.Newest(key)
 	archived, err := s.Archive.Registration(ctx, key)

@@ -12,14 +12,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/projection"
 )
 
-// observed is what is measured, and traced if somebody wants it.
+// observed holds the metrics, and the traces if an endpoint for them is configured.
 type observed struct {
 	registry *prometheus.Registry
 	http     *observe.HTTP
 	metrics  *factMetrics
 }
 
-// observe measures requests, and the facts as they are told.
+// observe sets up the metrics of requests and facts, and the traces.
 func (a *App) observe() error {
 	tracer, shutdown, err := observe.Tracing(context.Background(), a.cfg.TraceEndpoint, "gavel-relay")
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *App) observe() error {
 	return nil
 }
 
-// archiveLag is how many facts the archive has not taken up; -1 when it or the journal does not
+// archiveLag is how many facts the archive has not applied; -1 when it or the journal does not
 // answer.
 func (a *App) archiveLag() float64 { return projection.Lag(a.journal, a.archive) }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/beacon"
 )
 
-// open opens what the relay uses outside of itself, and asks a beacon node for the network. What is
-// opened is closed in the opposite order.
+// open opens the relay's stores, and asks a beacon node for the network. Close closes the stores in
+// the opposite order.
 func (a *App) open(ctx context.Context) (err error) {
 	cfg := a.cfg
 	cfg.Journal.Dir, cfg.Journal.Log, cfg.Journal.StartTimeout = within(cfg.DataDir, "journal"), cfg.Log, cfg.StartTimeout
@@ -46,7 +46,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	return a.observe()
 }
 
-// databaseOf is the URL of the archive.
+// databaseOf returns the URL of the archive.
 func databaseOf(cfg Config) string {
 	switch {
 	case cfg.Database != "":
@@ -58,7 +58,7 @@ func databaseOf(cfg Config) string {
 	}
 }
 
-// within is a folder in the data folder, or nothing without one.
+// within returns a folder in the data folder; empty if there is no data folder.
 func within(dir, name string) string {
 	if dir == "" {
 		return ""

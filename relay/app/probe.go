@@ -17,33 +17,33 @@ import (
 	"github.com/gavel-relay/gavel/relay/slots"
 )
 
-// probes test what a delivery needs by the way that it takes. Each call of a test is of one
-// goroutine.
+// probes test the parts that a delivery needs, with the calls that a delivery makes. A test is not
+// called again before it has returned.
 type probes struct {
 	journal  *journal.Journal
 	now      func() time.Time
-	instance string // this process: others that share the journal have keys of their own
+	instance string // names this process: others that share the journal have other keys
 	keyFor   time.Duration
 
-	claimed time.Time // when the guard was given a new key last; zero after a failure
+	claimed time.Time // when the guard was last given a new key; zero after a failure
 	keys    int
 }
 
-// probePayload is what the probe puts into the escrow, in bytes: more than a small file system has
-// left by chance.
+// probePayload is the size of what the probe puts into the escrow, in bytes. It is large enough not
+// to fit by chance into the rest of a file system that is full.
 const probePayload = 64 << 10
 
 // How long the guard is asked for one key before it is given a new one (wall time). The embedded
-// guard forgets the oldest of its claims, so that it can be given one with nearly every test; a
-// cluster keeps all for ever: these are less than 1 MB in a year.
+// guard forgets its oldest claims, so it can be given a new key with nearly every test. A cluster
+// keeps all claims for ever; with one key an hour these are less than 1 MB in a year.
 const (
 	keyInEmbedded = 10 * time.Second
 	keyInCluster  = time.Hour
 )
 
-// newProbe tests guard, escrow and journal. Between new keys the guard is asked for the one that it
-// has: that goes to the guard and back as a claim does, and what it leaves out, the writing, the
-// journal's test does in the same cluster.
+// newProbe returns the probe of guard, escrow and journal. Between new keys the guard is asked for
+// the key that it has. This reaches the guard as a claim does, but writes nothing; the journal's
+// test writes in the same cluster.
 func (a *App) newProbe() *deliver.Probe {
 	p := &probes{journal: a.journal, now: a.cfg.Clock.Now, instance: rand.Text()[:12], keyFor: keyInEmbedded}
 	if a.cfg.Journal.URL != "" {
@@ -57,7 +57,7 @@ func (a *App) newProbe() *deliver.Probe {
 	return deliver.NewProbe(a.cfg.Clock, a.spec, a.facts, a.log, parts...)
 }
 
-// guard claims this instance's key.
+// guard claims the present key of this process.
 func (p *probes) guard(ctx context.Context) error {
 	if p.claimed.IsZero() || time.Since(p.claimed) > p.keyFor {
 		p.keys++
@@ -69,7 +69,7 @@ func (p *probes) guard(ctx context.Context) error {
 		err = errors.New("it has forgotten what it was told")
 	}
 	if err != nil {
-		p.claimed = time.Time{} // has to show that it can write
+		p.claimed = time.Time{} // the next test must write a new key
 	}
 	return err
 }
@@ -91,7 +91,7 @@ func (p *probes) escrow(ctx context.Context) error {
 	return err
 }
 
-// append appends a fact and waits until it is kept.
+// append appends a fact and waits until the journal has stored it.
 func (p *probes) append(ctx context.Context) error {
 	data, err := json.Marshal(probed{p.now(), p.instance})
 	if err != nil {
@@ -101,16 +101,17 @@ func (p *probes) append(ctx context.Context) error {
 	return err
 }
 
-// testedSubject is the subject of what the journal is tested with.
+// testedSubject is the subject of the facts with which the journal is tested.
 const testedSubject = subjectPrefix + "delivery_path_tested"
 
-// probed is a fact that no projection reads. It says when a relay ran and could deliver.
+// probed is a fact that no projection reads. It shows when a relay ran and its journal could be
+// written.
 type probed struct {
 	At       time.Time `json:"at"`
 	Instance string    `json:"instance"`
 }
 
-// suspectedGuard is the guard, whose errors have the parts of a delivery tested.
+// suspectedGuard is the guard. An error of it starts a test of the parts of a delivery.
 type suspectedGuard struct {
 	deliver.Guard
 	probe *deliver.Probe
@@ -123,7 +124,7 @@ func (g suspectedGuard) Claim(ctx context.Context, slot phase0.Slot, root phase0
 	return won, err
 }
 
-// suspectedEscrow is the escrow, whose errors have the parts of a delivery tested.
+// suspectedEscrow is the escrow. An error of it starts a test of the parts of a delivery.
 type suspectedEscrow struct {
 	slots.Store
 	probe *deliver.Probe
@@ -151,7 +152,8 @@ func (e suspectedEscrow) Builders(ctx context.Context, slot phase0.Slot,
 	return builders, err
 }
 
-// suspect tells a probe of an error, unless it is that of a caller who went away.
+// suspect asks a probe for a test after an error, unless the error only means that the caller went
+// away.
 func suspect(ctx context.Context, probe *deliver.Probe, err error) {
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		probe.Suspect()

@@ -13,17 +13,18 @@ import (
 const (
 	// maxClients is how many addresses are remembered for their allowance.
 	maxClients = 100_000
-	// maxBuilderNames bounds the allowances of builders; there are as many as the operator lists.
+	// maxBuilderNames bounds the allowances of builders that are remembered; the operator lists far
+	// fewer.
 	maxBuilderNames = 10_000
-	// leastBodyBytes is how little memory for bodies makes sense, and leastSignedBytes how little of
-	// it for signed blocks.
+	// leastBodyBytes is the least memory for bodies, and leastSignedBytes the least of it for signed
+	// blocks.
 	leastBodyBytes   = 64 << 20
 	leastSignedBytes = 16 << 20
 )
 
-// protect puts allowances around the public API: a builder with an API key has its own, everybody
-// else one by address. A public key in a body would be a claim, which anybody could make to use up
-// another's allowance; an API key is none.
+// protect limits the rate of requests to the public API: a builder with an API key has an allowance
+// of its own, all other clients one for each address. Public keys in bodies are not used for this,
+// because they are only claims: anybody could use up another builder's allowance.
 func (a *App) protect(handler http.Handler) http.Handler {
 	limited := api.Statuses.Of(relay.RateLimited.Plain())
 	limits := a.cfg.Limits
@@ -31,8 +32,8 @@ func (a *App) protect(handler http.Handler) http.Handler {
 	handler = serve.Limit(handler, limiter(limits.PerSecond, limits.Burst, maxClients), func(r *http.Request) string {
 		switch {
 		case isHealth(r):
-			// a balancer's question has an allowance of its own, so that what it forwards never makes it
-			// believe that the relay is down
+			// The health checks of a load balancer have an allowance of their own. Otherwise the requests
+			// that it forwards could use up its allowance, and it would take the relay for down.
 			return "health " + byAddress(r)
 		case a.builderOf(r) != "":
 			return ""
@@ -43,9 +44,10 @@ func (a *App) protect(handler http.Handler) http.Handler {
 		a.builderOf, limited)
 }
 
-// bodies divides the memory for request bodies into three rooms, so that no load of one kind can
-// keep another out: an eighth is for signed blocks, three eighths are for builders with an API key,
-// the rest is everybody else's. Of each an address, or a builder with a key, has a quarter.
+// bodies divides the memory for request bodies into three parts, so that load of one kind cannot
+// keep out another: an eighth is for signed blocks, three eighths are for builders with an API key,
+// the rest is for all others. One address, or one builder with a key, may use a quarter of its
+// part.
 func (a *App) bodies() *serve.BodyBudget {
 	bytes := max(a.cfg.Limits.BodyBytes, leastBodyBytes)
 	room := func(bytes int64) *serve.BodyRoom { return serve.NewBodyRoom(bytes, bytes/4) }
@@ -64,7 +66,7 @@ func (a *App) bodies() *serve.BodyBudget {
 		}}
 }
 
-// limiter is nil where there is no bound.
+// limiter returns nil if there is no bound.
 func limiter(perSecond, burst, keys int) *serve.Limiter {
 	if perSecond <= 0 {
 		return nil
@@ -72,7 +74,7 @@ func limiter(perSecond, burst, keys int) *serve.Limiter {
 	return serve.NewLimiter(float64(perSecond), burst, keys)
 }
 
-// builderOf is the name that belongs to a request's API key, empty when there is none.
+// builderOf returns the name of the builder that has a request's API key; empty if there is none.
 func (a *App) builderOf(r *http.Request) string {
 	key := builder.APIKey(r)
 	if key == "" {
@@ -82,5 +84,5 @@ func (a *App) builderOf(r *http.Request) string {
 	return b.Name
 }
 
-// isHealth says whether it is a balancer that asks.
+// isHealth says whether a request is a health check.
 func isHealth(r *http.Request) bool { return r.URL.Path == "/livez" || r.URL.Path == "/readyz" }

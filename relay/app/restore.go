@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// restore tells the rooms what happened in earlier lives of the process: how builders are treated,
-// whether headers are served, and which slots are over.
+// restore puts back what earlier runs have recorded: how builders are treated, whether headers are
+// served, which slots are over, registrations, and the headers that were served lately.
 func (a *App) restore(ctx context.Context) error {
 	if err := a.restoreState(ctx); err != nil {
 		return fmt.Errorf("restore state: %w", err)
@@ -33,9 +33,10 @@ func (a *App) restore(ctx context.Context) error {
 	return nil
 }
 
-// restoreGiven reads which headers proposers were given lately, so that what they sign is listed at
-// the value that they were promised. Slots that are over by the next head are forgotten with it. An
-// epoch is more than anybody may still sign for, unless no slot of it had a block.
+// restoreGiven reads which headers proposers were given lately, so that a delivery is listed at the
+// value that its proposer was promised. It reads the last epoch, which is longer than a proposer
+// may still sign for, unless no slot of it had a block. The next head clears the slots that are
+// over.
 func (a *App) restoreGiven(ctx context.Context) error {
 	epoch := time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration
 	subject := subjectPrefix + relay.HeaderServed{}.Subject()
@@ -46,15 +47,16 @@ func (a *App) restoreGiven(ctx context.Context) error {
 			case err != nil:
 				a.log.Error("a served header cannot be read: if it is signed now, the value of the message that brought its "+
 					"block is listed", "error", err)
-			case served.Times == 0 && served.ValueWei != nil: // a sum repeats what was a fact before it
+			case served.Times == 0 && served.ValueWei != nil: // a sum has nothing new: the first answer is a fact before it
 				a.topBid.Give(served)
 			}
 			return nil
 		})
 }
 
-// restoreState folds in what is so, in the order in which it became so. A journal of a version that
-// kept facts alone has it taken over from them once; its facts are bounded only then.
+// restoreState applies the kept state, in the order in which it was written. An earlier version
+// kept no state: its journal's facts are converted to state once, and only then the number of its
+// facts is bounded.
 func (a *App) restoreState(ctx context.Context) error {
 	_, err := a.journal.State(ctx, stateRestored)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -69,8 +71,8 @@ func (a *App) restoreState(ctx context.Context) error {
 	})
 }
 
-// restoreOne folds in one piece of state. What cannot be read costs what it says, on the safe side,
-// and not the start.
+// restoreOne applies one piece of state. If a piece cannot be read, the relay starts all the same
+// and takes the safe side for that piece.
 func (a *App) restoreOne(subject string, data []byte) {
 	kind, name, _ := strings.Cut(strings.TrimPrefix(subject, subjectPrefix), ".")
 	switch subjectPrefix + kind {
@@ -107,7 +109,7 @@ func (a *App) restoreOne(subject string, data []byte) {
 	}
 }
 
-// distrust has a builder bid after its blocks are executed, since nobody knows what was said of it.
+// distrust ends a builder's optimistic mode, because its record cannot be read.
 func (a *App) distrust(token string, err error) {
 	name, _ := url.QueryUnescape(token)
 	a.log.Error("how a builder is treated cannot be read: it is not trusted until its record is set, or deleted, by "+
@@ -118,8 +120,8 @@ func (a *App) distrust(token string, err error) {
 	}
 }
 
-// restoreBuilder folds in a fact on a builder. A record that no longer fits the configuration is
-// left out: the relay starts all the same.
+// restoreBuilder applies a fact about a builder. A record that no longer fits the configuration is
+// left out, and the relay starts all the same.
 func (a *App) restoreBuilder(fact relay.Fact) {
 	if err := a.builders.Restore(fact); err != nil {
 		a.log.Warn("a builder is treated as configured, since its record does not fit the configuration", "error", err)
@@ -134,7 +136,7 @@ func (a *App) restoreKillSwitch(change relay.KillSwitchChanged) {
 	}
 }
 
-// takeOver reads state from the facts of a version that kept no state, and keeps it.
+// takeOver makes state from the facts of a version that kept no state, and stores it.
 func (a *App) takeOver(ctx context.Context) error {
 	subjects := []string{
 		subjectPrefix + relay.BuilderChanged{}.Subject(), subjectPrefix + relay.BuilderDemoted{}.Subject(),
@@ -174,7 +176,7 @@ func (a *App) takeOver(ctx context.Context) error {
 	return a.journal.Bound(ctx)
 }
 
-// takeOver folds in one old fact and keeps it as state.
+// takeOver applies one old fact and stores it as state.
 func takeOver[F relay.Fact](a *App, data []byte, fold func(F)) {
 	fact, err := decodeFact[F](data)
 	if err != nil {
@@ -186,8 +188,8 @@ func takeOver[F relay.Fact](a *App, data []byte, fold func(F)) {
 	a.state.Record(fact)
 }
 
-// restoreRegistrations reads what validators asked for: from the archive, then from the journal
-// what the archive has not seen. Without the archive the journal alone must do.
+// restoreRegistrations reads the registrations of the archive, and then from the journal those that
+// the archive has not applied. If the archive does not answer, it reads the whole journal.
 func (a *App) restoreRegistrations(ctx context.Context) error {
 	from, err := a.restoreFromArchive(ctx)
 	if err != nil {
@@ -205,10 +207,10 @@ func (a *App) restoreRegistrations(ctx context.Context) error {
 	})
 }
 
-// restoreFromArchive reads the archive's registrations and says from which fact on the journal has
-// newer ones: all, if the archive fails.
+// restoreFromArchive reads the archive's registrations. It returns from which fact on the journal
+// has newer ones; if the archive fails, that is the first one.
 func (a *App) restoreFromArchive(ctx context.Context) (from uint64, err error) {
-	last, err := a.archive.Last(ctx) // before the rows: what comes in between is read twice, and not at all otherwise
+	last, err := a.archive.Last(ctx) // read before the rows, so that facts in between are read twice and not missed
 	if err != nil {
 		return 1, err
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
-// submitRules are what the pipeline keeps to; wire adds its ports. So it is below.
+// submitRules returns the pipeline's rules; wire adds its ports. The same holds for the functions
+// below.
 func (a *App) submitRules() submit.Config {
 	return submit.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Key: a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout,
@@ -35,8 +36,8 @@ func (a *App) deliverRules() deliver.Config {
 	}
 }
 
-// newBroadcast tells listeners of the bids that lead, until a slot is over by the chain or by the
-// clock.
+// newBroadcast returns the broadcast of top bids. A slot is over for it when the head has reached
+// it or the clock has passed it.
 func (a *App) newBroadcast(chain *registry.Registry) *top.Broadcast {
 	return &top.Broadcast{
 		Clock: a.cfg.Clock, MaxListeners: a.cfg.TopBidListeners, MaxPerClient: a.cfg.TopBidListenersPerClient,
@@ -47,7 +48,7 @@ func (a *App) newBroadcast(chain *registry.Registry) *top.Broadcast {
 	}
 }
 
-// newMux is an API with health checks beside it.
+// newMux returns an API with health checks.
 func (a *App) newMux(mount func(*serve.Mux)) *serve.Mux {
 	mux := api.NewMux()
 	mount(mux)

@@ -13,32 +13,32 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// stopGrace is how long running requests go on undisturbed after the stop at least. answerTime is
-// what their answers are given on top.
+// stopGrace is how long running requests may go on after the stop, at least. answerTime is how much
+// longer the server waits for their answers to be sent.
 const (
 	stopGrace  = 3 * time.Second
 	answerTime = 2 * time.Second
 )
 
-// closeTimeout bounds the orderly closing of the stores.
+// closeTimeout bounds the closing of the stores.
 const closeTimeout = 5 * time.Second
 
-// Handler is the public API.
+// Handler returns the public API.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Spec is the network that the relay found.
+// Spec returns the network that the beacon nodes are on.
 func (a *App) Spec() *eth.Spec { return a.spec }
 
-// Serve answers requests on the listener and follows the chain until the context ends; then it lets
-// running requests finish, and only after them stops what they need. It returns nil after an
+// Serve answers requests on the listener and follows the chain until the context ends. Then it lets
+// running requests finish, and after them stops the parts that they need. It returns nil after an
 // orderly stop.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return a.ServeBoth(ctx, listener, nil)
 }
 
-// ServeBoth is Serve with a second listener, unless it is nil, for proposers alone: it has as many
-// connections as the public one, and allowances of its own, so that nobody at the public one can
-// take them.
+// ServeBoth is Serve with a second listener for proposers only, unless it is nil. That one has as
+// many connections as the public one, and allowances of its own, so that clients of the public one
+// cannot use them up.
 func (a *App) ServeBoth(ctx context.Context, public, proposers net.Listener) error {
 	defer context.AfterFunc(ctx, func() {
 		a.stopping.Store(true)
@@ -56,8 +56,8 @@ func (a *App) ServeBoth(ctx context.Context, public, proposers net.Listener) err
 		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive)
 }
 
-// serving is how the public API is served. A payload whose block is being published when the stop
-// comes is still revealed, however long the beacon nodes may take.
+// serving returns the options of the public listeners. Its times are long enough that a payload is
+// still revealed if its block is being published when the stop comes.
 func (a *App) serving() serve.Options {
 	grace := max(stopGrace, a.cfg.PublishTimeout+a.cfg.RevealDelay)
 	return serve.Options{
@@ -67,7 +67,8 @@ func (a *App) serving() serve.Options {
 	}
 }
 
-// sayGoodbye ends the WebSockets, which the server does not know any more.
+// sayGoodbye ends the WebSockets. The HTTP server does not do this, since it has handed their
+// connections over.
 func (a *App) sayGoodbye(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
@@ -76,15 +77,15 @@ func (a *App) sayGoodbye(ctx context.Context) {
 	}
 }
 
-// keepRegistrations verifies and records what registrations leave for later; what waits when the
-// context ends is recorded then.
+// keepRegistrations verifies renewals and records changes that wait, until the context ends. Then
+// it records all changes that still wait.
 func (a *App) keepRegistrations(ctx context.Context) error {
 	a.registry.Run(ctx, a.cfg.Clock)
 	a.registry.Flush(a.cfg.Clock.Now())
 	return nil
 }
 
-// keepArchive forgets what the operator does not want to keep.
+// keepArchive deletes received blocks that are older than the operator wants to keep.
 func (a *App) keepArchive(ctx context.Context) error {
 	if a.cfg.ReceivedFor > 0 {
 		a.archive.Keep(ctx, a.cfg.Clock.Now, a.cfg.ReceivedFor)
@@ -92,5 +93,5 @@ func (a *App) keepArchive(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the stores. It may be called on an App that New could not finish.
+// Close closes the stores. New calls it too if it fails.
 func (a *App) Close() error { return a.opened.Close(closeTimeout) }

@@ -6,13 +6,13 @@ import (
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
-// shown is the leading bids, with what keeps the payloads of leading bids in memory.
+// shown serves top bids and keeps their payloads in memory.
 type shown struct {
 	topBid *top.Bids
 	served *slots.Payloads
 }
 
-// Show implements submit.Board. The payload is held before the bid can be read.
+// Show implements submit.Board. It keeps the payload before the bid can be served.
 func (s shown) Show(key relay.Key, bid *relay.SignedBid) {
 	if bid != nil {
 		s.served.Show(key, bid.BlockHash, bid.Builder)
@@ -20,7 +20,7 @@ func (s shown) Show(key relay.Key, bid *relay.SignedBid) {
 	s.topBid.Show(key, bid)
 }
 
-// handedOut is told of served headers: it has their payloads kept in memory, and records them.
+// handedOut keeps the payloads of served headers in memory, and records the headers.
 type handedOut struct {
 	record *facts
 	served *slots.Payloads

@@ -15,13 +15,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Subjects of the relay's state. What is kept under them are the facts that made it so.
+// Subjects of the relay's state. Under each is the fact that made the state.
 //
 //	relay.kill_switch          KillSwitchChanged, the last
 //	relay.delivered            PayloadDelivered, the last
 //	relay.builder.<name>       BuilderChanged, the last of the name
-//	relay.demotion.<number>    BuilderDemoted, the last thousand in turn
-//	relay.restored             that facts of versions without state have been taken over
+//	relay.demotion.<number>    BuilderDemoted, the last thousand; numbers are used again in turn
+//	relay.restored             there if facts of versions without state were converted
 const (
 	stateKillSwitch = "relay.kill_switch"
 	stateDelivered  = "relay.delivered"
@@ -30,34 +30,34 @@ const (
 	stateRestored   = "relay.restored"
 )
 
-// keptDemotions is how many demotions are state: as many as are listed.
+// keptDemotions is how many demotions are kept as state: as many as builders.List keeps.
 const keptDemotions = 1000
 
-// putRetry is how long a journal that keeps nothing is left alone (wall time).
+// putRetry is the pause after the journal could not store state (wall time).
 const putRetry = 250 * time.Millisecond
 
-// states is where state is kept until another takes its place. PutState returns when it is kept.
+// states stores the last state of each subject. PutState returns when it is stored.
 type states interface {
 	PutState(ctx context.Context, subject string, data []byte) error
 }
 
-// state keeps what the relay must know after a restart. It listens to facts; one goroutine writes,
-// the newest of each subject, until it is kept.
+// state stores what the relay must know after a restart. It listens to facts; one goroutine writes
+// the newest fact of each subject, and tries again until it is stored.
 type state struct {
 	journal states
 	log     *slog.Logger
 
 	mu        sync.Mutex // guards what follows
-	order     []string   // subjects that wait, each once
+	order     []string   // subjects of waiting facts, each once
 	waiting   map[string]relay.Fact
 	delivered phase0.Slot   // the newest slot
 	demotions int           // number of the next demotion
-	taken     uint64        // changes that came
-	kept      uint64        // changes that are kept, or replaced by one that is
+	taken     uint64        // number of changes that came
+	kept      uint64        // number of changes that are stored, or replaced by one that is
 	changed   chan struct{} // closed and made anew when kept grows
 	closed    bool
 
-	wake chan struct{} // one signal is kept
+	wake chan struct{} // holds one signal
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -93,7 +93,8 @@ func (s *state) Record(fact relay.Fact) {
 	}
 }
 
-// subject is where a fact is kept as state, empty for one that changes none. The caller holds mu.
+// subject returns the subject under which a fact is stored as state; empty for a fact that changes
+// none. The caller holds mu.
 func (s *state) subject(fact relay.Fact) string {
 	switch f := fact.(type) {
 	case relay.KillSwitchChanged:
@@ -114,7 +115,7 @@ func (s *state) subject(fact relay.Fact) string {
 	return ""
 }
 
-// numbered tells of a demotion of an earlier life: the next one takes the place after it.
+// numbered notes the number of a restored demotion: the next demotion gets the number after it.
 func (s *state) numbered(number string) {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -125,7 +126,7 @@ func (s *state) numbered(number string) {
 	s.demotions = n + 1
 }
 
-// Kept returns when all changes that came before the call are kept, or with the context's error.
+// Kept returns when all changes that came before the call are stored, or with the context's error.
 func (s *state) Kept(ctx context.Context) error {
 	s.mu.Lock()
 	want := s.taken
@@ -143,7 +144,7 @@ func (s *state) Kept(ctx context.Context) error {
 	return nil
 }
 
-// Close writes what waits, until the context ends.
+// Close writes the facts that wait, until the context ends, and ends the writing.
 func (s *state) Close(ctx context.Context) error {
 	err := s.Kept(ctx)
 	s.mu.Lock()
@@ -174,8 +175,8 @@ func (s *state) write(ctx context.Context) {
 	}
 }
 
-// writeAll keeps what waits. What could not be kept waits on, unless something newer took its
-// place.
+// writeAll stores the facts that wait. A fact that could not be stored waits again, unless a newer
+// one of its subject has come.
 func (s *state) writeAll(ctx context.Context) error {
 	s.mu.Lock()
 	order, waiting, taken := s.order, s.waiting, s.taken
@@ -205,7 +206,7 @@ func (s *state) put(ctx context.Context, subject string, fact relay.Fact) error 
 	return s.journal.PutState(ctx, subject, data)
 }
 
-// putBack has subjects wait again, before those that came meanwhile.
+// putBack makes subjects wait again, in front of those that came meanwhile.
 func (s *state) putBack(order []string, waiting map[string]relay.Fact) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

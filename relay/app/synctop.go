@@ -9,19 +9,19 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// syncPause is how long after one sync the next begins at the earliest (wall time): leads change
-// faster than disks turn, and the last one counts.
+// syncPause is how long after one sync the next begins at the earliest (wall time). Top bids change
+// faster than a disk can sync, and only the last one is needed.
 const syncPause = 50 * time.Millisecond
 
-// topSync has the payload of a bid that leads outlive a power cut, behind its back: it is shown
-// before. It listens to facts.
+// topSync makes the payloads of top bids survive a power cut. The bid does not wait for this: it is
+// shown before the sync. topSync listens to facts.
 type topSync struct {
-	// sync syncs a payload in the escrow.
+	// sync writes a payload in the escrow through to the disk.
 	sync func(ctx context.Context, id relay.PayloadID) error
 	log  *slog.Logger
 
 	newest atomic.Pointer[relay.TopChanged]
-	wake   chan struct{} // one signal is kept
+	wake   chan struct{} // holds one signal
 }
 
 func newTopSync(sync func(context.Context, relay.PayloadID) error, log *slog.Logger) *topSync {

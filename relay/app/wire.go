@@ -17,21 +17,21 @@ import (
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
-// wire draws every arrow between the rooms, in the order of the story: what happened is recorded,
-// proposers register, builders bid, proposers ask for a header and sign it, and the payload is
-// delivered. What the rooms keep to is in rules.go.
+// wire connects the packages, in the order in which a slot goes: facts are recorded, proposers
+// register, builders bid, proposers ask for a header and sign it, and the payload is delivered. The
+// rules of each part are in rules.go.
 func (a *App) wire() (err error) {
-	// whatever happens ─▶ journal, and at once ─▶ state, disk, metrics, alerts
+	// facts ─▶ journal, and at once ─▶ state, sync of the top payload, metrics, alerts
 	a.facts.listeners = []relay.Facts{a.state, a.topSync, a.watched.metrics, a.alerts}
 	a.killed = &killSwitch{facts: a.facts}
 	if a.builders, err = builders.New(a.cfg.Builders, a.facts); err != nil {
 		return err
 	}
 
-	// registrations, heads and duties ─▶ registry ─▶ all that asks what a proposer wants
+	// registrations, heads and duties ─▶ registry ─▶ all that need to know what a proposer wants
 	a.registry = registry.New(a.spec, a.facts)
 
-	// a bid: pipeline ─▶ escrow, kept at hand while it leads ─▶ top bid ─▶ listeners
+	// a bid: pipeline ─▶ escrow, and memory while it leads ─▶ top bid ─▶ listeners
 	a.slots = new(slots.Slots)
 	a.served = &slots.Payloads{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
 	a.broadcast = a.newBroadcast(a.registry)
@@ -43,7 +43,7 @@ func (a *App) wire() (err error) {
 	pipeline.Escrow, pipeline.Evidence, pipeline.Board = a.served, evidence{a.journal}, shown{a.topBid, a.served}
 	pipeline.Unrecorded, pipeline.Trouble = a.unrecordedSubmission(), a.trouble
 	a.submit = submit.New(pipeline)
-	a.registry.Changed = a.submit.Reregistered // takes out what the proposer does not want any more
+	a.registry.Changed = a.submit.Reregistered // takes out bids that the proposer no longer wants
 
 	// a header: top bid ─▶ proposer
 	headers := a.headerRules()
@@ -67,7 +67,8 @@ func (a *App) wire() (err error) {
 	return nil
 }
 
-// mount opens the three APIs to all, and that of proposers on a listener of its own.
+// mount makes the handler of the three public APIs, and one of the proposers' API for a listener of
+// its own.
 func (a *App) mount(forBuilders builder.Config, forProposers proposer.Config) {
 	a.proposers = a.protect(a.newMux(func(mux *serve.Mux) { proposer.Mount(mux, forProposers) }))
 	a.api = a.newMux(func(mux *serve.Mux) {
