@@ -16,8 +16,8 @@ import (
 // GAVEL_RELAY_DATA_DIR.
 const relayEnv = "GAVEL_RELAY_"
 
-// Secrets come from a file or from one of these, never from a flag: flags are seen by everybody who
-// can list processes.
+// Secrets come from a file or from one of these variables, never from a flag, because everybody who
+// can list processes sees flags.
 const (
 	secretKeyEnv  = relayEnv + "SECRET_KEY"
 	adminTokenEnv = relayEnv + "ADMIN_TOKEN"

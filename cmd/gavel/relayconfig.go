@@ -121,8 +121,8 @@ func listOf(text string) []string {
 	return items
 }
 
-// always translates a duration of 0. In flags 0 means no limit; in configurations 0 means the
-// default, and a negative duration means no limit.
+// always translates a duration from a flag to a configuration. In a flag 0 means off; in a
+// configuration 0 means the default, and a negative duration means off.
 func always(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1

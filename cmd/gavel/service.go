@@ -72,7 +72,7 @@ func (d doors) all() (open []net.Listener) {
 // closes its listeners itself.
 func (d doors) close() {
 	for _, listener := range d.all() {
-		_ = listener.Close() // closed by its server already, or nobody was ever served
+		_ = listener.Close() // its server has closed it, or it never had one
 	}
 }
 
