@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -70,9 +71,14 @@ func TestGenesis(t *testing.T) {
 		t.Errorf("the clock reads %v at genesis %v", now, n.Spec.GenesisTime)
 	}
 	n.Clock.Start()
+	running, stop := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); _ = n.RunClock(running) }()
 	if err := n.Clock.Until(t.Context(), n.Spec.GenesisTime.Add(time.Millisecond)); err != nil {
 		t.Error(err)
 	}
+	stop()
+	<-stopped
 	if want := (phase0.Version{6, 'g', 'v', 'l'}); n.Spec.Forks[0].Version != want {
 		t.Errorf("fulu has version %x, want %x", n.Spec.Forks[0].Version, want)
 	}
