@@ -152,7 +152,7 @@ const (
 	Landed    State = "landed"    // it is in a block of the chain
 	Expired   State = "expired"   // its last block is over
 	Cancelled State = "cancelled" // by its signer, or replaced by it
-	Failed    State = "failed"    // it can never be included: a nonce is used, or all its blocks refused it
+	Failed    State = "failed"    // it can never be included, or no simulation succeeded before its last block
 )
 
 // Final says that no state follows, unless the chain is reorganised.

@@ -36,7 +36,7 @@ type gauges struct {
 //
 //	jsonrpc ──calls──▶ Call ──────┐
 //	lifecycle, indexer ──facts──▶ Record ─▶ counters, histograms ─▶ registry ─▶ /metrics
-//	pool, journal, ledger ◀── asked when somebody looks ── gauges
+//	pool, journal, ledger ◀── asked at each scrape ── gauges
 //
 // They are safe for concurrent use.
 type metrics struct {

@@ -25,8 +25,8 @@ type stateStore interface {
 // is limited. New pages are written beside the valid ones, and become valid when the head is
 // written. So a kill in between leaves the list as it was.
 //
-//	subject       head: which pages hold, and what else belongs to them
-//	subject.a.0 … subject.a.9      and while they hold      subject.b.0 … are written
+//	subject       head: which pages are valid, and a note
+//	subject.a.0 … subject.a.9      and while these are valid, subject.b.0 … are written
 //
 // It is not safe for concurrent use. read must be called before put.
 type paged struct {

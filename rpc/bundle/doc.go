@@ -4,7 +4,7 @@
 //
 //	params ─▶ form ─▶ count, bytes ─▶ blocks, terms ─▶ decode ─▶ refunds' names, ─▶ senders ─▶ *rpc.Order, Call, Simulation
 //	          types   nothing is      comparisons     2 µs      signatures' form   50 µs per tx, on all cores;
-//	                  decoded yet                     per tx                       of orders only who gets a refund
+//	                  decoded yet                     per tx                       for orders: only those that are needed now
 //
 //	*rpc.Order ─┬─▶ ToExec         what the pool simulates, with the other senders
 //	            ├─▶ Outgoing       eth_sendBundle
@@ -12,11 +12,11 @@
 //
 //	*rpc.Order + the order that it follows ─▶ JoinMatch ─▶ one bundle (match.go)
 //
-//	  searcher's order               order with that double hash       what goes on
+//	  searcher's order               order with that double hash       the joined order
 //	  [ {hash: H}, {tx} ]      and   [ A, … ]                    ──▶   [ {bundle: [A, …]}, {tx} ]
 //	  blocks 7 to 9                  blocks 5 to 8                     blocks 7 to 8
-//	  no refunds                     wants 90 % back                   90 % of what {tx} earns for those whose bundle it is
-//	  named h, as answered                                             still named h
+//	  no refunds                     wants 90 % back                   90 % of what {tx} earns, for the owners of the inner bundle
+//	  hash h, as answered                                              still hash h
 //
 // docs/spec.md, Matching, has the rules of JoinMatch.
 //

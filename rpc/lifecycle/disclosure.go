@@ -105,8 +105,8 @@ func (d *disclosure) isFull(order *rpc.Order, block uint64) bool {
 	})
 }
 
-// isAnswered says whether another order already discloses the outcome of a block to one of an
-// order's followers.
+// isAnswered says whether one of an order's followers (followersOf, newcomers) already gets the
+// outcome of a block by another order.
 func (d *disclosure) isAnswered(order *rpc.Order, block uint64) bool {
 	all := followersOf(order)
 	if !d.high(order.Signer) {
@@ -117,8 +117,8 @@ func (d *disclosure) isAnswered(order *rpc.Order, block uint64) bool {
 	})
 }
 
-// mayTell says whether the signer of an order may learn how it did in a block: only if it is the
-// first order for that block of each of its followers.
+// mayTell says whether the signer of an order may learn how it did in a block: only if, for each of
+// its followers (followersOf, newcomers), it is the first order for that block.
 func (d *disclosure) mayTell(order *rpc.Order, block uint64) bool {
 	first := func(who common.Address) bool {
 		spans := d.spans[follower{order.Follows, who}]

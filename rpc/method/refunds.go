@@ -79,7 +79,7 @@ func recordsOf(page rpc.RefundPage) []refundRecord {
 			status = "received"
 		}
 		hash := r.Hash
-		if r.Delayed && r.Bundle != (common.Hash{}) { // the interface description: for delayed refunds the bundle's
+		if r.Delayed && r.Bundle != (common.Hash{}) { // the interface description asks for this hash
 			hash = r.Bundle
 		}
 		records[i] = refundRecord{

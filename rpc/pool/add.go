@@ -26,7 +26,7 @@ type Outcome struct {
 	Result Result
 	// Order is the pool's order: the one that came, with its ID, or the one that was there.
 	Order *rpc.Order
-	// Replaced is the older version, which has ended. The caller cancels it at builders.
+	// Replaced is the older version, which has ended. Builders that have it must learn of that.
 	Replaced *rpc.Order
 	Facts    []rpc.Fact
 }

@@ -75,7 +75,8 @@ func ownedBy(e rpc.Element, shares []rpc.Share) *rpc.Bundle {
 }
 
 // payees returns an entry's percentage and the recipients who share it, after redirection. A sole
-// recipient with a part of the percentage gets all of a smaller percentage instead: the two differ
+// recipient with a part of the percentage gets all of a smaller percentage instead, if that is a
+// whole number: the two differ
 // in rounding and in the payout's cost, and eth_sendBundle can only express the second. Shares stay
 // as they are where they also apply to refunds inside the bundle.
 func payees(b *rpc.Bundle, entry rpc.ElementRefund, owners []rpc.Share, redirect func(common.Address) common.Address) (

@@ -1,7 +1,7 @@
 // Package reputation keeps how each signer's orders have done: what they paid, and what simulating
 // them cost.
 //
-//	facts ─▶ Apply ─▶ signer: all time │ hour │ hour │ … │ hour      those of 7 days in which something was
+//	facts ─▶ Apply ─▶ signer: all time │ hour │ hour │ … │ hour      those of 7 days with any activity
 //	                                   └───────────┬───────────┘
 //	                        Stats, High ◀── sums of 7 days, of a day
 //

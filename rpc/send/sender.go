@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Why a delivery ended without a request to the builder.
+// Why a delivery ended without a builder's answer. Only ErrStopped may also end a request that was
+// under way.
 var (
 	ErrDropped   = errors.New("given up: too many newer orders wait for the builder")
 	ErrCancelled = errors.New("cancelled before it was sent")
