@@ -13,31 +13,32 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
-// Asked is a question for a header, with what the answer is held against.
+// Asked is a request for a header, with what the answer is compared with.
 type Asked struct {
 	Slot     phase0.Slot
 	Parent   phase0.Hash32
 	Proposer phase0.BLSPubKey
-	// ParentGasLimit is the parent block's; 0 leaves gas limits alone.
+	// ParentGasLimit is the gas limit of the parent block; 0 is unknown, and the bid's gas limit is
+	// not judged then.
 	ParentGasLimit uint64
-	// GasLimit is what the proposer registered; 0 is unknown, and any limit within the step is right
-	// then.
+	// GasLimit is what the proposer registered; 0 is unknown, and any limit within one block's step
+	// is right then.
 	GasLimit uint64
 }
 
-// Answer is what came back.
+// Answer is the relay's answer.
 type Answer struct {
 	Took time.Duration // wall time
-	// Bid is nil for "no bid", and when Err is set.
+	// Bid is nil for "no bid", and if Err is set.
 	Bid *builderspec.VersionedSignedBuilderBid
-	// Err says that there was no answer, or one with a status of 500 and above; Refused that the relay
-	// refused, which it may.
+	// Err is set unless the relay answered with a bid or "no bid". Refused says that the error is a
+	// refusal, with a status below 500, which is no fault.
 	Err     error
 	Refused bool
 }
 
-// JudgeAnswer says what is wrong with one answer of the relay that has a key; the zero key is any.
-// patience is how long proposers wait.
+// JudgeAnswer returns the faults of one answer. relay is the relay's key; with the zero key any
+// signer is right. patience is how long proposers wait (wall time).
 func JudgeAnswer(network *eth.Spec, relay phase0.BLSPubKey, asked Asked, answer Answer,
 	patience time.Duration) []Finding {
 	var found findings
@@ -54,7 +55,7 @@ func JudgeAnswer(network *eth.Spec, relay phase0.BLSPubKey, asked Asked, answer 
 	return found.in(asked.Slot)
 }
 
-// findings collects faults that still lack relay, slot and time.
+// findings collects faults; relay, slot and time are filled in later.
 type findings []Finding
 
 func (f *findings) add(class Class, format string, args ...any) {
@@ -106,7 +107,7 @@ func (f *findings) judgeGasLimit(asked Asked, limit uint64) {
 	}
 }
 
-// header is what is looked at of a bid.
+// header has the fields of a bid that are judged.
 type header struct {
 	signer              phase0.BLSPubKey
 	root                phase0.Root

@@ -11,18 +11,18 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
-// Over is a slot that is over, as seen with one relay.
+// Over is a slot that is over, with what one relay did in it.
 type Over struct {
 	Slot phase0.Slot
 	// Landed is the hash of the slot's block on the chain; zero when there is none.
 	Landed phase0.Hash32
 	// Served are the headers that the relay served, by block hash with their value.
 	Served map[phase0.Hash32]*uint256.Int
-	// Best: no other relay served a header that is worth more, so that it most likely is what the
-	// proposer signed.
+	// Best: no other relay served a header of a higher value, so the proposer most likely signed
+	// one of this relay.
 	Best bool
-	// Listed is what the relay lists as delivered in the slot. ListErr says that it does not answer,
-	// and is not a refusal.
+	// Listed is what the relay lists as delivered in the slot. ListErr says that the relay did not
+	// answer; it is nil for a refusal.
 	Listed  []Delivered
 	ListErr error
 	// ListedByAny: some relay lists the slot's block as delivered.
@@ -35,7 +35,7 @@ type Delivered struct {
 	ValueWei  *uint256.Int
 }
 
-// JudgeSlot says what does not fit together in a slot that is over.
+// JudgeSlot returns the contradictions between what a relay served, what it lists, and the chain.
 func JudgeSlot(over Over) []Finding {
 	var found findings
 	if over.ListErr != nil {
@@ -74,15 +74,15 @@ func word(hash phase0.Hash32) string {
 type Shown struct {
 	Slot     phase0.Slot
 	Proposer phase0.BLSPubKey
-	// Registration is nil when the relay says that it has none.
+	// Registration is nil if the relay answers that it has none.
 	Registration *builderv1.SignedValidatorRegistration
 	Err          error // there was no answer
 	// Serves: the relay has served a header for the proposer.
 	Serves bool
 }
 
-// JudgeRegistration says what is wrong with a registration that a relay shows, or does not show
-// although it serves headers for it.
+// JudgeRegistration returns the faults of a registration that a relay shows, or that it does not
+// show although it serves headers for the proposer.
 func JudgeRegistration(network *eth.Spec, shown Shown) []Finding {
 	var found findings
 	registration := shown.Registration

@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/store"
 )
 
-// The database keeps when some of its newest facts came into the journal: the newest, and the first
-// of each second of the last minute. From that it sees how long before its newest fact one was that
-// the journal lacks, and whether the journal has other facts under the same numbers.
+// The database stores the times of some of its newest facts in the journal: of the newest one, and
+// of the first fact in each second of the last minute. They tell how long before the newest fact a
+// lost one was, and whether the journal has other facts under the same numbers.
 var timesTables = []string{
 	`CREATE TABLE IF NOT EXISTS journal_newest (seq BIGINT NOT NULL, at_ms BIGINT NOT NULL)`,
 	`INSERT INTO journal_newest (seq, at_ms) SELECT 0, 0 WHERE NOT EXISTS (SELECT seq FROM journal_newest)`,
@@ -23,19 +23,21 @@ const (
 	timesFor   = time.Minute
 )
 
-// Dated is a journal that knows when its facts came into it.
+// Dated is a journal that knows when it stored each fact.
 type Dated interface {
-	// TimeOf is when the fact of a number was appended; known is false if that is not there any more.
+	// TimeOf is when the fact of a number was appended; known is false if the journal does not have
+	// that fact.
 	TimeOf(ctx context.Context, seq uint64) (at time.Time, known bool, err error)
 }
 
-// fixed is a fact whose time is kept.
+// fixed is a fact whose time is stored.
 type fixed struct {
 	seq uint64
 	at  int64 // ms since 1970
 }
 
-// timesOf chooses the facts of a batch whose times are kept, after one that was chosen before.
+// timesOf chooses the facts of a batch whose times are stored. before is the time of the newest one
+// that was chosen earlier (ms since 1970).
 func timesOf(entries []Entry, before int64) (chosen []fixed) {
 	newest := before
 	for _, entry := range entries {
@@ -50,11 +52,11 @@ func timesOf(entries []Entry, before int64) (chosen []fixed) {
 	return chosen
 }
 
-// apart is the time between two, whichever was first: clocks are set back.
+// apart is the time between two times, in either order, because a clock may be set back.
 func apart(a, b int64) time.Duration { return (time.Duration(max(a, b)-min(a, b)) * time.Millisecond) }
 
-// keepTimes keeps the newest of a batch and those that were chosen, and forgets those that are too
-// old.
+// keepTimes stores the time of the newest fact of a batch and of the chosen ones, and deletes those
+// that are too old.
 func keepTimes(ctx context.Context, tx store.Tx, entries []Entry, chosen []fixed) error {
 	if last := entries[len(entries)-1]; !last.At.IsZero() {
 		if _, err := tx.Exec(ctx, `UPDATE journal_newest SET seq = ?, at_ms = ? WHERE seq < ?`, int64(last.Seq),
@@ -78,13 +80,13 @@ func keepTimes(ctx context.Context, tx store.Tx, entries []Entry, chosen []fixed
 	return err
 }
 
-// newestTime is the newest fact; its number is 0 if its time is not known.
+// newestTime is the newest fact with its time; its number is 0 if the time is not known.
 func newestTime(ctx context.Context, tx store.Tx) (newest fixed, err error) {
 	return oneTime(tx.QueryRow(ctx, `SELECT seq, at_ms FROM journal_newest`))
 }
 
-// beforeNewest is how long before the newest fact another one was, to a second; known is false for
-// one of which the database does not know it.
+// beforeNewest is how long before the newest fact another one was stored, to a second; known is
+// false if the database does not have its time.
 func beforeNewest(ctx context.Context, tx store.Tx, seq uint64) (span time.Duration, known bool, err error) {
 	newest, err := newestTime(ctx, tx)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Together runs parts until the context ends or one of them fails, which ends the others. Its error
-// is the first failure; what a part returns once it was told to end is none.
+// Together runs parts until the context ends or one of them fails. A failure ends the other parts,
+// and is Together's error. An error that a part returns after its context has ended does not count.
 func Together(ctx context.Context, parts ...func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, part := range parts {
@@ -22,9 +22,9 @@ func Together(ctx context.Context, parts ...func(context.Context) error) error {
 	return group.Wait()
 }
 
-// Behind runs a server until the context ends, and the parts that its requests need for as long as
-// it takes to finish them. A part that fails ends the server. The error is the first failure; nil
-// after an orderly stop.
+// Behind runs a server until the context ends, and the parts that its requests need until the
+// server has finished its requests. A part that fails ends the server. The error is the first
+// failure; nil after an orderly stop.
 //
 //	context ends ─▶ serve lets running requests finish, and returns ─▶ the parts' context ends ─▶ they return
 func Behind(ctx context.Context, serve func(context.Context) error, parts ...func(context.Context) error) error {

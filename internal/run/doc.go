@@ -1,6 +1,5 @@
-// Package run is the shell of a process, the same for every command: signals, the log, what runs
-// behind a server and ends after it, what was opened and is closed, and the one line on which a
-// fatal error ends.
+// Package run has what the process of every command needs: signals, the log, parts that run beside
+// a server and end after it, closing what was opened, and the one line for a fatal error.
 //
 //	Ctrl-C ──▶ Context ──cancels──▶ Behind: the server lets running requests finish, then its parts end
 //	                                Opened.Close: what was opened last is closed first

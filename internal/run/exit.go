@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// usage is an error of whoever called the command: it is answered with its status and a line that
-// says what to do.
+// usage is a mistake of the command's caller, with its exit status. Its text says what to do.
 type usage struct {
 	err    error
 	status int
@@ -17,7 +16,8 @@ type usage struct {
 func (u usage) Error() string { return u.err.Error() }
 func (u usage) Unwrap() error { return u.err }
 
-// Usage marks an error as the caller's: a flag, a value, a configuration file. nil stays nil.
+// Usage marks an error as a mistake of the caller: a flag, a value, a configuration file. nil stays
+// nil.
 func Usage(err error) error {
 	if err == nil {
 		return nil
@@ -25,7 +25,7 @@ func Usage(err error) error {
 	return usage{err, 2}
 }
 
-// UsageStatus is Usage for commands whose callers know another status than 2.
+// UsageStatus is Usage for commands whose callers expect another status than 2.
 func UsageStatus(err error, status int) error {
 	if err == nil {
 		return nil
@@ -33,8 +33,9 @@ func UsageStatus(err error, status int) error {
 	return usage{err, status}
 }
 
-// Exit writes an error in one line and returns the process's exit status: 0 without an error, what
-// an error with a method ExitStatus() int says, 2 for Usage or what UsageStatus says, else 1.
+// Exit writes an error in one line and returns the process's exit status: 0 without an error, the
+// result of the error's method ExitStatus() int if it has one, 2 for Usage, the status of
+// UsageStatus, and else 1.
 func Exit(stderr io.Writer, program string, err error) int {
 	if err == nil {
 		return 0

@@ -15,7 +15,7 @@ type LogOptions struct {
 	Level string
 }
 
-// NewLogger makes the process's log. Its error is one line that says what may be given.
+// NewLogger makes the process's log. Its error is one line that lists the valid values.
 func NewLogger(out io.Writer, o LogOptions) (*slog.Logger, error) {
 	var level slog.Level // info
 	if o.Level != "" {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Opened is what a service has opened and must close again. The zero value is ready; it is for one
-// goroutine.
+// Opened collects what a service has opened and must close. The zero value is ready for use. It is
+// for one goroutine.
 type Opened struct{ closers []func(context.Context) error }
 
-// Add remembers how to close what was opened just now.
+// Add adds a function that closes what was opened just now.
 func (o *Opened) Add(closer func(context.Context) error) { o.closers = append(o.closers, closer) }
 
-// AddCloser is Add for what needs no deadline.
+// AddCloser is Add for a function without a context.
 func (o *Opened) AddCloser(closer func() error) {
 	o.Add(func(context.Context) error { return closer() })
 }
 
-// Close closes the last that was opened first, all within the timeout, and joins what went wrong:
-// one that cannot be closed keeps no other open. One that hangs has half of the time that is left,
-// and is left behind then. A second call has nothing to do.
+// Close closes everything within the timeout, what was opened last first, and joins the errors. A
+// failure does not keep the others open. Each may take half of the time that is left, and the last
+// one all of it; Close goes on without one that takes longer. A second call does nothing.
 func (o *Opened) Close(timeout time.Duration) error {
 	end := time.Now().Add(timeout)
 	var errs []error
@@ -35,7 +35,7 @@ func (o *Opened) Close(timeout time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// errHangs says that something did not close in its time, and may never.
+// errHangs says that something did not close in its time.
 var errHangs = errors.New("a store was not closed, since it does not answer")
 
 func closeWithin(span time.Duration, closer func(context.Context) error) error {
@@ -48,7 +48,7 @@ func closeWithin(span time.Duration, closer func(context.Context) error) error {
 		return err
 	case <-ctx.Done():
 	}
-	// It may have seen the end of its time, and be about to say so.
+	// The closer may have seen the end of its context, and be about to return its error.
 	timer := time.NewTimer(min(span/10, lastWord))
 	defer timer.Stop()
 	select {
@@ -59,5 +59,5 @@ func closeWithin(span time.Duration, closer func(context.Context) error) error {
 	}
 }
 
-// lastWord is how long something whose time is over may take to say so (wall time).
+// lastWord is how long a closer may take to return after its context has ended (wall time).
 const lastWord = 100 * time.Millisecond

@@ -9,8 +9,8 @@ import (
 )
 
 // Context returns a context that the first SIGINT or SIGTERM cancels. The second one ends the
-// process at once with status 130, as a shell does. The context's cause names the signal. Call stop
-// to give the signals back.
+// process at once with status 130, the usual status after SIGINT. The context's cause names the
+// signal. stop ends the handling of signals.
 func Context(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -24,8 +24,8 @@ func Context(parent context.Context) (ctx context.Context, stop context.CancelFu
 	}
 }
 
-// until cancels at the first signal and quits at the second one. The cancel function ends the
-// watch.
+// until cancels the context at the first signal and calls quit at the second one. The cancel
+// function ends the goroutine.
 func until(parent context.Context, signals <-chan os.Signal, quit func()) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	over := make(chan struct{})

@@ -6,20 +6,20 @@ import (
 	"net/http"
 )
 
-// Refusal is an error that knows the status of its answer. Its text is the answer's message.
+// Refusal is an error with the HTTP status of its answer. Its text is the answer's message.
 type Refusal interface {
 	error
 	HTTPStatus() int
 }
 
-// body is every error answer (builder-specs, "ErrorMessage").
+// body is the body of every error answer (builder-specs, "ErrorMessage").
 type body struct {
 	Code     int       `json:"code"`
 	Message  string    `json:"message"`
 	Failures []Failure `json:"failures,omitempty"`
 }
 
-// internal is the id that every catalogue has for what is our own fault.
+// internal is the id in every catalogue for errors of the service itself.
 const internal = "internal"
 
 // Failure is one refused entry of a list (beacon-APIs, "IndexedError").
@@ -28,14 +28,14 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// Refuse answers with an error. One that does not tell its status is our own fault: 500, and its
-// text stays inside. One with a RefusalID is known to the watcher by that. A client that went away
-// is no fault of ours: StatusClientClosedRequest.
+// Refuse answers with an error. An error that is no Refusal is an internal one: the status is 500,
+// and its text is logged and not sent. An error with a RefusalID is counted by the watcher under
+// that id. For a client that went away the status is StatusClientClosedRequest.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	RefuseList(w, orClientGone(r, err), nil)
 }
 
-// RefuseList is Refuse with the refused entries of a list.
+// RefuseList answers with an error and the refused entries of a list.
 func RefuseList(w http.ResponseWriter, err error, failures []Failure) {
 	answer := body{Code: http.StatusInternalServerError, Message: "internal error", Failures: failures}
 	known := Refusal(nil)
@@ -49,7 +49,7 @@ func RefuseList(w http.ResponseWriter, err error, failures []Failure) {
 		w.Header().Set(RefusalHeader, internal)
 	}
 	raw, err := json.Marshal(answer)
-	if err != nil { // text and numbers always marshal
+	if err != nil { // strings and numbers always marshal
 		raw = []byte(`{"code":500,"message":"internal error"}`)
 	}
 	Bytes(w, answer.Code, "application/json", raw)

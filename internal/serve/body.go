@@ -10,43 +10,43 @@ import (
 	"strings"
 )
 
-// The ways a body cannot be had. They are wrapped with what was seen.
+// The reasons why a body cannot be read. Errors wrap them with details.
 var (
 	ErrTooLarge   = errors.New("body is too large")
 	ErrEncoding   = errors.New("unknown content encoding")
 	ErrUnreadable = errors.New("body cannot be read")
-	// ErrBusy is no fault of the body: there are too many others. The answer then has a Retry-After
-	// header already.
+	// ErrBusy says that there are too many other bodies. The answer has a Retry-After header then.
 	ErrBusy = errors.New("too many bodies at once")
 )
 
-// firstBytes is how much memory a body gets before a byte has come, if it announces as much. growth
-// is how many times as much it gets each time that is full, or all that it announced if that is at
-// most twice this: who announces much and sends little holds no more than eight times what came.
+// firstBytes is how much memory a body gets before a byte has come, if it announces as much. Each
+// time the memory is full it becomes growth times as large, or as large as announced if that is at
+// most twice this. So a client that announces much and sends little holds at most eight times what
+// has come.
 const (
 	firstBytes = 64 << 10
 	growth     = 4
 )
 
-// spare is the room behind a body of an announced length: the last read, which finds the end, must
-// not make it grow, and a caller may append a few bytes (a trailer) without copying it all.
+// spare is how much memory is left behind a body of an announced length. So the last read, which
+// finds the end, does not make the memory grow, and a caller may append a few bytes without copying
+// the body.
 const spare = 16
 
-// ReadBody reads a request's body, decompressed, up to a limit in bytes. Memory is bounded by the
-// limit whatever the client sends: a decompression bomb ends at the limit. Under a BodyBudget the
-// bytes of all bodies together are bounded too, and so is their slowness. Encodings are identity
-// and those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding, ErrUnreadable or
-// ErrBusy.
+// ReadBody reads a request's body, decompressed, up to a limit in bytes. The limit bounds the
+// memory whatever the client sends: a decompression bomb ends there. A BodyBudget also bounds the
+// bytes of all bodies together, and how slow a body may be. encodings are those that are allowed
+// beside identity (gzip, zstd). The error wraps ErrTooLarge, ErrEncoding, ErrUnreadable or ErrBusy.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, encodings ...string) ([]byte, error) {
 	return ReadBodyAsItComes(w, r, limit, func([]byte) {}, encodings...)
 }
 
-// ReadBodyAsItComes is ReadBody for who can begin before the body is whole: arrived is told all
-// that is here, decompressed, each time when there is more. These bytes stay as they are, also when
-// the body turns out to be too large or never ends.
+// ReadBodyAsItComes is ReadBody for callers that begin before the body is complete. It calls
+// arrived with the decompressed body so far, each time more has come. These bytes do not change,
+// also if the body turns out to be too large or never ends.
 func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arrived func(soFar []byte),
 	encodings ...string) ([]byte, error) {
-	if r.ContentLength > limit { // nothing of ours is larger compressed than plain
+	if r.ContentLength > limit { // no body is larger compressed than plain
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, r.ContentLength, limit)
 	}
 	encoding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding")))
@@ -78,7 +78,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, taken *intake
 	sent, window := windowOf(encoding, http.MaxBytesReader(w, taken.begin(w, r), limit))
 	b := buffer{taken: taken, most: limit + bytes.MinRead, arrived: arrived}
 	if b.announced = r.ContentLength; b.announced > 0 && !plainEncoding(encoding) {
-		b.announced += b.announced / 8 // or more: blobs and transactions shrink little
+		b.announced += b.announced / 8 // an estimate: blobs and transactions shrink little
 	}
 	if err := taken.take(decoderBytes(encoding, window)); err != nil {
 		return nil, err
@@ -95,11 +95,11 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, taken *intake
 	return b.bytes, err
 }
 
-// buffer is where a body is read to. It grows with what comes.
+// buffer is the memory that a body is read into. It grows as the body comes.
 type buffer struct {
 	bytes     []byte
 	taken     *intake
-	announced int64 // about how long it will be; -1 if nobody knows
+	announced int64 // expected length in bytes; -1 if unknown
 	most      int64
 	arrived   func([]byte)
 }
@@ -126,8 +126,8 @@ func (b *buffer) readAll(from io.Reader) error {
 	}
 }
 
-// grow makes the buffer larger. The new memory is paid for before it is had, and what was paid for
-// the old is given back.
+// grow makes the buffer larger. It charges the new memory to the budget before it allocates it, and
+// gives back the charge for the old one afterwards.
 func (b *buffer) grow() error {
 	had := int64(cap(b.bytes))
 	room := int64(firstBytes)
@@ -139,7 +139,7 @@ func (b *buffer) grow() error {
 	case had > 0:
 		room = 2*had + bytes.MinRead
 	}
-	room = max(min(room, b.most), had+bytes.MinRead) // an announced length may be a lie
+	room = max(min(room, b.most), had+bytes.MinRead) // the announced length may be wrong
 	if err := b.taken.take(room); err != nil {
 		return err
 	}

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// BodyRoom is memory for the bodies of some requests. Whoever sends them, a client address or a
-// builder, has a share of it, so that nobody can keep the others out.
+// BodyRoom is an amount of memory for the bodies of some requests. Each sender, a client address or
+// a builder, has a share of it, so that no sender can take it all.
 //
 //	bytes ─▶ fit into the room and the share ──────────────────────────────▶ taken
 //	     └─▶ wait ─┬─▶ others give theirs back ────────────────────────────▶ taken
 //	               └─▶ too long ─┬─▶ who holds more is cut off for them ───▶ taken
 //	                             └─▶ nobody does: ErrBusy
 //
-// One body may be beyond the share if its sender has no other: else a small share would shut out
-// large bodies. Only bodies that are still coming are cut off, the largest of whoever holds most;
-// what an operation works on stays. It is safe for concurrent use.
+// A sender's only body may exceed the share; otherwise a small share would exclude large bodies.
+// Only bodies that are still being read are cut off: the largest one of the sender that holds most.
+// Bodies that operations work on are not. It is safe for concurrent use.
 type BodyRoom struct {
 	bytes, share int64
 
@@ -28,7 +28,7 @@ type BodyRoom struct {
 	waiting list.List // of *waiter, oldest first
 }
 
-// sender is who has bodies in a room.
+// sender is a sender with bodies in a room.
 type sender struct {
 	name    string
 	held    int64
@@ -37,33 +37,34 @@ type sender struct {
 	coming  map[*reservation]struct{} // bodies that are being read
 }
 
-// waiter is a body's wait for bytes. granted is closed when it has them.
+// waiter is a body that waits for bytes. granted is closed when it has them.
 type waiter struct {
 	of      *reservation
 	bytes   int64
 	granted chan struct{}
 }
 
-// How many may wait in a room, and of them of one sender. One beyond that does not
-// wait: it gets its bytes at once, or none.
+// How many bodies may wait in a room, and how many of one sender. A body beyond that does not wait:
+// it gets its bytes at once, or none.
 const (
 	maxWaiting       = 1024
 	maxSenderWaiting = 64
 )
 
-// NewBodyRoom makes a room of so many bytes, of which each sender has a share.
+// NewBodyRoom makes a room of so many bytes, of which each sender may hold share.
 func NewBodyRoom(bytes, share int64) *BodyRoom {
 	return &BodyRoom{bytes: bytes, share: min(share, bytes), senders: map[string]*sender{}}
 }
 
-// Held is how many bytes are taken at the moment.
+// Held is how many bytes are taken now.
 func (r *BodyRoom) Held() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.held
 }
 
-// enter lets a body in, which holds nothing yet. interrupt ends a read of it that is under way.
+// enter adds a body, which holds nothing yet. interrupt must end a read of the body that is under
+// way.
 func (r *BodyRoom) enter(name string, interrupt func()) *reservation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,17 +79,17 @@ func (r *BodyRoom) enter(name string, interrupt func()) *reservation {
 	return e
 }
 
-// reservation is what one body holds of a room. All but the waiting is guarded by the room's mutex.
+// reservation is what one body holds of a room. The room's mutex guards it.
 type reservation struct {
 	room      *BodyRoom
 	sender    *sender
 	held      int64
-	cut       bool // its bytes are somebody else's
+	cut       bool // the body was cut off: its bytes went to another body
 	interrupt func()
 }
 
-// take takes bytes, for which it waits. It answers ErrBusy when there are none in time, or when the
-// body was cut off.
+// take takes bytes, and waits for them if needed. It returns ErrBusy if there are none in time, or
+// if the body was cut off.
 func (e *reservation) take(ctx context.Context, bytes int64, patience time.Duration) error {
 	r := e.room
 	c, err := e.tryTake(bytes)
@@ -117,7 +118,7 @@ func (e *reservation) take(ctx context.Context, bytes int64, patience time.Durat
 	return fmt.Errorf("%w: no room for %d bytes within %v", ErrBusy, bytes, patience)
 }
 
-// tryTake takes bytes at once and returns nil, or a waiter.
+// tryTake takes bytes at once, or returns a waiter.
 func (e *reservation) tryTake(bytes int64) (*waiter, error) {
 	r := e.room
 	r.mu.Lock()
@@ -140,14 +141,14 @@ func (e *reservation) tryTake(bytes int64) (*waiter, error) {
 	return nil, fmt.Errorf("%w: too many wait", ErrBusy)
 }
 
-// fits says whether a body may have more. The caller holds the mutex.
+// fits says whether a body may have so many bytes more. The caller holds the mutex.
 func (r *BodyRoom) fits(e *reservation, bytes int64) bool {
 	alone := e.sender.held == e.held
 	return r.held+bytes <= r.bytes && (alone || e.sender.held+bytes <= r.share)
 }
 
-// clear makes room for a body at the cost of those who hold more than its sender then would. The
-// caller holds the mutex.
+// clear makes room for a body by cutting off bodies of senders that hold more than its own sender
+// then would. The caller holds the mutex.
 func (r *BodyRoom) clear(e *reservation, bytes int64) bool {
 	if e.cut || bytes > r.bytes {
 		return false
@@ -155,7 +156,7 @@ func (r *BodyRoom) clear(e *reservation, bytes int64) bool {
 	for !r.fits(e, bytes) {
 		richest := r.richest()
 		if r.held+bytes <= r.bytes || richest == nil || richest.sender.held <= e.sender.held+bytes {
-			return false // it is its own share that is full, or nobody holds more
+			return false // its own share is full, or no other sender holds more
 		}
 		richest.hold(-richest.held)
 		richest.cut = true
@@ -165,8 +166,8 @@ func (r *BodyRoom) clear(e *reservation, bytes int64) bool {
 	return true
 }
 
-// richest is the largest body that is still coming of whoever holds most. The caller holds the
-// mutex.
+// richest is the largest body that is still being read, of the sender that holds most. The caller
+// holds the mutex.
 func (r *BodyRoom) richest() (found *reservation) {
 	for _, p := range r.senders {
 		for e := range p.coming {
@@ -178,7 +179,7 @@ func (r *BodyRoom) richest() (found *reservation) {
 	return found
 }
 
-// hold counts bytes that a body takes, or gives back. The caller holds the mutex.
+// hold counts bytes that a body takes, or gives back if negative. The caller holds the mutex.
 func (e *reservation) hold(bytes int64) {
 	e.held += bytes
 	e.sender.held += bytes
@@ -195,8 +196,8 @@ func (e *reservation) giveBack(bytes int64) {
 	}
 }
 
-// whole says that the body is read, and what is held of it now. Nobody cuts it off any more; false
-// if somebody has.
+// whole records that the body is read and how many bytes it holds now. After that the body can't be
+// cut off. It returns false if the body was cut off before.
 func (e *reservation) whole(bytes int64) bool {
 	e.room.mu.Lock()
 	defer e.room.mu.Unlock()
@@ -209,7 +210,7 @@ func (e *reservation) whole(bytes int64) bool {
 	return true
 }
 
-// leave gives back all.
+// leave removes the body and gives back all its bytes.
 func (e *reservation) leave() {
 	r := e.room
 	r.mu.Lock()
@@ -222,8 +223,8 @@ func (e *reservation) leave() {
 	r.grant()
 }
 
-// whileComing does something with the connection unless the body was cut off, so that it cannot
-// undo the interruption.
+// whileComing calls do unless the body was cut off, so that do, which sets a deadline of the
+// connection, cannot undo the interruption.
 func (e *reservation) whileComing(do func()) {
 	e.room.mu.Lock()
 	defer e.room.mu.Unlock()
@@ -232,8 +233,8 @@ func (e *reservation) whileComing(do func()) {
 	}
 }
 
-// grant gives what is free to those who wait, oldest first; one that still does not fit keeps
-// nobody behind it waiting. The caller holds the mutex.
+// grant gives free bytes to waiting bodies, oldest first. A body that does not fit does not hold up
+// those behind it. The caller holds the mutex.
 func (r *BodyRoom) grant() {
 	for element := r.waiting.Front(); element != nil && r.held < r.bytes; {
 		c := element.Value.(*waiter)
@@ -246,7 +247,7 @@ func (r *BodyRoom) grant() {
 	}
 }
 
-// forget takes a waiter out. The caller holds the mutex.
+// forget removes a waiter. The caller holds the mutex.
 func (r *BodyRoom) forget(c *waiter) {
 	for element := r.waiting.Front(); element != nil; element = element.Next() {
 		if element.Value == any(c) {

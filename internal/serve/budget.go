@@ -11,46 +11,46 @@ import (
 	"time"
 )
 
-// BodyBudget bounds the bytes of request bodies that a process holds at once, whoever sends them
-// and in whatever encoding, and the time that they may take. A body is charged for the memory that
-// is taken for it as it comes: what is announced and not sent is free. What comes slower than the
-// least rate ends. What an operation makes of a body is not counted. It must not change once it is
-// used; it is safe for concurrent use.
+// BodyBudget bounds how many bytes of request bodies a process holds at once, in any encoding, and
+// how long a body may take. A body is charged for the memory that is allocated for it as it comes,
+// so what is announced and not sent is free. A body that comes slower than the least rate is cut
+// off. Memory that an operation allocates for its work on a body is not counted. A budget must not
+// be changed after its first use; it is safe for concurrent use.
 type BodyBudget struct {
-	// RoomOf says in which room a request's body is, and who pays for it: an address, or a builder. It
-	// is needed.
+	// RoomOf says which room a request's body uses, and which sender is charged for it: an address,
+	// or a builder. It must be set.
 	RoomOf func(*http.Request) (room *BodyRoom, payer string)
-	// Wait is how long a body waits for room: 250 ms.
+	// Wait is how long a body waits for room; 0 is 250 ms.
 	Wait time.Duration
-	// LeastRate is how many bytes a second have to come, as sent, after the first second: 64,000.
-	// Negative for no bound.
+	// LeastRate is how many bytes a second, as sent, must come after the first second; 0 is 64,000,
+	// negative is no bound.
 	LeastRate int64
 }
 
-// What a budget takes that does not say.
+// Defaults of a budget.
 const (
 	usualWait = 250 * time.Millisecond
 	leastRate = 64_000
-	// rateGrace is how long a body may take whatever its rate.
+	// rateGrace is how long a body may take at any rate.
 	rateGrace = time.Second
 )
 
 // NewBodyBudget is a budget of one room of so many bytes, at least 16 MiB, of which each client
-// address has a quarter.
+// address may hold a quarter.
 func NewBodyBudget(bytes int64, wait time.Duration, trustedProxies ...netip.Prefix) *BodyBudget {
 	room := NewBodyRoom(max(bytes, 16<<20), max(bytes, 16<<20)/4)
 	byAddress := ByClient(trustedProxies)
 	return &BodyBudget{RoomOf: func(r *http.Request) (*BodyRoom, string) { return room, byAddress(r) }, Wait: wait}
 }
 
-// Wrap makes the budget known to ReadBody, and takes back when an operation is done what its body
-// has cost. A nil budget bounds nothing.
+// Wrap puts the budget into the context for ReadBody, and gives a body's bytes back when its
+// operation is done. A nil budget bounds nothing.
 func (b *BodyBudget) Wrap(next http.Handler) http.Handler {
 	return b.within(next, usualRead, func(TurnedAway) {})
 }
 
-// within is Wrap for bodies that may take a time in all, from their first read on. turnAway is told
-// of those that end before.
+// within is Wrap with a bound on the total time of a body, from its first read on. It calls
+// turnAway for bodies that are ended.
 func (b *BodyBudget) within(next http.Handler, most time.Duration, turnAway func(TurnedAway)) http.Handler {
 	if b == nil {
 		return next
@@ -69,7 +69,7 @@ func (b *BodyBudget) within(next http.Handler, most time.Duration, turnAway func
 type intakeKey struct{}
 
 // intake is the reading of one request's body under a budget. It belongs to the goroutine of its
-// request; a nil one is free and has all the time.
+// request. A nil intake has no bounds.
 type intake struct {
 	budget *BodyBudget
 	most   time.Duration
@@ -77,7 +77,7 @@ type intake struct {
 	spent  *reservation
 	pace   *pace
 
-	turnAway func(TurnedAway) // is told once of a body that has no room, is cut off, or slow
+	turnAway func(TurnedAway) // called once for a body that has no room, is cut off, or is slow
 }
 
 func intakeOf(r *http.Request) *intake {
@@ -85,9 +85,9 @@ func intakeOf(r *http.Request) *intake {
 	return i
 }
 
-// begin enters the room, and returns the body to read from.
+// begin enters the body into its room, and returns the reader to read the body from.
 func (i *intake) begin(w http.ResponseWriter, r *http.Request) io.ReadCloser {
-	if i == nil || i.spent != nil { // or is read a second time, which costs nothing more
+	if i == nil || i.spent != nil { // a second reading is not charged again
 		return r.Body
 	}
 	connection := http.NewResponseController(w)
@@ -105,7 +105,7 @@ func (i *intake) begin(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	return i.pace
 }
 
-// take pays for bytes before they are had. What it waits is not the client's time.
+// take charges bytes before they are allocated. Its waiting does not count as the client's time.
 func (i *intake) take(bytes int64) error {
 	if i == nil {
 		return nil
@@ -122,10 +122,12 @@ func (i *intake) giveBack(bytes int64) {
 	}
 }
 
-// whole ends the reading: so many bytes are held from now on. false if the body was cut off.
+// whole ends the reading; so many bytes are held from now on. It returns false if the body was cut
+// off.
 func (i *intake) whole(bytes int64) bool { return i == nil || i.spent.whole(bytes) }
 
-// ended tells why the reading of a body ended that nobody cut off, if it was for others' sake.
+// ended calls turnAway if a body that was not cut off ended for lack of room or because it was
+// slow.
 func (i *intake) ended(err error) {
 	switch {
 	case i == nil:

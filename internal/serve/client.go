@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ClientIP is the address that a request comes from. X-Forwarded-For is believed as far as trusted
-// proxies wrote it: read from its end, the first address that is no trusted proxy's is the
-// client's; what stands before it is the client's own word. It is the zero address when the
-// connection has none, as over a Unix socket.
+// ClientIP is the address that a request comes from. X-Forwarded-For is trusted as far as trusted
+// proxies wrote it: from its end, the first address that is no trusted proxy's is the client's. The
+// client may have written everything before it. ClientIP is the zero address if the connection has
+// none, as over a Unix socket.
 func ClientIP(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
 	client, ok := parseIP(r.RemoteAddr)
 	if !ok || !within(client, trustedProxies) {
@@ -20,7 +20,7 @@ func ClientIP(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
 	for _, hop := range slices.Backward(hops) {
 		address, ok := parseIP(strings.TrimSpace(hop))
 		if !ok {
-			break // the last address that somebody trusted has seen
+			break // client is the last address that a trusted proxy has seen
 		}
 		client = address
 		if !within(client, trustedProxies) {
@@ -30,8 +30,9 @@ func ClientIP(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
 	return client
 }
 
-// ByClient keys requests by client for a Limiter. Of an IPv6 address only the first 64 bits count,
-// since everybody has a whole such network. Requests without an address share a key.
+// ByClient returns keys of requests by client, for a Limiter. Of an IPv6 address only the first 64
+// bits count, because a client usually has such a network of its own. Requests without an address
+// share a key.
 func ByClient(trustedProxies []netip.Prefix) func(*http.Request) string {
 	return func(r *http.Request) string {
 		client := ClientIP(r, trustedProxies)
@@ -42,7 +43,7 @@ func ByClient(trustedProxies []netip.Prefix) func(*http.Request) string {
 	}
 }
 
-// network is what stands for a client: its address, of an IPv6 address the first 64 bits.
+// network is the key of a client: its IPv4 address, or the first 64 bits of its IPv6 address.
 func network(client netip.Addr) string {
 	if client.Is6() {
 		return netip.PrefixFrom(client, 64).Masked().String()
@@ -50,8 +51,8 @@ func network(client netip.Addr) string {
 	return client.String()
 }
 
-// parseIP reads an address with or without a port. An IPv4 address in IPv6 is taken as itself, and
-// a zone is left out.
+// parseIP reads an address with or without a port. It turns an IPv4 address in IPv6 form into IPv4,
+// and drops a zone.
 func parseIP(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr().Unmap().WithZone(""), true

@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// StatusClientClosedRequest is what is logged and counted for a client that went away before its
-// answer, as sidecars do to the slower relays: it is nobody's failure. The client never sees it.
-// The number is the one that reverse proxies use.
+// StatusClientClosedRequest is the status in logs and metrics for a client that went away before
+// its answer, as mev-boost does to the slower relays. It is no failure of the service. The client
+// never sees it. Reverse proxies use the same number.
 const StatusClientClosedRequest = 499
 
-// clientGone is the refusal of a request that nobody waits for any more.
+// clientGone is the refusal of a request whose client has gone.
 type clientGone struct{}
 
 // Error implements Refusal.
@@ -20,8 +20,9 @@ func (clientGone) Error() string { return "the client went away" }
 // HTTPStatus implements Refusal.
 func (clientGone) HTTPStatus() int { return StatusClientClosedRequest }
 
-// orClientGone is the error, unless it is the end of a request whose client has gone. A server that
-// stops ends requests too: then somebody waits, and is told so.
+// orClientGone returns the error, or clientGone if the error is the cancellation of a request whose
+// client has gone. A server that stops also cancels requests; then the client still waits, and gets
+// stopping.
 func orClientGone(r *http.Request, err error) error {
 	switch {
 	case !errors.Is(err, context.Canceled) || r.Context().Err() == nil:

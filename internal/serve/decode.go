@@ -11,32 +11,32 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Decoders are kept for bodies to come: making one takes longer than decoding a small body. While
-// nobody uses them they are the garbage collector's, and there are never more of them than bodies
-// at a time have paid for.
+// Decoders are reused, because making one takes longer than decoding a small body. The garbage
+// collector may free unused ones. There are never more of them than bodies at one time have been
+// charged for.
 var (
 	gzipDecoders sync.Pool // of *gzipDecoder
-	// zstdDecoders are kept by the window that they have, in powers of two, so that each body pays for
-	// what its decoder holds.
+	// zstdDecoders are kept by the size of their window, in powers of two, so that each body is
+	// charged for what its decoder holds.
 	zstdDecoders [zstdWindowBits + 1]sync.Pool // of *zstdDecoder
 )
 
-// zstdWindow bounds what a zstd stream may ask us to remember: what its first frame needs, and
-// never more than this.
+// zstdWindow bounds the window of a zstd stream in bytes. A decoder gets the window that the first
+// frame needs, and never more than this.
 const (
 	zstdWindowBits = 23
 	zstdWindow     = 1 << zstdWindowBits
 )
 
-// gzipBytes and zstdBytes are what decoders need beside the body, zstd's beside its window.
-// gzipInput is how much is read at once of what was sent.
+// gzipBytes and zstdBytes are how much memory decoders need beside the body, zstd's also beside its
+// window. gzipInput is how much compressed data is read at once.
 const (
 	gzipInput = 32 << 10
 	gzipBytes = 48<<10 + gzipInput
 	zstdBytes = 512 << 10
 )
 
-// decoderBytes is what decompression needs beside the body.
+// decoderBytes is how much memory decompression needs beside the body.
 func decoderBytes(encoding string, window int64) int64 {
 	switch encoding {
 	case "gzip":
@@ -47,7 +47,8 @@ func decoderBytes(encoding string, window int64) int64 {
 	return 0
 }
 
-// decompress reads what was sent. Close must be called once, and the reader not be used after it.
+// decompress returns a reader of the decompressed data. It must be closed once, and not be used
+// afterwards.
 func decompress(from io.Reader, encoding string, window int64) (io.ReadCloser, error) {
 	switch encoding {
 	case "gzip":
@@ -105,7 +106,8 @@ func newZstdDecoder(from io.Reader, window int64) (*zstdDecoder, error) {
 	return d, nil
 }
 
-// Close implements io.Closer. It hides that of the decoder, which would end it for good.
+// Close implements io.Closer. It hides the method of zstd.Decoder, after which a decoder can't be
+// reused.
 func (d *zstdDecoder) Close() error {
 	if err := d.Reset(nil); err != nil {
 		return err
@@ -114,15 +116,14 @@ func (d *zstdDecoder) Close() error {
 	return nil
 }
 
-// windowOf is how many bytes a compressed stream makes us remember, as its beginning says, rounded
-// up to a power of two: 0 unless it is zstd. What it read of the beginning is in the reader that it
-// returns.
+// windowOf is the size of the window that a zstd stream needs, as its header says, rounded up to a
+// power of two; 0 for other encodings. The reader that it returns has the whole stream.
 func windowOf(encoding string, from io.Reader) (whole io.Reader, window int64) {
 	if encoding != "zstd" {
 		return from, 0
 	}
 	buffered := bufio.NewReader(from)
-	begin, _ := buffered.Peek(zstd.HeaderMaxSize) // what is wrong with the stream shows when it is read
+	begin, _ := buffered.Peek(zstd.HeaderMaxSize) // errors of the stream show when it is read
 	var header zstd.Header
 	if header.Decode(begin) != nil || header.Skippable {
 		return buffered, zstdWindow
@@ -134,5 +135,5 @@ func windowOf(encoding string, from io.Reader) (whole io.Reader, window int64) {
 	return buffered, 1 << windowBits(int64(min(max(needed, zstd.MinWindowSize), zstdWindow)))
 }
 
-// windowBits is which power of two a window needs.
+// windowBits is the exponent of the power of two that a window needs.
 func windowBits(window int64) int { return bits.Len64(uint64(window) - 1) }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Limit lets requests through as a limiter grants it to their keys, and answers the others with the
-// refusal (429) and a Retry-After header. A request with the empty key is not limited; neither is
-// any with a nil limiter.
+// Limit passes requests on as the limiter allows for their keys, and answers the others with the
+// refusal (429) and a Retry-After header. A request with an empty key is not limited. A nil limiter
+// limits nothing.
 func Limit(next http.Handler, limiter *Limiter, keyOf func(*http.Request) string, refusal Refusal) http.Handler {
 	if limiter == nil {
 		return next
@@ -25,8 +25,8 @@ func Limit(next http.Handler, limiter *Limiter, keyOf func(*http.Request) string
 	})
 }
 
-// RetrySeconds is a wait as Retry-After has it (RFC 9110, 10.2.3): whole seconds, rounded up, since
-// earlier would be in vain.
+// RetrySeconds formats a wait for Retry-After (RFC 9110, 10.2.3): whole seconds, rounded up,
+// because an earlier request would be refused again.
 func RetrySeconds(wait time.Duration) string {
 	return strconv.FormatInt(max(int64((wait+time.Second-1)/time.Second), 1), 10)
 }

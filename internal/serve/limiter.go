@@ -8,10 +8,10 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limiter gives every key its own token bucket. Its memory is bounded: a bucket that has filled up
-// again is forgotten, since a new one would be the same, and beyond the greatest number of keys the
-// one that was quiet longest goes. So it grants every key at least as much as one with unbounded
-// memory would. It reads no clock, and is safe for concurrent use.
+// Limiter gives every key its own token bucket. Its memory is bounded: it drops a bucket that is
+// full again, because a new one would be the same, and beyond its largest number of keys it drops
+// the one that was used longest ago. So it grants every key at least as much as a limiter with
+// unbounded memory would. It reads no clock, and is safe for concurrent use.
 type Limiter struct {
 	perSecond rate.Limit
 	burst     int
@@ -19,7 +19,7 @@ type Limiter struct {
 
 	mu      sync.Mutex // guards what follows
 	buckets map[string]*list.Element
-	recent  list.List // of *bucket, the last asked for first
+	recent  list.List // of *bucket, the last used first
 	latest  time.Time // of all calls
 }
 
@@ -28,22 +28,22 @@ type bucket struct {
 	tokens *rate.Limiter
 }
 
-// NewLimiter grants each of at most so many keys a number of requests per second, and a burst of
-// requests at once.
+// NewLimiter returns a limiter that allows each key perSecond requests a second, and burst requests
+// at once. It remembers at most so many keys.
 func NewLimiter(perSecond float64, burst, keys int) *Limiter {
 	return &Limiter{
 		perSecond: rate.Limit(perSecond), burst: max(burst, 1), keys: max(keys, 1), buckets: make(map[string]*list.Element),
 	}
 }
 
-// Allow takes a token of a key's bucket. If there is none, it tells after what time there will be
-// one. A time before that of an earlier call counts as the same moment.
+// Allow takes a token of a key's bucket. If there is none, retryAfter is the time until there will
+// be one. A time before that of an earlier call counts as the time of that call.
 func (l *Limiter) Allow(at time.Time, key string) (ok bool, retryAfter time.Duration) {
 	_, ok, retryAfter = l.Take(at, key)
 	return ok, retryAfter
 }
 
-// Take is Allow, and tells how many tokens the bucket has left.
+// Take is Allow, and also returns how many tokens the bucket has left.
 func (l *Limiter) Take(at time.Time, key string) (left int, ok bool, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *Limiter) Take(at time.Time, key string) (left int, ok bool, retryAfter 
 // Burst is how many tokens a full bucket has.
 func (l *Limiter) Burst() int { return l.burst }
 
-// bucket is a key's bucket, a full one if it is new.
+// bucket is a key's bucket; a new one is full.
 func (l *Limiter) bucket(key string) *bucket {
 	if element, known := l.buckets[key]; known {
 		l.recent.MoveToFront(element)
@@ -77,8 +77,8 @@ func (l *Limiter) bucket(key string) *bucket {
 	return fresh
 }
 
-// forget drops full buckets: two a call, so that they go faster than new ones come, and no call has
-// to do much.
+// forget drops full buckets, at most two a call. So they are dropped faster than new ones come, and
+// each call is short.
 func (l *Limiter) forget(at time.Time) {
 	for range 2 {
 		oldest := l.recent.Back()

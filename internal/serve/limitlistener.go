@@ -8,24 +8,24 @@ import (
 	"sync"
 )
 
-// limitListener is a listener that bounds the open connections, in all and of one address. When
-// there is no place, the connection that has been idle longest is closed for the new one; a
-// connection with a request on it never is.
+// limitListener is a listener that bounds the open connections, in all and of one address. If there
+// is no place, it closes the connection that has been idle longest for the new one. It never closes
+// a connection with a request on it.
 //
 //	new ─┬─ its address has its share ─▶ the address's longest idle goes ─┬─▶ in
 //	     │                               └─ none is idle: the new one is closed
 //	     └─ all places are taken ──────▶ the longest idle of all goes ────┴─▶ in
 //	                                     └─ none is idle: it waits until one is
 //
-// A connection is idle from the beginning, until a request comes, and between requests. It is safe
+// A connection is idle until its first request comes, and between requests. The listener is safe
 // for concurrent use.
 type limitListener struct {
 	net.Listener
 	most, share int            // share 0 for no bound
-	exempt      []netip.Prefix // proxies, behind which are many
+	exempt      []netip.Prefix // proxies, each of which has many clients
 	turnAway    func(TurnedAway)
 
-	changed chan struct{} // has a place: somebody left, or became idle
+	changed chan struct{} // gets a value when a connection is closed or becomes idle
 	closed  chan struct{}
 	once    sync.Once
 
@@ -35,21 +35,21 @@ type limitListener struct {
 	addresses map[string]*address
 }
 
-// address is who has connections.
+// address is an address with open connections.
 type address struct {
 	open int
 	idle list.List // of *limitedConn, longest first
 }
 
-// limitedConn is an open connection that counts.
+// limitedConn is an open connection that the listener counts.
 type limitedConn struct {
 	net.Conn
 	listener *limitListener
-	from     string // empty if nobody bounds its address
-	// What follows is guarded by the listener's mutex.
+	from     string // empty if its address has no bound
+	// The listener's mutex guards what follows.
 	gone bool
-	// waits are its places among the idle: in all and of its address. nil while a request is answered,
-	// and once it is closed.
+	// waits are its elements in the lists of idle connections: of all, and of its address. They are
+	// nil while a request is answered, and after the connection is closed.
 	waits [2]*list.Element
 }
 
@@ -98,8 +98,8 @@ func (l *limitListener) Close() error {
 	return l.Listener.Close()
 }
 
-// admit gives a connection a place, at the cost of an idle one if there is none. nil if all places
-// are taken, and full, or if its address has all that it may.
+// admit gives a connection a place, that of an idle one if none is free. It returns nil and full if
+// all places are taken, and nil alone if the address has its share.
 func (l *limitListener) admit(conn net.Conn) (c *limitedConn, full bool) {
 	c = &limitedConn{Conn: conn, listener: l, from: l.addressOf(conn)}
 	goes, full, over := l.enter(c)
@@ -111,12 +111,12 @@ func (l *limitListener) admit(conn net.Conn) (c *limitedConn, full bool) {
 		return nil, true
 	case goes != nil:
 		l.turnAway(ConnectionReplaced)
-		_ = goes.Conn.Close() // its server notices
+		_ = goes.Conn.Close() // its server notices that
 	}
 	return c, false
 }
 
-// enter counts a connection in, and tells which one has to go for it, if any.
+// enter counts a connection, and returns the idle one to close for it, if any.
 func (l *limitListener) enter(c *limitedConn) (goes *limitedConn, full, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +153,8 @@ func oldest(idle *list.List) *limitedConn {
 	return nil
 }
 
-// addressOf is what a connection's share goes by: an IPv4 address, or the network of an IPv6 one.
+// addressOf is the address whose share a connection counts for: an IPv4 address, or the network of
+// an IPv6 one.
 func (l *limitListener) addressOf(conn net.Conn) string {
 	address, ok := netip.Addr{}, false
 	if remote := conn.RemoteAddr(); remote != nil {
@@ -165,7 +166,7 @@ func (l *limitListener) addressOf(conn net.Conn) string {
 	return network(address)
 }
 
-// state is told of the connections' states by their server.
+// state is called by the server with each new state of a connection.
 func (l *limitListener) state(conn net.Conn, state http.ConnState) {
 	c, ours := conn.(*limitedConn)
 	if !ours {
@@ -183,7 +184,7 @@ func (l *limitListener) state(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// markIdle puts a connection at the end of the idle ones, unless it has left. The caller holds the
+// markIdle adds a connection to the end of the idle ones, unless it is closed. The caller holds the
 // mutex.
 func (l *limitListener) markIdle(c *limitedConn) {
 	if c.gone {
@@ -195,7 +196,7 @@ func (l *limitListener) markIdle(c *limitedConn) {
 	}
 }
 
-// markBusy takes a connection from among the idle ones. The caller holds the mutex.
+// markBusy removes a connection from the idle ones. The caller holds the mutex.
 func (l *limitListener) markBusy(c *limitedConn) {
 	if c.waits[0] != nil {
 		l.idle.Remove(c.waits[0])
@@ -222,7 +223,7 @@ func (l *limitListener) leave(c *limitedConn) {
 	l.notify()
 }
 
-// notify wakes who waits for a place.
+// notify wakes Accept if it waits for a place.
 func (l *limitListener) notify() {
 	select {
 	case l.changed <- struct{}{}:

@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// Mux finds the operation of a request. All its answers are JSON: NotFound for a path that nobody
-// knows, and for a known path with another method what NotAllowed says, with an Allow header. It
-// finds paths itself, since http.ServeMux redirects, and costs a short answer a tenth of its time.
+// Mux finds the operation of a request. All its own answers are JSON: NotFound for an unknown path,
+// and NotAllowed with an Allow header for a known path with another method. It does not use
+// http.ServeMux, which answers with redirects and takes a tenth of the time of a short answer.
 type Mux struct {
 	NotFound, NotAllowed Refusal
-	// Answer writes them; nil for Refuse.
+	// Answer writes these answers; nil stands for Refuse.
 	Answer func(w http.ResponseWriter, r *http.Request, err error)
 
 	root place
-	all  []*place // that have operations
+	all  []*place // the places that have operations
 }
 
-// place is an element of paths, with what follows it.
+// place is a position in paths, with the elements that may follow.
 type place struct {
 	literal  map[string]*place
-	wildcard *place // after what stands for any element; its name is there
+	wildcard *place // the place after any element; name is there the wildcard's
 	name     string
-	// What follows is of the path that ends here.
+	// What follows belongs to the path that ends here.
 	pattern    string
 	operations map[string]http.HandlerFunc // by method; nil if no path ends here
 }
 
-// Handle adds an operation. The pattern is a whole path: elements are literal, or {name} for any
-// that is not empty, which r.PathValue returns. A literal one goes before a wildcard. "/{$}" is
-// "/".
+// Handle adds an operation. The pattern is a whole path. Its elements are literal, or {name} for
+// any element that is not empty, which r.PathValue returns. A literal element wins over a wildcard.
+// "/{$}" means "/".
 func (m *Mux) Handle(method, pattern string, operation http.HandlerFunc) {
 	at := &m.root
 	for element := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSuffix(pattern, "/{$}"), "/"), "/") {
@@ -49,7 +49,7 @@ func (m *Mux) Handle(method, pattern string, operation http.HandlerFunc) {
 	at.operations[method] = operation
 }
 
-// after is the place behind an element of a pattern.
+// after finds or makes the place after an element of a pattern.
 func (p *place) after(element string) *place {
 	if strings.HasPrefix(element, "{") {
 		name := strings.Trim(element, "{}")
@@ -70,8 +70,8 @@ func (p *place) after(element string) *place {
 	return p.literal[element]
 }
 
-// find is the place at which a path ends, nil if nobody knows it. Wildcards are told to the request
-// on the way back.
+// find is the place at which a path ends; nil if it is unknown. It sets the wildcards' values in
+// the request.
 func (p *place) find(r *http.Request, path string, decode func(string) string) *place {
 	if path == "" {
 		if p.operations == nil {
@@ -98,9 +98,9 @@ func (p *place) find(r *http.Request, path string, decode func(string) string) *
 	return end
 }
 
-// find is the place of a request. A slash that was written as %2F is no end of an element.
+// find is the place of a request. A slash that is written as %2F does not end an element.
 func (m *Mux) find(r *http.Request) *place {
-	if !isClean(r.URL.Path) { // is nobody's
+	if !isClean(r.URL.Path) { // no operation has such a path
 		return nil
 	}
 	if r.URL.RawPath == "" {
@@ -166,7 +166,7 @@ func (m *Mux) refuse(w http.ResponseWriter, r *http.Request, refusal Refusal) {
 	Refuse(w, r, refusal)
 }
 
-// allowed are methods in order; who answers GET also answers HEAD.
+// allowed are the methods of the place, sorted. If it answers GET it also answers HEAD.
 func (p *place) allowed() (all []string) {
 	for method := range p.operations {
 		all = append(all, method)

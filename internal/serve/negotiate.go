@@ -9,31 +9,30 @@ import (
 )
 
 // ContentType is the media type of a request's body without parameters, in lower case. Without a
-// header it is JSON; false means that the header cannot be read.
+// header it is application/json. It returns false if the header cannot be read.
 func ContentType(r *http.Request) (string, bool) {
 	header := r.Header.Get("Content-Type")
-	if header == "" || header == "application/json" { // which is what nearly all say
+	if header == "" || header == "application/json" { // the usual case
 		return "application/json", true
 	}
 	media, _, err := mime.ParseMediaType(header)
 	return media, err == nil
 }
 
-// Negotiate picks the offer that a client likes best (RFC 9110, 12.5.1): for each offer the most
-// specific range that fits it tells its quality, and q=0 refuses it. At equal quality the first
-// that the client lists wins, and what it does not tell apart is decided by the order of the
-// offers. No Accept header, or an empty one, takes the first offer. False means that nothing
-// offered is acceptable.
+// Negotiate picks the offer that a client prefers (RFC 9110, 12.5.1). The quality of an offer is
+// that of the most specific range that matches it; q=0 refuses it. At equal quality the range that
+// the client lists first wins, and then the first offer. Without an Accept header, or with an empty
+// one, the first offer is picked. It returns false if no offer is acceptable.
 func Negotiate(r *http.Request, offers ...string) (string, bool) {
 	accepted := r.Header["Accept"]
-	if len(accepted) == 1 && slices.Contains(offers, accepted[0]) { // nothing but one of ours
+	if len(accepted) == 1 && slices.Contains(offers, accepted[0]) { // the header is just one of the offers
 		return accepted[0], true
 	}
 	header := strings.Join(accepted, ",")
 	if strings.TrimSpace(header) == "" {
 		return offers[0], true
 	}
-	var room [8]mediaRange // more than clients send, so that nothing is allocated
+	var room [8]mediaRange // more than clients send, so append need not allocate
 	ranges := room[:0]
 	for part := range strings.SplitSeq(header, ",") {
 		if parsed, ok := parseRange(part); ok {
@@ -60,8 +59,8 @@ type mediaRange struct {
 	quality float64
 }
 
-// fitting is the place of the most specific range that an offer fits, -1 if there is none. Of two
-// alike the first counts.
+// fitting is the index of the most specific range that matches an offer; -1 if there is none. Of
+// two equal ranges the first counts.
 func fitting(ranges []mediaRange, offer string) int {
 	kind, _, _ := strings.Cut(offer, "/")
 	for _, media := range []string{offer, kind + "/*", "*/*"} {
@@ -80,8 +79,8 @@ func parseRange(part string) (parsed mediaRange, ok bool) {
 	return parseAnyRange(part)
 }
 
-// parsePlainRange reads what clients send in every slot, in small letters and with q alone, without
-// allocating. What it does not read may still be a range.
+// parsePlainRange reads the usual ranges, in small letters and with q as the only parameter,
+// without allocating. A range that it does not read may still be valid.
 func parsePlainRange(part string) (parsed mediaRange, ok bool) {
 	media, param, given := strings.Cut(part, ";")
 	media, param = strings.Trim(media, " "), strings.Trim(param, " ")
@@ -100,10 +99,10 @@ func parsePlainRange(part string) (parsed mediaRange, ok bool) {
 	return mediaRange{media, quality}, err == nil && quality <= 1
 }
 
-// only says whether a text has some of the signs and no others.
+// only says whether a text is not empty and has no characters but these.
 func only(text, signs string) bool { return text != "" && strings.Trim(text, signs) == "" }
 
-// parseAnyRange reads a range in any form (RFC 9110, 12.5.1).
+// parseAnyRange reads a range in any valid form (RFC 9110, 12.5.1).
 func parseAnyRange(part string) (parsed mediaRange, ok bool) {
 	media, params, err := mime.ParseMediaType(strings.TrimSpace(part))
 	if err != nil {

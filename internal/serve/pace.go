@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// pace is a body that has to come at a least rate, after a grace, and before a last moment. It sets
-// the connection's deadline ahead of each read, but only when the one that is set is near: for a
-// body that comes at once that is never again.
+// pace is a body that must come at a least rate after a grace period, and must end before a last
+// moment. It sets the connection's deadline before a read, but only if the current deadline is
+// near. So for a body that comes at once it sets only one.
 type pace struct {
 	io.ReadCloser
 	spent    *reservation
@@ -18,7 +18,7 @@ type pace struct {
 
 	got   int64
 	armed time.Time
-	ended bool // a deadline set now would be the next request's
+	ended bool // a deadline that is set now would affect the next request
 }
 
 // Read implements io.Reader.
@@ -35,7 +35,7 @@ func (p *pace) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// due is when the next byte must be here.
+// due is when the next byte must have come.
 func (p *pace) due() time.Time {
 	if p.rate < 0 {
 		return p.last
@@ -47,10 +47,10 @@ func (p *pace) due() time.Time {
 	return due
 }
 
-// pause leaves out a time in which nobody read.
+// pause makes a time in which nothing was read not count.
 func (p *pace) pause(took time.Duration) {
 	p.begun = p.begun.Add(took)
 	if took > 0 && !p.ended {
-		p.armed = time.Time{} // what is set may be over
+		p.armed = time.Time{} // the current deadline may have passed
 	}
 }

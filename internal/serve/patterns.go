@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Patterns are all operations, as "METHOD /path/{wildcard}", in the order of their paths: what a
-// documentation must have.
+// Patterns are all operations, as "METHOD /path/{wildcard}", in the order of their paths. Tests
+// compare them with the documentation.
 func (m *Mux) Patterns() []string {
 	all := slices.Clone(m.all)
 	slices.SortFunc(all, func(a, b *place) int { return cmp.Compare(a.pattern, b.pattern) })

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// recorder remembers what was answered, for the access log and the watcher, and cuts off who does
-// not read the answer. It belongs to the goroutine of its request.
+// recorder records the answer for the access log and the watcher, and cuts off a client that does
+// not read it. It belongs to the goroutine of its request.
 type recorder struct {
 	http.ResponseWriter
-	id    [1]string     // the request's, as a header has it
-	stall time.Duration // for each piece; 0 for never
+	id    [1]string     // the request's id, in the form of a header's values
+	stall time.Duration // time for each piece; 0 for no bound
 	armed time.Time     // when the deadline was set last
 
 	status         int
 	received, sent int64  // bytes of the bodies
 	pattern        string // of the path, without the method; empty if no operation was found
 	cause          error
-	refusal        string // id of the refusal that was the answer, if it was one with an id
-	hijacked       bool   // the connection is somebody else's now
+	refusal        string // id of the refusal that was answered; empty if there was none
+	hijacked       bool   // the connection no longer belongs to the server
 }
 
-// piece is how much of an answer a client has to take at a time.
+// piece is how many bytes of an answer a client must read within stall.
 const piece = 64 << 10
 
 // WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 && status >= http.StatusOK { // below are only announcements
+	if r.status == 0 && status >= http.StatusOK { // 1xx statuses are not the answer
 		r.status = status
 	}
 	r.ResponseWriter.WriteHeader(status)
@@ -74,9 +74,9 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // Unwrap lets http.ResponseController reach the connection (deadlines).
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// deadline gives the client time for the next piece, a tenth less at most: a deadline that was set
-// just now is as good as a new one, which costs more than writing a short answer. Answers that have
-// no connection, as in tests, need none.
+// deadline gives the client the time stall for the next piece. It keeps a deadline that was set
+// less than a tenth of that ago, because setting one costs more than writing a short answer. It
+// ignores errors, because answers in tests have no connection.
 func (r *recorder) deadline() {
 	now := time.Now()
 	if r.stall == 0 || r.hijacked || now.Sub(r.armed) < r.stall/10 {
@@ -86,28 +86,28 @@ func (r *recorder) deadline() {
 	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(r.stall))
 }
 
-// tellPattern tells the recorder behind a writer which operation was found.
+// tellPattern sets the path pattern in the recorder behind a writer.
 func tellPattern(w http.ResponseWriter, pattern string) {
 	if recorded := recorderOf(w); recorded != nil {
 		recorded.pattern = pattern
 	}
 }
 
-// Blame keeps an error of our own for the access log, where it stands beside the request's id. It
-// is for operations that answer such an error in a form of their own; Refuse does it by itself.
-// Several are kept together.
+// Blame records an internal error for the access log, which shows it with the request's id. It is
+// for operations that answer such an error in a form of their own; Refuse calls it. Several errors
+// are joined.
 func Blame(w http.ResponseWriter, err error) {
 	if recorded := recorderOf(w); recorded != nil {
 		recorded.cause = errors.Join(recorded.cause, err)
 	}
 }
 
-// RefusalHeader names the refusal of an answer by its id in the catalogue, for programs: messages
-// are for people, and may change.
+// RefusalHeader is the header with the id of an answer's refusal in the catalogue. Programs should
+// read it, because messages are for people and may change.
 const RefusalHeader = "X-Refusal"
 
-// Named tells the client, the access log and the watcher by the id of which refusal a request is
-// answered. It is for operations that answer in a form of their own; Refuse does it by itself.
+// Named sets the id of the refusal for the client (RefusalHeader), the access log and the watcher.
+// It is for operations that answer in a form of their own; Refuse calls it.
 func Named(w http.ResponseWriter, refusal string) {
 	w.Header().Set(RefusalHeader, refusal)
 	if recorded := recorderOf(w); recorded != nil {
@@ -115,7 +115,7 @@ func Named(w http.ResponseWriter, refusal string) {
 	}
 }
 
-// recorderOf is the recorder behind a writer, nil if nobody records.
+// recorderOf is the recorder behind a writer; nil if there is none.
 func recorderOf(w http.ResponseWriter) *recorder {
 	for {
 		if recorded, ok := w.(*recorder); ok {
@@ -129,7 +129,7 @@ func recorderOf(w http.ResponseWriter) *recorder {
 	}
 }
 
-// counted counts what is read of a body.
+// counted counts the bytes that are read of a body.
 type counted struct {
 	io.ReadCloser
 	bytes *int64

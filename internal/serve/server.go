@@ -13,42 +13,49 @@ import (
 	"time"
 )
 
-// Options bound what one client can cost. Zero values take the defaults that are named.
+// Options bound what one client can cost. Zero values stand for the defaults named here.
 type Options struct {
 	Log *slog.Logger
-	// ReadHeader bounds the reading of a request's header: 1 s. Read bounds all of the request: 10 s.
+	// ReadHeader bounds the reading of a request's header; 0 is 1 s. Read bounds the reading of the
+	// whole request; 0 is 10 s.
 	ReadHeader, Read time.Duration
-	// Idle bounds the wait for the next request on a connection: 60 s.
+	// Idle bounds the wait for the next request on a connection; 0 is 60 s.
 	Idle time.Duration
-	// Write bounds the answer from the request on; 0 means never, which event streams need.
+	// Write bounds the time from the request's header to the end of the answer; 0 is no bound,
+	// which event streams need.
 	Write time.Duration
-	// Stall bounds the time in which a client takes each 64 KiB of an answer, also of a stream: 10 s.
+	// Stall bounds the time in which a client reads each 64 KiB of an answer, also of a stream; 0
+	// is 10 s. It has no effect if Write is set.
 	Stall time.Duration
-	// MaxHeader bounds a request's header: 60,000 bytes.
+	// MaxHeader bounds a request's header in bytes; 0 is 60,000.
 	MaxHeader int
-	// MaxConns bounds the open connections: 8192. For a further one the longest idle one is closed; if
-	// none is idle, it waits in the system's queue.
+	// MaxConns bounds the open connections; 0 is 8192. For a further connection the longest idle
+	// one is closed. If none is idle, the new one waits until a place is free, and others wait in
+	// the system's queue.
 	MaxConns int
-	// ConnsPerAddress bounds those of one address, or IPv6 network of 64 bits: an eighth of MaxConns;
-	// negative for no bound. TrustedProxies have none.
+	// ConnsPerAddress bounds the connections of one address, or of an IPv6 network of 64 bits; 0 is
+	// an eighth of MaxConns, negative is no bound. TrustedProxies have no bound.
 	ConnsPerAddress int
-	// HTTP2 also speaks HTTP/2 without TLS to clients that begin with it (RFC 9113, 3.3), as proxies
-	// do: many streams on one connection.
+	// HTTP2 allows HTTP/2 without TLS for clients that begin with it (RFC 9113, 3.3), such as
+	// proxies, which send many streams on one connection.
 	HTTP2 bool
-	// Bodies bounds the bytes of bodies in memory and the time that they take; servers of one process
-	// may share it. By default a server has its own of 256 MiB, of which each address has a quarter.
+	// Bodies bounds the bytes of bodies in memory and the time that they take. Servers of one
+	// process may share it. By default a server has its own of 256 MiB, of which each address may
+	// hold a quarter.
 	Bodies *BodyBudget
-	// TrustedProxies are believed about a client's address.
+	// TrustedProxies may name the client's address (X-Forwarded-For).
 	TrustedProxies []netip.Prefix
 	// Watcher sees every request; nil for none.
 	Watcher Watcher
-	// Linger is how long the server goes on as before when it is told to stop, except that Readyz
-	// refuses: balancers see that and send their clients elsewhere. Only then it stops to accept: 0 s.
+	// Linger is how long the server goes on as before after the context has ended, except that
+	// Readyz refuses. Load balancers see that and send their clients elsewhere. After that the
+	// server accepts no more connections.
 	Linger time.Duration
-	// Grace is how long running requests are left alone after that; then their contexts end, which
-	// stops streams and waits: 0 s.
+	// Grace is how long running requests go on after Linger. Then their contexts end, which stops
+	// streams and waits.
 	Grace time.Duration
-	// Drain is how long running requests may take in all: 5 s, and never less than Grace.
+	// Drain is how long running requests may take in all after Linger; 0 is 5 s. It is never less
+	// than Grace.
 	Drain time.Duration
 }
 
@@ -66,12 +73,12 @@ func Listen(addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Serve answers requests until the context ends, lingers, lets running ones finish, and returns nil
-// after that. It closes the listener.
+// Serve answers requests until the context ends, lingers, lets running requests finish, and then
+// returns nil. It closes the listener.
 //
 //	context ends ─▶ Linger: all as before, Readyz 503 ─▶ no more connections ─▶ Grace ─▶ contexts of requests end ─▶ Drain: closed
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, options Options) error {
-	// Requests outlive the context by the grace.
+	// Requests may run longer than the context.
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRequests()
 	server := newServer(handler, options)
@@ -100,14 +107,14 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	if err != nil {
 		err = errors.Join(fmt.Errorf("some requests did not finish: %w", err), server.Close())
 	}
-	// It closes the listener, also when the stop came before it had begun.
+	// Wait for server.Serve, which closes the listener, also if the stop came before it began.
 	if failure := <-failed; !errors.Is(failure, http.ErrServerClosed) {
 		err = errors.Join(err, failure)
 	}
 	return err
 }
 
-// untilStop waits for the context's end and then lingers, unless the server fails.
+// untilStop waits until the context has ended and linger is over, or the server fails.
 func untilStop(ctx context.Context, failed <-chan error, linger time.Duration) error {
 	select {
 	case err := <-failed:
@@ -124,7 +131,7 @@ func untilStop(ctx context.Context, failed <-chan error, linger time.Duration) e
 
 type stopKey struct{}
 
-// Stopping says whether the server of a request has been told to stop, although it still answers.
+// Stopping says whether the server of a request is about to stop, although it still answers.
 func Stopping(request context.Context) bool {
 	stopped, _ := request.Value(stopKey{}).(<-chan struct{})
 	select {
@@ -135,7 +142,7 @@ func Stopping(request context.Context) bool {
 	}
 }
 
-// usualRead bounds the reading of a request.
+// usualRead bounds the reading of a request by default.
 const usualRead = 10 * time.Second
 
 func newServer(handler http.Handler, options Options) *http.Server {

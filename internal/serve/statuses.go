@@ -8,10 +8,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/refusal"
 )
 
-// Statuses says with which HTTP status a product's refusals are answered, by their ids.
+// Statuses has the HTTP statuses of a service's refusals, by their ids.
 type Statuses map[string]int
 
-// Of is a refusal with its status. One that is not in the table is answered as our own fault.
+// Of is a refusal with its status. A refusal that is not in the table has status 500.
 func (s Statuses) Of(refused *refusal.Refused) Refusal {
 	return withStatus{refused, cmp.Or(s[refused.ID], http.StatusInternalServerError)}
 }
@@ -25,9 +25,9 @@ func (s Statuses) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	RefuseList(w, err, nil)
 }
 
-// Readyz answers 200 while the service can do its work, and otherwise refuses with what ready
-// returns. It also refuses, with 503, once the server is told to stop, so that balancers leave
-// while it lingers.
+// Readyz answers 200 while the service can do its work, and otherwise refuses with the error of
+// ready. It also refuses, with 503, while the server lingers before it stops, so that load
+// balancers send their clients elsewhere.
 func (s Statuses) Readyz(ready func() error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := ready()

@@ -14,30 +14,31 @@ import (
 	"time"
 )
 
-// Watcher sees every request and what became of it. It is safe for concurrent use.
+// Watcher sees every request and its answer. It is safe for concurrent use.
 type Watcher interface {
-	// Context is called once for a server: what it returns is in the contexts of all its requests.
+	// Context is called once for a server. The contexts of all its requests are made from the one
+	// that it returns.
 	Context(server context.Context) context.Context
 	// Begin is called when a request begins. The context that it returns is the request's; done is
 	// called when the answer is complete.
 	Begin(r *http.Request) (ctx context.Context, done func(Exchange))
-	// TurnAway is told of a client that is turned away or cut off to leave room for others. It must
-	// return at once.
+	// TurnAway is called for a connection or body that is refused or ended to leave room for
+	// others. It must return at once.
 	TurnAway(why TurnedAway)
 }
 
-// TurnedAway is why a connection or body ended that was not at its end.
+// TurnedAway is the reason why the server ended a connection or body early.
 type TurnedAway string
 
-// Why connections and bodies end before their time.
+// The reasons.
 const (
-	// ConnectionRefused: its address has all connections that it may, and none of them is idle.
+	// ConnectionRefused: its address has its share of connections, and none of them is idle.
 	ConnectionRefused TurnedAway = "connection-refused"
 	// ConnectionReplaced: it was idle, and a new one took its place.
 	ConnectionReplaced TurnedAway = "connection-replaced"
-	// BodyWithoutRoom: there was no memory for more of it in time.
+	// BodyWithoutRoom: there was not enough memory for it in time.
 	BodyWithoutRoom TurnedAway = "body-without-room"
-	// BodyCutOff: its memory went to another sender's.
+	// BodyCutOff: its memory went to a body of another sender.
 	BodyCutOff TurnedAway = "body-cut-off"
 	// BodySlow: it came below the least rate, or took too long in all.
 	BodySlow TurnedAway = "body-slow"
@@ -46,32 +47,33 @@ const (
 // AllTurnedAway are all reasons.
 var AllTurnedAway = []TurnedAway{ConnectionRefused, ConnectionReplaced, BodyWithoutRoom, BodyCutOff, BodySlow}
 
-// turnAway tells the watcher, if there is one.
+// turnAway calls the watcher, if there is one.
 func (o Options) turnAway(why TurnedAway) {
 	if o.Watcher != nil {
 		o.Watcher.TurnAway(why)
 	}
 }
 
-// Exchange is a request that was answered.
+// Exchange describes a request that was answered.
 type Exchange struct {
 	Method string
-	// Pattern is the path pattern of the operation, as it was given to Mux.Handle; empty if there is
-	// none. It is never the client's text.
+	// Pattern is the path pattern of the operation, as it was given to Mux.Handle; empty if there
+	// is none. It never contains text of the client.
 	Pattern string
 	Status  int
 	Took    time.Duration
-	// Received and Sent are bytes of the bodies, as they came and went.
+	// Received and Sent are how many bytes the bodies had on the wire.
 	Received, Sent int64
-	// Refusal is the id of the refusal that was the answer; empty if it was none, or has no id.
+	// Refusal is the id of the refusal that was answered; empty if the answer is no refusal, or one
+	// without an id.
 	Refusal string
 }
 
 // idHeader carries a request's id, in the form in which http.Header keeps it.
 const idHeader = "X-Request-Id"
 
-// An id is the process's own random text with the request's number: nobody has to guess it, and it
-// costs next to nothing.
+// An id is a random text of the process with the request's number. It need not be secret, and
+// making it costs next to nothing.
 var (
 	idPrefix = rand.Text()[:16] + "-"
 	idNumber atomic.Uint64
@@ -82,13 +84,13 @@ func nextID() string {
 	return string(strconv.AppendUint(append(room[:0], idPrefix...), idNumber.Add(1), 36))
 }
 
-// Wrap gives every request an id (X-Request-Id, the client's own if it sent a short one), an access
-// log at debug level, and a 500 in place of a crash. An answer that a crash cuts short ends with
-// its connection, so that nobody takes it for whole.
+// Wrap gives every request an id (X-Request-Id; the client's own if it sent a short one), writes
+// the access log at debug level, and answers a panic with 500. If a panic cuts an answer short, the
+// connection is closed, so that the client does not take the answer for complete.
 func Wrap(next http.Handler, log *slog.Logger) http.Handler { return Options{Log: log}.Wrap(next) }
 
-// Wrap is the function of this name with all that the options say of a single request: Stall,
-// TrustedProxies and Watcher. Serve does it by itself.
+// Wrap is the function Wrap with the options of single requests: Stall, TrustedProxies and Watcher.
+// Serve calls it.
 func (o Options) Wrap(next http.Handler) http.Handler {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	stall := cmp.Or(o.Stall, 10*time.Second)
@@ -100,7 +102,7 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 		}
 		recorded := &recorder{ResponseWriter: w, id: [1]string{id}}
 		w.Header()[idHeader] = recorded.id[:]
-		if o.Write == 0 { // else that is the deadline
+		if o.Write == 0 { // otherwise Write is the deadline
 			recorded.stall = stall
 		}
 		ctx, done := r.Context(), func(Exchange) {}
@@ -108,8 +110,9 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 			ctx, done = o.Watcher.Begin(r)
 		}
 		if hasBody := r.Body != nil && r.Body != http.NoBody; hasBody || ctx != r.Context() {
-			// net/http must find its own body in its own request: behind another it first waits for 256 KiB,
-			// or the deadline, before it sends a refusal of a body that was not read to its end.
+			// Put the wrapped body into a copy of the request. net/http must find its own body in
+			// its own request; otherwise it waits for 256 KiB of the body, or for the deadline,
+			// before it sends the refusal of a body that was not read to its end.
 			r = r.WithContext(ctx)
 			if hasBody {
 				r.Body = counted{r.Body, &recorded.received}
@@ -118,7 +121,7 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 		defer func() {
 			crash := recover()
 			crashError, _ := crash.(error)
-			aborted := errors.Is(crashError, http.ErrAbortHandler) // the handler's own wish to cut the answer short
+			aborted := errors.Is(crashError, http.ErrAbortHandler) // the handler cuts the answer short on purpose
 			if crash != nil && !aborted {
 				o.Log.Error("handler crashed", "id", id, "crash", crash, "stack", string(debug.Stack()))
 			}
@@ -129,7 +132,7 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 			exchange := recorded.exchange(r, time.Since(began))
 			o.access(r, id, recorded, exchange)
 			done(exchange)
-			recorded.deadline() // for what is still in buffers
+			recorded.deadline() // for the rest of the answer, which is still in buffers
 			if cut {
 				panic(http.ErrAbortHandler)
 			}
@@ -138,7 +141,7 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// exchange is what was recorded. An operation that wrote nothing has answered 200.
+// exchange makes an Exchange of the record. If an operation wrote nothing, the status is 200.
 func (r *recorder) exchange(request *http.Request, took time.Duration) Exchange {
 	return Exchange{
 		Method: request.Method, Pattern: r.pattern, Status: cmp.Or(r.status, http.StatusOK), Took: took,
@@ -146,8 +149,8 @@ func (r *recorder) exchange(request *http.Request, took time.Duration) Exchange 
 	}
 }
 
-// access writes the access log. An error of our own is worth more than debug, unless the client
-// went away: then nobody saw it.
+// access writes the access log. An internal error is logged at level error, unless the client went
+// away before it could see it.
 func (o Options) access(r *http.Request, id string, answer *recorder, exchange Exchange) {
 	level := slog.LevelDebug
 	if answer.cause != nil && r.Context().Err() == nil {

@@ -2,8 +2,8 @@ package sse
 
 import "bytes"
 
-// Append writes an event as it is on the wire: its id and its type only if it has them, and a data
-// line for each line of its data, which must not hold a carriage return.
+// Append appends an event in its form on the wire: its id and type if it has them, and a data line
+// for each line of its data. The data must not contain a carriage return.
 func Append(to []byte, event Event) []byte {
 	if event.ID != "" {
 		to = append(append(append(to, "id: "...), event.ID...), '\n')

@@ -3,9 +3,10 @@
 //
 //	connection ─▶ Watch: ends it when it is silent ─▶ Reader: lines ─▶ Event
 //
-// It is not tmaxmax/go-sse, which the tests use as a client of others: its reader hands over an
-// event that the end of the connection cut short, and it counts keep-alive comments that no blank
-// line follows towards the bound of the next event, so that a quiet stream ends.
+// It does not use tmaxmax/go-sse, which only tests use as a second client. The reader of that
+// library returns an event that the end of the connection cut short. It also counts keep-alive
+// comments without a blank line towards the bound of the next event, so that a quiet stream ends
+// with an error.
 package sse
 
 import (
@@ -18,15 +19,15 @@ import (
 
 // Event is one event. The standard's retry time is not used.
 type Event struct {
-	// ID is that of the last event that had one.
+	// ID is the id of this event, or of the last one before it that had an id.
 	ID string
-	// Type is the event's name, such as a beacon node's topic; empty for one without a name.
+	// Type is the event's name, such as a beacon node's topic; empty if it has none.
 	Type string
-	// Data are its data lines, with a line feed between them.
+	// Data is its data lines, joined by line feeds.
 	Data []byte
 }
 
-// ErrTooLong is about a line, or the data of an event, above the bound of its Reader.
+// ErrTooLong says that a line, or the data of an event, exceeds the bound of the Reader.
 var ErrTooLong = errors.New("an event of the stream is too long")
 
 // Reader reads the events of one connection. It is for one goroutine.
@@ -37,10 +38,10 @@ type Reader struct {
 	begun    bool
 }
 
-// startBytes is the memory of a Reader whose lines are short.
+// startBytes is the initial size of a Reader's buffer.
 const startBytes = 4 << 10
 
-// NewReader reads from a connection. It holds lines, and data of an event, up to maxBytes.
+// NewReader reads from a connection. A line, and the data of an event, may have up to maxBytes.
 func NewReader(from io.Reader, maxBytes int) *Reader {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, min(startBytes, maxBytes)), maxBytes)
@@ -48,8 +49,9 @@ func NewReader(from io.Reader, maxBytes int) *Reader {
 	return &Reader{lines: lines, maxBytes: maxBytes}
 }
 
-// Next waits for the next event that has data; the caller owns it. The error is io.EOF when the
-// connection ends, which drops an event that it cuts short, and ErrTooLong above the bound.
+// Next waits for the next event with data; the caller owns it. The error is io.EOF when the
+// connection ends, and ErrTooLong above the bound. An event that the end of the connection cuts
+// short is dropped.
 func (r *Reader) Next() (Event, error) {
 	var event Event
 	for r.lines.Scan() {
@@ -62,7 +64,7 @@ func (r *Reader) Next() (Event, error) {
 				event.ID, event.Data = r.id, event.Data[:len(event.Data)-1]
 				return event, nil
 			}
-			event.Type = "" // an event without data is none
+			event.Type = "" // an event without data is dropped
 			continue
 		}
 		r.addField(&event, line)
@@ -80,8 +82,7 @@ func (r *Reader) Next() (Event, error) {
 	return Event{}, io.EOF
 }
 
-// addField takes a line into the event. Comments and fields that the standard does not know are
-// passed over.
+// addField adds a line to the event. It ignores comments and unknown fields.
 func (r *Reader) addField(event *Event, line []byte) {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -97,8 +98,8 @@ func (r *Reader) addField(event *Event, line []byte) {
 	}
 }
 
-// splitLine is a bufio.SplitFunc for lines that end with LF, CR LF or CR. A line that the end of
-// the stream cuts short is none.
+// splitLine is a bufio.SplitFunc for lines that end with LF, CR LF or CR. It drops a last line
+// without an end.
 func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	end := bytes.IndexAny(data, "\r\n")
 	switch {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Watch ends a connection on which nothing comes, not even a comment: one whose other end is gone
-// need not end by itself.
+// Watch notices a silent connection, on which not even comments come. A connection whose other end
+// is gone does not always end by itself.
 type Watch struct {
 	timer   *time.Timer
 	longest time.Duration
 }
 
-// NewWatch calls silent once nothing has come for so long (wall time), from now on.
+// NewWatch starts a watch that calls silent when nothing has come for the time longest (wall time).
 func NewWatch(longest time.Duration, silent func()) *Watch {
 	return &Watch{timer: time.AfterFunc(longest, silent), longest: longest}
 }
@@ -20,7 +20,7 @@ func NewWatch(longest time.Duration, silent func()) *Watch {
 // Stop ends the watch.
 func (w *Watch) Stop() { w.timer.Stop() }
 
-// Reader is the connection under the watch.
+// Reader reads from the connection and tells the watch what comes.
 func (w *Watch) Reader(connection io.Reader) io.Reader { return watched{connection, w} }
 
 type watched struct {

@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// dialect is what is different between databases that speak SQL. Rooms and migrations write
-// SQLite's.
+// dialect has the differences between the databases' SQL. Callers and migrations write SQLite's.
 type dialect struct {
-	// bind turns the places "?" of a statement into the database's.
+	// bind translates the placeholders "?" of a statement.
 	bind func(string) string
-	// script turns the types of a migration into the database's.
+	// script translates the column types of a migration.
 	script func(string) string
-	// turn is the statement that, in a transaction, waits until no other process migrates. SQLite's
-	// transactions have the write lock anyway.
+	// turn is a statement that, in a transaction, waits until no other process migrates. It is
+	// empty for SQLite, whose transactions hold the write lock anyway.
 	turn string
 }
 
@@ -25,13 +24,13 @@ var (
 	sqlite   = &dialect{bind: same, script: same}
 	postgres = &dialect{
 		bind: numbered, script: postgresTypes,
-		turn: `SELECT pg_advisory_xact_lock(7021650129)`, // any number that nobody else takes
+		turn: `SELECT pg_advisory_xact_lock(7021650129)`, // any number that other programs do not use
 	}
 )
 
 func same(statement string) string { return statement }
 
-// numbered writes the places as $1, $2, …; a "?" in a quoted text is none.
+// numbered writes the placeholders as $1, $2, …; a "?" in a quoted text is no placeholder.
 func numbered(statement string) string {
 	var out strings.Builder
 	place, quoted := 0, false
@@ -51,15 +50,15 @@ func numbered(statement string) string {
 
 var sqliteType = regexp.MustCompile(`\b(INTEGER|BLOB)\b`)
 
-// postgresTypes writes INTEGER, which has 64 bits in SQLite, and BLOB as PostgreSQL calls them.
+// postgresTypes replaces INTEGER, which has 64 bits in SQLite, and BLOB by PostgreSQL's names.
 func postgresTypes(script string) string {
 	return sqliteType.ReplaceAllStringFunc(script, func(name string) string {
 		return map[string]string{"INTEGER": "BIGINT", "BLOB": "BYTEA"}[name]
 	})
 }
 
-// open reads an address and prepares the connections; the first statement makes them. The name is
-// the address without its password.
+// open reads an address and prepares the connections; the first statement connects. name is the
+// address without its password.
 func open(address string) (d *dialect, name string, write, read *sql.DB, err error) {
 	kind, rest, _ := strings.Cut(address, ":")
 	switch {

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Migrate connects and applies the migrations that the database does not have yet, in the order of
-// their names, each in a transaction of its own. Processes that migrate the same database at once
-// take turns. After an error it may be called again; after a success it does nothing.
+// Migrate connects, and applies the migrations that the database does not have yet, in the order of
+// their names, each in its own transaction. Processes that migrate the same database at once take
+// turns. After an error Migrate may be called again; after a success it does nothing.
 //
 // A migration is written for SQLite, with the column types INTEGER, BLOB and TEXT; see dialect.
 func (db *DB) Migrate(ctx context.Context) error {
@@ -52,8 +52,8 @@ func (db *DB) migrate(ctx context.Context) error {
 	return nil
 }
 
-// ErrNewer says that a newer version of the program has changed the tables: this one would misread
-// them.
+// ErrNewer says that a newer version of the program has changed the tables, so this version would
+// misread them.
 var ErrNewer = errors.New("a newer version has changed the tables: start that version again, or give --db another " +
 	"database")
 
@@ -69,7 +69,7 @@ func refuseNewer(ctx context.Context, tx Tx, known []string) error {
 	return nil
 }
 
-// inTurn is a transaction that no other process that migrates runs beside.
+// inTurn runs a transaction while no other process migrates.
 func (db *DB) inTurn(ctx context.Context, do func(Tx) error) error {
 	return db.inTx(ctx, func(tx Tx) error {
 		if db.dialect.turn != "" {

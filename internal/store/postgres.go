@@ -20,7 +20,7 @@ import (
 // connect_timeout.
 const connectTimeout = 5 * time.Second
 
-// openPostgres reads an address. What the reader of addresses says is kept back where it could
+// openPostgres reads an address. It does not return the parsers' own errors, because these could
 // quote the password.
 func openPostgres(address string) (name string, write, read *sql.DB, err error) {
 	parsed, err := url.Parse(address)
@@ -46,15 +46,15 @@ func openPostgres(address string) (name string, write, read *sql.DB, err error) 
 	return name, write, read, nil
 }
 
-// redacted is the address without passwords, which can also stand in a parameter.
+// redacted is the address without its password and without parameters, which may also hold one.
 func redacted(address *url.URL) string {
 	shown := *address
 	shown.RawQuery, shown.Fragment = "", ""
 	return shown.Redacted()
 }
 
-// Unavailable tells that an error is about the database not answering at all, so that the same
-// request may succeed later.
+// Unavailable says that an error means that the database does not answer, so the same request may
+// succeed later.
 func Unavailable(err error) bool {
 	if refused := (*pgconn.ConnectError)(nil); errors.Is(err, ErrNotReady) || errors.As(err, &refused) {
 		return true

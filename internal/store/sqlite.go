@@ -12,13 +12,14 @@ import (
 
 func openSQLite(place string) (write, read *sql.DB, err error) {
 	const driver = "sqlite3"
-	// The path is escaped: it may hold what ends a path in a URL. A transaction takes the write lock
-	// when it begins: one that took it later could find that another process has written meanwhile,
-	// and fail.
+	// The path is escaped because it may contain characters that end a path in a URL. A transaction
+	// takes the write lock when it begins: if it took the lock later it could fail, because another
+	// process has written meanwhile.
 	source := "file:" + (&url.URL{Path: place}).EscapedPath() +
 		"?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=5000&_foreign_keys=on"
 	if place != ":memory:" {
-		if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil { // a service whose journal is elsewhere has made none
+		// the folder may be missing if the journal is elsewhere
+		if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -27,7 +28,7 @@ func openSQLite(place string) (write, read *sql.DB, err error) {
 	}
 	write.SetMaxOpenConns(1)
 	if place == ":memory:" {
-		write.SetConnMaxLifetime(0) // its end would be the database's
+		write.SetConnMaxLifetime(0) // the database would end with its connection
 		write.SetMaxIdleConns(1)
 		return write, write, nil
 	}

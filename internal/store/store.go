@@ -1,11 +1,11 @@
-// Package store is the SQL database that projections of the facts live in: SQLite or PostgreSQL. It
-// connects, brings the tables up to date, and hides where the two differ (dialect.go). It is the
-// only package that knows database drivers.
+// Package store is the SQL database of projections: SQLite or PostgreSQL. It connects, brings the
+// tables up to date, and hides the differences between the two (dialect.go). It is the only package
+// that imports database drivers.
 //
 //	Open ──▶ nothing works yet ──Migrate (again and again, until the database answers)──▶ Each, QueryRow, InTx ──▶ Close
 //
-// One SQL text serves both: places are written "?", and a row that may be there already is inserted
-// with ON CONFLICT.
+// One SQL text is for both: placeholders are written "?", and a row that may exist already is
+// inserted with ON CONFLICT.
 package store
 
 import (
@@ -24,26 +24,27 @@ type DB struct {
 	// name is the address without its password.
 	name       string
 	migrations fs.FS
-	// write has one connection: SQLite has one writer, so transactions queue here and never meet a
-	// lock that this process itself holds. For PostgreSQL one is enough too.
+	// write has one connection. SQLite allows one writer, so transactions queue here and never meet
+	// a lock of this process itself. For PostgreSQL one connection is enough, too.
 	write *sql.DB
-	// read is for queries, which see the last commit and never wait for the writer. A memory database
-	// is its connection's own, so that it has only the one.
+	// read is for queries, which see the last commit and never wait for the writer. A database in
+	// memory exists in one connection only, so read is write then.
 	read *sql.DB
-	// migrating lets one Migrate of this process run at a time.
+	// migrating is held during Migrate.
 	migrating sync.Mutex
 	ready     atomic.Bool
 }
 
-// maxReaders queries run at a time, the others wait.
+// maxReaders is how many queries run at a time; others wait.
 const maxReaders = 4
 
-// ErrNotReady is the answer to everything that comes before the first Migrate that succeeds.
+// ErrNotReady is the error of all calls before the first Migrate that succeeds.
 var ErrNotReady = errors.New("the database is not connected yet")
 
-// Open prepares "sqlite:PATH", "sqlite::memory:" or "postgres://USER:PASSWORD@HOST:PORT/NAME?…" and
-// connects to nothing: Migrate does, and until it has succeeded all else answers ErrNotReady. The
-// migrations are the *.sql files of a folder, see Migrate. An error never shows a password.
+// Open prepares a database "sqlite:PATH", "sqlite::memory:" or
+// "postgres://USER:PASSWORD@HOST:PORT/NAME?…". It does not connect: Migrate does, and until it has
+// succeeded all other methods return ErrNotReady. migrations has *.sql files, see Migrate. An error
+// never shows a password.
 func Open(address string, migrations fs.FS) (*DB, error) {
 	dialect, name, write, read, err := open(address)
 	if err != nil {
@@ -52,13 +53,13 @@ func Open(address string, migrations fs.FS) (*DB, error) {
 	return &DB{dialect: dialect, name: name, migrations: migrations, write: write, read: read}, nil
 }
 
-// Local tells that the database is a file or memory of this process: if it does not answer now, it
-// hardly will later.
+// Local says that the database is a file or memory of this process: if it does not answer now, it
+// will hardly answer later.
 func (db *DB) Local() bool { return db.dialect == sqlite }
 
-// Each runs a query that changes nothing and hands over its rows, for Scan, until they end, the
-// context ends or the function fails (its error). In a memory database transactions and other
-// queries wait meanwhile.
+// Each runs a query that changes nothing, and calls row with each row, for Scan. It ends with the
+// rows, with the context, or with the error of row. With a database in memory, transactions and
+// other queries wait meanwhile.
 func (db *DB) Each(ctx context.Context, row func(*sql.Rows) error, query string, args ...any) error {
 	if !db.ready.Load() {
 		return ErrNotReady
@@ -67,17 +68,18 @@ func (db *DB) Each(ctx context.Context, row func(*sql.Rows) error, query string,
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // only gives it back
+	defer func() { _ = conn.Close() }() // Close only returns it to the pool
 	watched := ctx
 	if db.Local() {
-		// the driver would watch the context with a goroutine for each row; the loop below is enough
+		// The driver would watch the context with a goroutine for each row. Checking it in the loop
+		// below is enough.
 		watched = context.WithoutCancel(ctx)
 	}
 	rows, err := conn.QueryContext(watched, db.dialect.bind(query), args...)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
+	defer func() { _ = rows.Close() }() // rows.Err has the errors
 	for rows.Next() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -89,7 +91,7 @@ func (db *DB) Each(ctx context.Context, row func(*sql.Rows) error, query string,
 	return rows.Err()
 }
 
-// QueryRow is for one row; its error comes with Scan.
+// QueryRow queries one row. Its error comes with Scan.
 func (db *DB) QueryRow(ctx context.Context, query string, args ...any) Row {
 	if !db.ready.Load() {
 		return Row{err: ErrNotReady}
@@ -97,13 +99,13 @@ func (db *DB) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return Row{row: db.read.QueryRowContext(ctx, db.dialect.bind(query), args...)}
 }
 
-// Row is the answer to a query for one row.
+// Row is the result of a query for one row.
 type Row struct {
 	row *sql.Row
 	err error
 }
 
-// Scan copies the columns, see sql.Row.
+// Scan copies the columns; see sql.Row.
 func (r Row) Scan(into ...any) error {
 	if r.err != nil {
 		return r.err
@@ -120,16 +122,17 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Tx is a transaction. It is for the function that InTx gave it to, and for one goroutine.
+// Tx is a transaction. Only the function that got it from InTx may use it, in one goroutine.
 type Tx struct {
 	tx      *sql.Tx
 	dialect *dialect
-	// prepared are the statements that ran before, for SQLite: to read one takes it longer than to run
-	// it. PostgreSQL's driver does this by itself. The transaction's end closes them.
+	// prepared are the statements that ran before in this transaction, for SQLite, which takes
+	// longer to parse a statement than to run it. PostgreSQL's driver does this by itself. The end
+	// of the transaction closes them.
 	prepared map[string]*sql.Stmt
 }
 
-// Exec runs a statement and tells how many rows it changed.
+// Exec runs a statement and returns how many rows it changed.
 func (tx Tx) Exec(ctx context.Context, statement string, args ...any) (changed int64, err error) {
 	var result sql.Result
 	if tx.dialect == sqlite {
@@ -143,9 +146,9 @@ func (tx Tx) Exec(ctx context.Context, statement string, args ...any) (changed i
 	return result.RowsAffected()
 }
 
-// execPrepared runs a statement, without reading it again if it ran before. The driver would watch
-// the context with a goroutine for each statement; they are short, so it is enough to look at it
-// before.
+// execPrepared runs a statement, without parsing it again if it ran before. The driver would watch
+// the context with a goroutine for each statement. Statements are short, so it is enough to check
+// the context before.
 func (tx Tx) execPrepared(ctx context.Context, statement string, args []any) (sql.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -162,13 +165,14 @@ func (tx Tx) execPrepared(ctx context.Context, statement string, args []any) (sq
 	return known.ExecContext(ctx, args...)
 }
 
-// QueryRow asks for one row; its error comes with Scan.
+// QueryRow queries one row. Its error comes with Scan.
 func (tx Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return Row{row: tx.tx.QueryRowContext(ctx, tx.dialect.bind(query), args...)}
 }
 
-// InTx runs a function in a transaction: all of it is kept, or none. After an error of PostgreSQL
-// inside the function it must return: the transaction takes nothing more.
+// InTx runs a function in a transaction, which is committed if the function returns nil. After an
+// error of a statement the function must return, because PostgreSQL accepts nothing more in that
+// transaction.
 func (db *DB) InTx(ctx context.Context, do func(Tx) error) error {
 	if !db.ready.Load() {
 		return ErrNotReady
@@ -182,7 +186,7 @@ func (db *DB) inTx(ctx context.Context, do func(Tx) error) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if err := do(Tx{tx, db.dialect, map[string]*sql.Stmt{}}); err != nil {
-		// done: the context's end has undone it
+		// ErrTxDone: the end of the context has rolled it back
 		if undone := tx.Rollback(); undone != nil && !errors.Is(undone, sql.ErrTxDone) {
 			err = errors.Join(err, fmt.Errorf("roll back: %w", undone))
 		}

@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// ErrSlow is why a try ended that took longer than Config.Timeout.
+// ErrSlow is the error of a try that took longer than Config.Timeout.
 var ErrSlow = errors.New("no answer in time")
 
-// ErrNoAnswer says that all nodes were asked, and none answered.
+// ErrNoAnswer says that all nodes were asked and none answered.
 var ErrNoAnswer = errors.New("no node answers")
 
-// Config says how a pool treats its nodes, which are named by their place in the list.
+// Config says how a pool treats its nodes, which are named by their index.
 type Config struct {
 	// Timeout bounds one try on one node.
 	Timeout time.Duration
-	// Answered, if set, says of a try's error whether it is a healthy node's answer. Ask goes on to
-	// the next node all the same.
+	// Answered, if set, says whether the error of a try is an answer of a healthy node. Ask still
+	// goes on to the next node.
 	Answered func(error) bool
-	// PauseFailed asks a node that failed after all others until its pause is over. With nobody else
-	// there it is better asked again than not at all.
+	// PauseFailed asks a failed node after all others until its pause is over. If the others do not
+	// answer, it is still asked.
 	PauseFailed bool
-	// StayWithLast asks the node first that answered last, and not the first of the list, so that a
-	// node that hangs costs its time once.
+	// StayWithLast begins with the node that answered last instead of the first of the list, so
+	// that a node that hangs costs its time once only.
 	StayWithLast bool
 	// HeldBack, if set, names nodes that are asked after all others, whatever their health.
 	HeldBack func() map[int]bool
@@ -41,11 +41,11 @@ type Pool struct {
 	last   int        // the node that answered last
 }
 
-// NewPool makes a pool of so many nodes. It asks nobody yet.
+// NewPool makes a pool of so many nodes.
 func NewPool(nodes int, cfg Config) *Pool { return &Pool{cfg: cfg, health: make([]Health, nodes)} }
 
-// Ask tries nodes in the order of Rank until one try returns nil, and tells failed of each that did
-// not. The error is ErrNoAnswer, or the context's cause if that ended.
+// Ask tries nodes in the order of Rank until a try returns nil. It calls failed for each try that
+// does not. The error is ErrNoAnswer, or the context's cause if the context ended.
 func (p *Pool) Ask(ctx context.Context, try func(ctx context.Context, node int) error,
 	failed func(node int, err error)) error {
 	for _, node := range p.Rank(time.Now()) {
@@ -64,7 +64,7 @@ func (p *Pool) Ask(ctx context.Context, try func(ctx context.Context, node int) 
 	return ErrNoAnswer
 }
 
-// Try gives one node the time of one try, and remembers how that went.
+// Try makes one try on a node, within Config.Timeout, and updates the node's health.
 func (p *Pool) Try(ctx context.Context, node int, try func(ctx context.Context, node int) error) error {
 	within, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrSlow)
 	defer cancel()
@@ -73,7 +73,7 @@ func (p *Pool) Try(ctx context.Context, node int, try func(ctx context.Context, 
 		err = ErrSlow
 	}
 	if ctx.Err() != nil {
-		return err // the caller left; that says nothing about the node
+		return err // the caller's context ended; that says nothing about the node
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *Pool) Rank(at time.Time) []int {
 	return order
 }
 
-// pausedUntil is the end of a node's pause, zero if it has none. The caller holds mu.
+// pausedUntil is the end of a node's pause; zero if it has none. The caller holds mu.
 func (p *Pool) pausedUntil(node int, at time.Time) time.Time {
 	if h := &p.health[node]; p.cfg.PauseFailed && !h.Ready(at) {
 		return h.pausedUntil

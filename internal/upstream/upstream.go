@@ -1,11 +1,11 @@
-// Package upstream has what all pools of nodes share: reading their URLs, remembering how tries
-// went, and asking one after another, in the order of their health, until one answers.
+// Package upstream has what all pools of nodes share: it reads the nodes' URLs, tracks their
+// health, and asks one node after another, in the order of their health, until one answers.
 //
 //	URLs ─Parse─▶ Endpoints              try ─▶ Health: failures in a row, the pause that follows them
 //	question ─▶ Pool.Ask ─▶ Rank: ▸ not held back ▸ not paused ▸ in turn ─▶ try ─▶ answered, or the next node
 //
-// Two kinds of pools do without Ask: one that has a queue before its nodes (exec/node) uses Health,
-// and one that sends a block to all nodes at once (relay/beacon) uses Try.
+// Two pools do not use Ask: internal/exec/node has a queue before its nodes and uses Health, and
+// relay/beacon sends a block to all nodes at once and uses Try.
 package upstream
 
 import (
@@ -16,17 +16,17 @@ import (
 	"strings"
 )
 
-// Endpoint is where a node is.
+// Endpoint is the address of a node.
 type Endpoint struct {
-	// Name is the host and port, which logs may show: the rest of a URL may hold secrets.
+	// Name is host and port. Logs show it instead of the URL, the rest of which may hold secrets.
 	Name string
 	URL  string
 	// Scheme is http, https, ws or wss.
 	Scheme string
 }
 
-// Parse reads URLs of nodes of a kind, such as "validation node". Its error quotes no URL, which
-// may hold a password.
+// Parse reads the URLs of nodes. kind is used in errors, such as "validation node". An error quotes
+// no URL, because a URL may hold a password.
 func Parse(kind string, urls []string, schemes ...string) ([]Endpoint, error) {
 	if len(urls) == 0 {
 		return nil, fmt.Errorf("no %s is configured: give the URL of at least one", kind)

@@ -1,5 +1,4 @@
-// Package yamllist reads the lists that operators write in YAML: builders, and whoever else a
-// service treats by name.
+// Package yamllist reads lists that operators write in YAML, such as lists of builders.
 package yamllist
 
 import (
@@ -11,9 +10,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Decode reads a list; an empty file is an empty one. Unknown keys are mistakes. The error names
-// the line and the key. The library panics at some tags on a list; that is a mistake in the file
-// like any other.
+// Decode reads a list. An empty file is an empty list. An unknown key is an error. The error names
+// the line and the key. The library panics at some tags on a list; Decode returns an error for
+// that, too.
 func Decode[T any](text []byte) (list []T, err error) {
 	defer func() {
 		if r := recover(); r != nil {

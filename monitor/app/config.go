@@ -1,5 +1,5 @@
-// Package app is the relay monitor: it asks relays and a beacon node what everybody may ask, slot
-// by slot, has monitor judge the answers, and reports what it finds.
+// Package app is the relay monitor. In each slot it asks relays and a beacon node by their public
+// interfaces. Package monitor judges the answers, and app reports the findings.
 //
 //	before slot n:      beacon node ─duty, head─▶ ask every relay for its header, at the configured times
 //	after slot n:       beacon node ─block─▶ ask every relay what it has delivered, and the proposer's registration
@@ -21,26 +21,27 @@ import (
 	"github.com/gavel-relay/gavel/monitor"
 )
 
-// Config is what a monitor needs to know.
+// Config says what a monitor watches, and how.
 type Config struct {
-	// Relays are URLs, with the relay's key in the user part as sidecars have them
-	// (https://0xkey@host); without a key any signer is right.
+	// Relays are URLs with the relay's key in the user part, as mev-boost has them
+	// (https://0xkey@host). Without a key any signer is right.
 	Relays []string
-	// Names stand for relays in reports, in the order of Relays; without them hosts do.
+	// Names are the relays' names in reports, in the order of Relays. Without Names reports show
+	// hosts.
 	Names []string
-	// BeaconURLs are beacon nodes to learn the chain from; at least one.
+	// BeaconURLs are the beacon nodes that the chain is read from; at least one.
 	BeaconURLs []string
-	// AskAt are the times against the slot's start at which headers are asked for: half a second
-	// before it. Chain time.
+	// AskAt are the times relative to the slot's start at which headers are asked for, in chain
+	// time. The default is half a second before the start.
 	AskAt []time.Duration
-	// Patience is how long proposers wait for a header (wall time): 950 ms. An answer that takes
-	// longer is a finding.
+	// Patience is how long proposers wait for a header (wall time); 0 is 950 ms. An answer that
+	// takes longer is a finding.
 	Patience time.Duration
-	// Timeout bounds a request (wall time): 3 s.
+	// Timeout bounds a request (wall time); 0 is 3 s.
 	Timeout time.Duration
-	// Clock is the real one unless a lab brings its own.
+	// Clock is chain time; nil is the real clock.
 	Clock clock.Clock
-	// Found, if set, is told each finding. It may not block.
+	// Found, if set, is called with each finding. It must not block.
 	Found func(monitor.Finding)
 	Log   *slog.Logger
 }
@@ -84,7 +85,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// parseRelay takes the key out of a relay's URL.
+// parseRelay splits a relay's URL into the address and the key.
 func parseRelay(text string) (address string, key phase0.BLSPubKey, err error) {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {

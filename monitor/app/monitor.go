@@ -26,11 +26,11 @@ type Monitor struct {
 	spec   *eth.Spec
 	relays []*watched
 	report *report
-	// duties are who proposes when; only the loop touches them.
+	// duties are the proposers of slots. Only the goroutine of Run uses them.
 	duties map[phase0.Slot]phase0.BLSPubKey
 }
 
-// New makes a monitor; it does not ask anybody yet.
+// New makes a monitor. It sends no requests.
 func New(cfg Config) (*Monitor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func New(cfg Config) (*Monitor, error) {
 	return m, nil
 }
 
-// Run watches until the context ends, and returns nil then. A slot that could not be watched, since
-// the beacon node did not answer, is passed over and logged.
+// Run watches until the context ends, and returns nil then. If the beacon node does not answer in a
+// slot, Run logs that and goes on with the next slot.
 func (m *Monitor) Run(ctx context.Context) error {
 	var err error
 	for m.spec, err = m.nodes.Spec(ctx); err != nil; m.spec, err = m.nodes.Spec(ctx) {
@@ -74,8 +74,8 @@ func (m *Monitor) Run(ctx context.Context) error {
 			}
 			m.logged(ctx, slot, m.ask(ctx, slot))
 		}
-		// The slot before is over when half of this one has passed: then a late block has been orphaned
-		// or not.
+		// The slot before is judged after half of this one: by then it is decided whether a late
+		// block is on the chain.
 		if m.cfg.Clock.Until(ctx, m.spec.SlotStart(slot).Add(m.spec.SlotDuration/2)) != nil {
 			return nil
 		}
@@ -95,7 +95,7 @@ func (m *Monitor) logged(ctx context.Context, slot phase0.Slot, err error) {
 func (m *Monitor) ask(ctx context.Context, slot phase0.Slot) error {
 	head, err := m.nodes.Block(ctx, "head")
 	if errors.Is(err, beacon.ErrNoBlock) {
-		return nil // at genesis there is nothing to hold headers against
+		return nil // at genesis there is no block to compare headers with
 	}
 	if err != nil {
 		return fmt.Errorf("read head: %w", err)
@@ -168,7 +168,7 @@ func (m *Monitor) judge(ctx context.Context, slot phase0.Slot) error {
 
 func (m *Monitor) all(do func(*watched)) { m.each(func(_ int, r *watched) { do(r) }) }
 
-// each does something with all relays at once.
+// each calls do for all relays at once, and waits.
 func (m *Monitor) each(do func(int, *watched)) {
 	var group sync.WaitGroup
 	for i, r := range m.relays {
@@ -189,7 +189,7 @@ func (m *Monitor) found(r *watched, findings []monitor.Finding) {
 	}
 }
 
-// proposerOf is who proposes in a slot.
+// proposerOf is the public key of a slot's proposer.
 func (m *Monitor) proposerOf(ctx context.Context, slot phase0.Slot) (phase0.BLSPubKey, error) {
 	if pubkey, ok := m.duties[slot]; ok {
 		return pubkey, nil

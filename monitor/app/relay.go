@@ -20,19 +20,20 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// watched is a relay and what was seen of it in the slots that are not over.
+// watched is a relay, and the headers that it served in slots that are not judged yet.
 type watched struct {
 	name    string
 	key     phase0.BLSPubKey
 	address string
 	client  *client.Client
 	http    *http.Client
-	// only the loop touches it, and one goroutine a relay in between
+	// served has values by slot and block hash. Only the goroutine of Run uses it, and in
+	// Monitor.each the relay's goroutine.
 	served map[phase0.Slot]map[phase0.Hash32]*uint256.Int
 }
 
-// broken says whether an error is the relay's fault: no answer, or one that says that something
-// broke. A refusal is none.
+// broken says whether an error is the relay's fault: no answer, or a status of 500 and above. A
+// refusal is no fault.
 func broken(err error) bool {
 	refused := (*client.Error)(nil)
 	return err != nil && (!errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError)
@@ -61,7 +62,7 @@ func (r *watched) header(ctx context.Context, asked monitor.Asked) monitor.Answe
 	return answer
 }
 
-// delivered asks what the relay lists for a slot.
+// delivered asks which payloads the relay lists as delivered in a slot.
 func (r *watched) delivered(ctx context.Context, slot phase0.Slot) ([]monitor.Delivered, error) {
 	traces, err := r.client.Delivered(ctx, url.Values{"slot": {strconv.FormatUint(uint64(slot), 10)}})
 	if err != nil {
@@ -87,8 +88,8 @@ func (r *watched) delivered(ctx context.Context, slot phase0.Slot) ([]monitor.De
 // maxRegistration bounds an answer in bytes.
 const maxRegistration = 64 << 10
 
-// registration asks for a proposer's registration; nil without an error means that the relay says
-// it has none.
+// registration asks for a proposer's registration; nil without an error means that the relay
+// answers that it has none.
 func (r *watched) registration(ctx context.Context,
 	pubkey phase0.BLSPubKey) (*builderv1.SignedValidatorRegistration, error) {
 	address := fmt.Sprintf("%s/relay/v1/data/validator_registration?pubkey=%#x", r.address, pubkey[:])

@@ -14,22 +14,24 @@ import (
 // Relay is what was seen of one relay since the monitor began.
 type Relay struct {
 	Name string `json:"relay"`
-	// Asked headers, those of them that were Answered in order, and Bids that came.
+	// Asked counts requests for headers, Answered those with a valid answer (also a refusal), and
+	// Bids those with a bid.
 	Asked    int `json:"asked"`
 	Answered int `json:"answered"`
 	Bids     int `json:"bids"`
-	// Slots that are over, Delivered payloads that the relay lists in them, and those that Landed.
+	// Slots counts slots that were judged, Delivered the payloads that the relay lists in them, and
+	// Landed those that are the slot's block.
 	Slots     int `json:"slots"`
 	Delivered int `json:"delivered"`
 	Landed    int `json:"landed"`
-	// Faults are counts by class.
+	// Faults are the numbers of findings by class.
 	Faults map[monitor.Class]int `json:"faults"`
 }
 
 // kept is how many findings a report keeps.
 const kept = 1000
 
-// report is safe for concurrent use.
+// report collects what is seen of relays. It is safe for concurrent use.
 type report struct {
 	mu       sync.Mutex // guards what follows
 	relays   []*Relay
@@ -55,7 +57,7 @@ func newReport(names []string) *report {
 	for _, name := range names {
 		r.relays = append(r.relays, &Relay{Name: name, Faults: map[monitor.Class]int{}})
 		for _, class := range monitor.Classes {
-			r.faults.WithLabelValues(name, string(class)) // a class that was never seen is a zero, and not a gap
+			r.faults.WithLabelValues(name, string(class)) // so that a class without faults shows 0
 		}
 	}
 	return r
@@ -116,7 +118,7 @@ func (r *report) found(one monitor.Finding) {
 	}
 }
 
-// Relays is the report so far.
+// Relays is a copy of the report so far.
 func (m *Monitor) Relays() []Relay {
 	m.report.mu.Lock()
 	defer m.report.mu.Unlock()

@@ -14,27 +14,28 @@ import (
 	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 )
 
-// Start starts a whole service with the journal in the folder "journal" of a data folder, and a
-// database. moved is the word with which it takes over a folder that was copied, empty for none.
-// Its error is what kept the service from starting.
+// Start starts a whole service with a database, and with its journal in the folder "journal" of a
+// data folder. moved is the word with which it takes over a copied folder; empty for none. The
+// error is the reason why the service did not start.
 type Start func(t *testing.T, dataDir, database, moved string) (*Running, error)
 
 // Running is a service that was started.
 type Running struct {
-	// Newest is the number of the journal's newest fact, and Work has one recorded at least.
+	// Newest is the number of the journal's newest fact. Work makes the service record at least one
+	// fact.
 	Newest func(context.Context) (uint64, error)
 	Work   func()
-	// Ended gets the error of a service that ends, once.
+	// Ended gets the error with which the service ends, once.
 	Ended <-chan error
-	// Stop ends it in good order and closes what it has opened. It does not take what Ended has if the
-	// service has ended by itself.
+	// Stop stops the service in order and closes what it has opened. If the service has ended by
+	// itself, Stop does not receive from Ended.
 	Stop func() error
 }
 
-// laterMigration is one that no version of today knows.
+// laterMigration is the name of a migration that this version does not know.
 const laterMigration = "99-of-a-later-version.sql"
 
-// What an operator is told of a database that does not fit, in the order in which it is said.
+// Parts of the messages to an operator about a database that does not fit.
 var (
 	otherWords = []string{"is of journal ", ", this is ", toDo}
 	lostWords  = []string{"restored or has lost facts", toDo}
@@ -47,11 +48,11 @@ var (
 const toDo = "restore the journal that the database was made of, or give --db another database: it is filled from " +
 	"this journal"
 
-// RefusesWhatDoesNotFit wants a service not to start with a database of another journal, of a
-// journal that has lost facts since, and of a newer schema, however often it is tried; and to end
-// by itself when the database is away at the start and does not fit once it answers. It wants to be
-// told what to do each time, and that its own database is as it was. Databases are files, and
-// PostgreSQL.
+// RefusesWhatDoesNotFit checks that a service does not start with a database of another journal, of
+// a journal that has lost facts since, or of a newer schema, however often it is started. If such a
+// database is away at the start, the service must end by itself once the database answers. Each
+// time the error must say what to do. Afterwards the service must still work with its own database.
+// Databases are files and PostgreSQL.
 func RefusesWhatDoesNotFit(t *testing.T, start Start) {
 	t.Helper()
 	server := postgrestest.Start(t)
@@ -68,7 +69,7 @@ func RefusesWhatDoesNotFit(t *testing.T, start Start) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = db.Close() }() // it only asks
+			defer func() { _ = db.Close() }() // it is used for queries only
 			takeUp(t, db, start, own, row.address)
 			if err := os.CopyFS(older, os.DirFS(own)); err != nil {
 				t.Fatal(err)
@@ -92,7 +93,7 @@ func RefusesWhatDoesNotFit(t *testing.T, start Start) {
 						mark(t, db, `INSERT INTO migrations (name) VALUES ('`+laterMigration+`')`)
 						defer mark(t, db, `DELETE FROM migrations WHERE name = '`+laterMigration+`'`)
 					}
-					for range 2 { // as what starts a service again and again does
+					for range 2 { // as a supervisor does, which restarts a service again and again
 						running, err := start(t, c.dir, row.address, word)
 						if err == nil {
 							t.Error("it starts")
@@ -119,7 +120,8 @@ func serverDatabase(address string) struct{ driver, address, source string } {
 	return struct{ driver, address, source string }{"pgx", address, address}
 }
 
-// takeUp lets a service work until its database has more facts than its journal had before.
+// takeUp runs a service until its database has applied a fact that is newer than the journal's
+// newest one at the start.
 func takeUp(t *testing.T, db *sql.DB, start Start, dir, address string) {
 	t.Helper()
 	running, err := start(t, dir, address, "")
@@ -141,8 +143,8 @@ func takeUp(t *testing.T, db *sql.DB, start Start, dir, address string) {
 	}
 }
 
-// startWithout starts a service while the server is away, and answers with what it ends when the
-// server is there.
+// startWithout starts a service while the database server is away, and returns the error with which
+// the service ends when the server is back.
 func startWithout(t *testing.T, server *postgrestest.Server, start Start, dir, address string) error {
 	t.Helper()
 	server.Stop(t)
@@ -171,7 +173,8 @@ func stop(t *testing.T, running *Running) {
 	}
 }
 
-// wordOf is the word with which a copied journal is taken over, in the error of who refuses it.
+// wordOf is the word with which a copied journal is taken over, as the error that refuses the
+// journal names it.
 func wordOf(t *testing.T, err error) string {
 	t.Helper()
 	if err == nil {
@@ -191,7 +194,7 @@ func mark(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-// wantWords wants all of them in an error.
+// wantWords checks that an error contains all words.
 func wantWords(t *testing.T, err error, words []string) {
 	t.Helper()
 	if err == nil || slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(err.Error(), word) }) {

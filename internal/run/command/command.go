@@ -1,6 +1,6 @@
-// Package command is what the commands of both programs have in common: a mistake of the caller is
-// one line that says what to do and status 2; a flag may also stand in a configuration file; and
-// the documents are made from the flags themselves.
+// Package command is what the commands of both programs have in common. A mistake of the caller
+// gets one line that says what to do, and status 2. A flag may also be set in a configuration file.
+// The documents are made from the flags themselves.
 package command
 
 import (
@@ -25,8 +25,8 @@ func Main(root *cli.Command, args []string, stderr io.Writer) int {
 	return run.Exit(stderr, root.Name, root.Run(ctx, args))
 }
 
-// MistakeStatus is the key, in a command's metadata, of the exit status (int) of mistakes of its
-// callers and of those below it. Without it that is 2.
+// MistakeStatus is a key of a command's metadata: the exit status (int) for mistakes of callers of
+// this command and of its subcommands. Without it the status is 2.
 const MistakeStatus = "mistake status"
 
 // mistake marks an error as the caller's.
@@ -44,11 +44,11 @@ func OS(root *cli.Command) {
 	os.Exit(Main(root, os.Args, os.Stderr))
 }
 
-// Prepare makes every mistake of the caller an error of one line, in a command and those below it.
+// Prepare makes every mistake of the caller an error of one line, in a command and its subcommands.
 // A command without an action shows its help when it is called alone.
 func Prepare(cmd *cli.Command) {
 	cmd.HideHelpCommand = true
-	cmd.ExitErrHandler = func(context.Context, *cli.Command, error) {} // run.Exit does it, in one place
+	cmd.ExitErrHandler = func(context.Context, *cli.Command, error) {} // run.Exit writes the error
 	cmd.OnUsageError = func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 		return mistake(cmd, fmt.Errorf("%w: see %s --help", rephrase(cmd, err), cmd.FullName()))
 	}
@@ -81,9 +81,10 @@ func unexpected(cmd *cli.Command, argument string) error {
 	return fmt.Errorf("%q is no command: give one of %s", argument, strings.Join(names, ", "))
 }
 
-// rephrase turns the library's words on unknown flags and on values that cannot be read into ours.
+// rephrase translates the library's messages about unknown flags and wrong values into ours.
 func rephrase(cmd *cli.Command, err error) error {
-	// invalid value "x" for flag -slots: strconv.ParseInt: parsing "x": invalid syntax
+	// Such a message is: invalid value "x" for flag -slots: strconv.ParseInt: parsing "x": invalid
+	// syntax.
 	if name, found := strings.CutPrefix(err.Error(), "flag provided but not defined: "); found {
 		return fmt.Errorf("there is no flag --%s", strings.TrimLeft(name, "-"))
 	}
@@ -148,7 +149,7 @@ func Flags(cmd *cli.Command) []Documented {
 	return rows
 }
 
-// defaultText is what a flag is when it is not given.
+// defaultText is the documented value of a flag that is not given.
 func defaultText(flag cli.Flag, doc cli.DocGenerationFlag) string {
 	if d, ok := flag.(*cli.DurationFlag); ok {
 		return shortDuration(d.Value)
@@ -159,7 +160,7 @@ func defaultText(flag cli.Flag, doc cli.DocGenerationFlag) string {
 	return doc.GetValue()
 }
 
-// shortDuration is 1m instead of 1m0s.
+// shortDuration formats a duration as 1m instead of 1m0s.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -171,7 +172,7 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// Markdown documents a command and those below it: a table of flags each.
+// Markdown documents a command and its subcommands, each with a table of its flags.
 func Markdown(cmd *cli.Command) string {
 	var b strings.Builder
 	markdown(&b, cmd, cmd.Name)
@@ -188,13 +189,13 @@ func markdown(b *strings.Builder, cmd *cli.Command, path string) {
 		b.WriteString("\n")
 	}
 	for _, sub := range cmd.Commands {
-		if !sub.Hidden { // for programs, not for people
+		if !sub.Hidden { // hidden commands are for programs
 			markdown(b, sub, path+" "+sub.Name)
 		}
 	}
 }
 
-// code marks a value; a default that is described in words stays as it is.
+// code formats a value as code; a default that is described in words stays as it is.
 func code(text string) string {
 	if text == "" || strings.Contains(text, " ") {
 		return text

@@ -22,9 +22,9 @@ func ConfigFlag() cli.Flag {
 		Usage: "YAML file with any of these flags as keys; a flag on the command line wins over the file"}
 }
 
-// ApplyConfigFile reads the file that --config names, if it names one, and sets every flag that
-// stands in it and was not given on the command line. Each error is one line with the file and,
-// where there is one, the line in it.
+// ApplyConfigFile reads the file that --config names, if any, and sets its flags unless they were
+// given on the command line. Each error is one line with the file and, where possible, the line in
+// it.
 func ApplyConfigFile(cmd *cli.Command) error {
 	path := cmd.String("config")
 	if path == "" {
@@ -69,7 +69,7 @@ func apply(cmd *cli.Command, s setting, given map[string]bool) error {
 	return nil
 }
 
-// keys are what may stand in a file: all flags but the one that names it.
+// keys are the names that a file may contain: all flags except --config.
 func keys(cmd *cli.Command) []string {
 	var names []string
 	for _, row := range Flags(cmd) {
@@ -80,14 +80,14 @@ func keys(cmd *cli.Command) []string {
 	return names
 }
 
-// setting is a key of a file with its value as it would be written behind a flag.
+// setting is a key of a file with its value, in the form that the command line would have.
 type setting struct {
 	key, value string
 	line       int
 }
 
-// parseSettings reads YAML of one level: keys with a scalar, or with a list of scalars, which is
-// the same as the scalars with commas.
+// parseSettings reads YAML of one level: keys with a scalar, or with a list of scalars, which means
+// the scalars joined by commas.
 func parseSettings(name string, text []byte) ([]setting, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -157,7 +157,7 @@ func lineOf(node ast.Node) int {
 	return 1
 }
 
-// locate writes the library's error, which spans several lines, as file:line: message.
+// locate turns the library's error, which has several lines, into file:line: message.
 func locate(name string, err error) error {
 	var located yaml.Error
 	if errors.As(err, &located) && located.GetToken() != nil && located.GetToken().Position != nil {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Pipes is a listener whose connections are in memory, so that the clock of a testing/synctest
-// bubble rules them.
+// Pipes is a listener whose connections are in memory, so that they follow the clock of a
+// testing/synctest bubble.
 type Pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -36,7 +36,7 @@ func (p *Pipes) Close() error {
 // Addr implements net.Listener.
 func (p *Pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
-// Dial is the client's end of a connection, once the server has taken the other one.
+// Dial returns the client's end of a connection after the server has accepted the other end.
 func (p *Pipes) Dial() net.Conn {
 	mine, theirs := net.Pipe()
 	p.conns <- theirs

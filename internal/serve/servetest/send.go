@@ -1,5 +1,5 @@
-// Package servetest asks servers as cheaply as can be, so that a benchmark measures them and not
-// their clients. It is for tests only.
+// Package servetest has clients that cost as little as possible, so that a benchmark measures the
+// server and not them. It is for tests only.
 package servetest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Times is the same request so many times, for Send.
+// Times returns a next function for Send: it returns the same request n times.
 func Times(n int, request []byte) func() []byte {
 	var taken atomic.Int64
 	return func() []byte {
@@ -27,7 +27,7 @@ func Times(n int, request []byte) func() []byte {
 	}
 }
 
-// Each is every request once, for Send.
+// Each returns a next function for Send: it returns every request once.
 func Each(requests [][]byte) func() []byte {
 	var taken atomic.Int64
 	return func() []byte {
@@ -39,11 +39,11 @@ func Each(requests [][]byte) func() []byte {
 	}
 }
 
-// Send has clients, each on a connection of its own, send whole HTTP/1.1 requests and wait for
-// their answers, until next has none left: it returns nil then, and is called by all of them at
-// once. Every answer must be a 200 with a Content-Length whose body, of at most 4 KiB, has the text
-// wanted in it; without one bodies are skipped unread. Send returns how long it all took, and ends
-// the benchmark at the first answer that is another.
+// Send has so many clients, each on its own connection, send whole HTTP/1.1 requests and wait for
+// their answers, until next returns nil. All clients call next at once. Every answer must have
+// status 200 and a Content-Length. If want is not empty, the body must contain it and have at most
+// 4 KiB; otherwise bodies are skipped unread. Send returns how long it took. The first wrong answer
+// fails the benchmark.
 func Send(b testing.TB, address string, clients int, want string, next func() []byte) time.Duration {
 	b.Helper()
 	began := time.Now()
@@ -53,7 +53,7 @@ func Send(b testing.TB, address string, clients int, want string, next func() []
 	return time.Since(began)
 }
 
-// Clients have a connection each, which they keep.
+// Clients are clients with an open connection each.
 type Clients []*client
 
 type client struct {
@@ -61,7 +61,7 @@ type client struct {
 	answers *bufio.Reader
 }
 
-// Dial opens the connections of some clients. They belong to the caller, who closes them.
+// Dial opens the connections of so many clients. The caller must Close them.
 func Dial(b testing.TB, address string, clients int) Clients {
 	b.Helper()
 	opened := make(Clients, 0, clients)
@@ -83,7 +83,7 @@ func (c Clients) Close() {
 	}
 }
 
-// Send is the function of this name over connections that are open, and stay so.
+// Send is the function Send over the open connections, which stay open.
 func (c Clients) Send(b testing.TB, want string, next func() []byte) time.Duration {
 	b.Helper()
 	began := time.Now()
@@ -92,7 +92,7 @@ func (c Clients) Send(b testing.TB, want string, next func() []byte) time.Durati
 		group.Go(func() error {
 			err := one.send([]byte(want), next)
 			if err != nil {
-				c.Close() // the others shall not wait for more
+				c.Close() // ends the other clients' waiting
 			}
 			return err
 		})
@@ -120,7 +120,7 @@ var (
 	ok       = []byte("HTTP/1.1 200 ")
 )
 
-// skip reads an answer and forgets it.
+// skip reads an answer, checks it and drops it.
 func skip(r *bufio.Reader, want []byte) error {
 	status, length, err := skipHeader(r)
 	if err != nil {
@@ -139,7 +139,7 @@ func skip(r *bufio.Reader, want []byte) error {
 	return err
 }
 
-// skipHeader returns the status line unless it is of 200, and the body's length.
+// skipHeader returns the status line, empty for 200, and the body's length.
 func skipHeader(r *bufio.Reader) (status string, length int, err error) {
 	length = -1
 	for first := true; ; first = false {

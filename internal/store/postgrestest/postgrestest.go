@@ -1,6 +1,6 @@
 // Package postgrestest runs a real PostgreSQL for tests: one server for a test process, on a unix
-// socket in a folder of its own, and a fresh database for each test. It keeps nothing safe (no
-// fsync) and trusts everybody who reaches the socket. It is for tests only.
+// socket in its own folder, and a new database for each test. The server does not sync to disk, and
+// trusts every client that reaches the socket. It is for tests only.
 //
 //	func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 //
@@ -32,28 +32,28 @@ import (
 // startTimeout is how long the server may take to make its files and to accept connections.
 const startTimeout = 60 * time.Second
 
-// Server is a running server. Tests that stop it do not run beside others.
+// Server is a running server. Tests that stop it must not run in parallel with others.
 type Server struct {
 	dir string
 	bin string // the folder of initdb and postgres, empty if PATH has them
 	mu  sync.Mutex
 	run *os.Process // nil while it is stopped
-	// ended gets the error of a run that is over.
+	// ended gets the error of a server process that has ended.
 	ended chan error
 	out   strings.Builder
-	// databases made so far.
+	// databases is the number of databases made so far.
 	databases int
 }
 
-// shared is the server of this process, made by the first Start.
+// shared is the server of this process, which the first Start makes.
 var shared struct {
 	sync.Mutex
 	server *Server
 	err    error
 }
 
-// Start is the server of this test process, running. A test without PostgreSQL fails, and the
-// failure says what to install.
+// Start returns the server of this test process, and starts it if needed. If PostgreSQL is not
+// installed, the test fails with a message that says what to install.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	shared.Lock()
@@ -67,7 +67,7 @@ func Start(t testing.TB) *Server {
 	return shared.server
 }
 
-// Main runs the tests of a package and then ends the server, if one was started. It answers the
+// Main runs the tests of a package, and then stops the server if one was started. It returns the
 // exit code.
 func Main(m *testing.M) int {
 	code := m.Run()
@@ -88,7 +88,7 @@ func start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "pg") // short: the path of a unix socket has about 100 bytes
+	dir, err := os.MkdirTemp("", "pg") // a short name, because the path of a unix socket may have about 100 bytes only
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func start() (*Server, error) {
 	return s, nil
 }
 
-// find looks for the server's programs: in PATH, and then in the folders of a pattern, the last
-// first. It answers the folder, empty for PATH.
+// find looks for the server's programs: in PATH, and then in the folders of a pattern, the last one
+// first. It returns the folder; empty for PATH.
 func find(folders string) (bin string, err error) {
 	if _, err := exec.LookPath("initdb"); err == nil {
 		if _, err := exec.LookPath("postgres"); err == nil {
@@ -130,9 +130,9 @@ func (s *Server) initialize() error {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// command runs one of the server's programs as a user that it accepts.
+// command prepares one of the server's programs, as a user that PostgreSQL accepts.
 func (s *Server) command(program string, args ...string) *exec.Cmd {
-	command := exec.Command(filepath.Join(s.bin, program), args...) // a program that find has found
+	command := exec.Command(filepath.Join(s.bin, program), args...) // find has found this program
 	if s.bin == "" {
 		command = exec.Command(program, args...) // one of two names
 	}
@@ -166,7 +166,7 @@ func (s *Server) launch() error {
 	return s.accepts(ctx)
 }
 
-// accepts waits until the server takes a connection.
+// accepts waits until the server accepts a connection.
 func (s *Server) accepts(ctx context.Context) error {
 	db, err := sql.Open("pgx", s.address("postgres"))
 	if err != nil {
@@ -191,14 +191,14 @@ func (s *Server) accepts(ctx context.Context) error {
 	}
 }
 
-// address is that of a database on the server, through its unix socket.
+// address is the address of a database of the server, by its unix socket.
 func (s *Server) address(name string) string {
 	return (&url.URL{
 		Scheme: "postgres", User: url.User("gavel"), Path: "/" + name, RawQuery: url.Values{"host": {s.dir}}.Encode(),
 	}).String()
 }
 
-// Database makes an empty database for a test and answers its address.
+// Database makes an empty database for a test and returns its address.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	s.mu.Lock()
@@ -216,8 +216,8 @@ func (s *Server) Database(t testing.TB) string {
 	return s.address(name)
 }
 
-// Stop ends the server as an operator does who is in a hurry: connections break, what was committed
-// stays. The test must Restart it, which is also done at its end.
+// Stop stops the server by a fast shutdown: connections break, and committed data stays. The server
+// is restarted at the end of the test, if the test does not Restart it.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -228,8 +228,7 @@ func (s *Server) Stop(t testing.TB) {
 	t.Cleanup(func() { s.Restart(t) })
 }
 
-// Restart starts a server that was stopped, with the databases that it had. One that runs stays as
-// it is.
+// Restart starts a stopped server again, with its databases. It does nothing if the server runs.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -242,8 +241,8 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// Pause stops the server and all its processes where they are: connections stay open, and nothing
-// answers. The test must Resume it, which is also done at its end.
+// Pause suspends the server and all its processes: connections stay open, but nothing answers. The
+// server is resumed at the end of the test, if the test does not Resume it.
 func (s *Server) Pause(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -254,7 +253,7 @@ func (s *Server) Pause(t testing.TB) {
 	}
 }
 
-// Resume has a server go on that was paused.
+// Resume lets a paused server go on.
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -264,8 +263,8 @@ func (s *Server) Resume(t testing.TB) {
 	}
 }
 
-// signalAll signals the server, and then the processes that it has started: it starts no more once
-// it is stopped.
+// signalAll signals the server, and then the processes that it has started. A suspended server
+// starts no more processes.
 func (s *Server) signalAll(signal syscall.Signal) error {
 	if s.run == nil {
 		return nil
@@ -278,14 +277,14 @@ func (s *Server) signalAll(signal syscall.Signal) error {
 		return fmt.Errorf("signal PostgreSQL: %w", err)
 	}
 	for _, pid := range started {
-		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) { // it has just ended
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) { // ESRCH: it has just ended
 			return fmt.Errorf("signal a process of PostgreSQL: %w", err)
 		}
 	}
 	return nil
 }
 
-// halt asks for the fast shutdown and waits for its end.
+// halt starts the fast shutdown and waits until the server has ended.
 func (s *Server) halt() error {
 	if s.run == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// startedBy are the processes that a process has started.
+// startedBy lists the child processes of a process.
 func startedBy(pid int) ([]int, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {

@@ -4,5 +4,5 @@ package postgrestest
 
 import "errors"
 
-// startedBy is not known elsewhere.
+// startedBy is available on Linux only.
 func startedBy(int) ([]int, error) { return nil, errors.New("a paused server needs Linux") }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// serverUser is who the server runs as when the tests are root's, whom it refuses: postgres if
-// there is one, else nobody. Otherwise it is nil.
+// serverUser is the user that the server runs as if the tests run as root, because PostgreSQL
+// refuses to run as root: postgres if that user exists, else nobody. For other users it is nil.
 func serverUser() *syscall.Credential {
 	if os.Getuid() != 0 {
 		return nil
@@ -28,7 +28,7 @@ func serverUser() *syscall.Credential {
 	return nil
 }
 
-// serverProcess makes a process of the server die with the tests, whatever ends them.
+// serverProcess makes a process of the server end with the tests, however they end.
 func serverProcess() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: serverUser(), Pdeathsig: syscall.SIGINT}
 }

@@ -4,7 +4,7 @@ package postgrestest
 
 import "syscall"
 
-// serverProcess has nothing special: elsewhere the tests must not be root's.
+// serverProcess sets nothing: on other systems the tests must not run as root.
 func serverProcess() *syscall.SysProcAttr { return nil }
 
 func ownedByServer(string) error { return nil }

@@ -1,5 +1,5 @@
-// Package upstreamtest has the contract that every pool of nodes keeps, whatever it asks them. It
-// is for tests only.
+// Package upstreamtest has the contract that every pool of nodes must keep, whatever it asks them.
+// It is for tests only.
 package upstreamtest
 
 import (
@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// longestPause is how long a node that failed is left aside at most.
+// longestPause is the longest pause of a node that failed.
 const longestPause = 30 * time.Second
 
-// Question is put to a pool; nil is an answer.
+// Question puts a question to a pool. It returns nil if a node answered.
 type Question func(ctx context.Context) error
 
-// Contract checks a pool of nodes that is opened with URLs and a client without a network. good is
-// how a node answers its question. No node has more than a minute for a try.
+// Contract checks a pool that open opens with URLs of nodes and a client without a network. good
+// answers the pool's question as a node does. The pool's tries must take at most a minute.
 func Contract(t *testing.T, good http.RoundTripper, open func(t *testing.T, urls []string,
 	client *http.Client) Question) {
 	t.Helper()
@@ -98,7 +98,7 @@ func checkNoAnswer(t *testing.T, world *nodes, ask Question) {
 func checkBack(t *testing.T, world *nodes, ask Question) {
 	world.play("first", dead)
 	world.play("second", dead)
-	for range 20 { // pauses that double come to their longest
+	for range 20 { // so often that the pause reaches its longest
 		if err := ask(t.Context()); err == nil {
 			t.Fatal("answered by nobody")
 		}
@@ -130,10 +130,10 @@ func checkLeaving(t *testing.T, world *nodes, ask Question) {
 	if took := time.Since(began); took != 0 {
 		t.Errorf("who left had to wait for %s", took)
 	}
-	<-time.After(2 * time.Minute) // a question that others share goes on
+	<-time.After(2 * time.Minute) // a request that several callers share goes on
 }
 
-// nodes are nodes without a network, and the record of who was asked.
+// nodes are nodes without a network. They record which of them was asked.
 type nodes struct {
 	good http.RoundTripper
 
@@ -157,7 +157,7 @@ func (n *nodes) play(host string, role http.RoundTripper) {
 	n.roles[host] = role
 }
 
-// asked is who was asked since the last call.
+// asked lists the hosts that were asked since the last call.
 func (n *nodes) asked() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
