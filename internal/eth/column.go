@@ -2,11 +2,12 @@ package eth
 
 import "fmt"
 
-// Column is what a room has for each fork: its own column of the table, for values whose type
-// differs from fork to fork. A test of internal/arch wants an entry for each row of the table.
+// Column is what a package has for each fork, as if it were one more column of Table. It is for
+// values whose type differs between forks. A test of internal/arch requires an entry for each row
+// of Table.
 type Column[T any] map[Fork]T
 
-// Of returns a fork's entry. The error wraps ErrFork and names what is not there in the fork.
+// Of returns a fork's entry. The error wraps ErrFork and names what the fork lacks.
 func (c Column[T]) Of(f Fork, what string) (T, error) {
 	entry, has := c[f]
 	if !has {

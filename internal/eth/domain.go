@@ -29,7 +29,7 @@ func ComputeDomain(domainType phase0.DomainType, version phase0.Version,
 	return domain
 }
 
-// SigningRoot is what is signed: the object's root under a domain (consensus-specs
+// SigningRoot returns the root that is signed: the object's root under a domain (consensus-specs
 // compute_signing_root).
 func SigningRoot(object phase0.Root, domain phase0.Domain) phase0.Root {
 	var chunks [64]byte
@@ -38,18 +38,18 @@ func SigningRoot(object phase0.Root, domain phase0.Domain) phase0.Root {
 	return sha256.Sum256(chunks[:])
 }
 
-// BuilderDomain is the domain of registrations, bids and bid traces: the genesis fork version and a
-// zero root in every fork (builder-specs "Signing").
+// BuilderDomain returns the domain of registrations, bids and bid traces. In every fork it has the
+// genesis fork version and a zero root (builder-specs "Signing").
 func (s *Spec) BuilderDomain() phase0.Domain {
 	return ComputeDomain(DomainApplicationBuilder, s.GenesisForkVersion, phase0.Root{})
 }
 
-// ProposerDomain is the domain of a beacon block's signature, blinded or not.
+// ProposerDomain returns the domain of a beacon block's signature, blinded or not.
 func (s *Spec) ProposerDomain(slot phase0.Slot) phase0.Domain {
 	return ComputeDomain(DomainBeaconProposer, s.ForkPointAt(s.EpochOf(slot)).Version, s.GenesisValidatorsRoot)
 }
 
-// RandaoDomain is the domain under which a proposer signs its epoch to reveal randomness.
+// RandaoDomain returns the domain under which a proposer signs its epoch to reveal randomness.
 func (s *Spec) RandaoDomain(epoch phase0.Epoch) phase0.Domain {
 	return ComputeDomain(DomainRandao, s.ForkPointAt(epoch).Version, s.GenesisValidatorsRoot)
 }

@@ -18,14 +18,14 @@ type Network struct {
 // Custom names any network that is not public: CheckNetwork accepts every spec for it.
 const Custom = "custom"
 
-// Networks are the public ones (their own configurations, GENESIS_FORK_VERSION).
+// Networks are the public networks (GENESIS_FORK_VERSION of their configurations).
 var Networks = []Network{
 	{"mainnet", phase0.Version{0x00, 0x00, 0x00, 0x00}},
 	{"sepolia", phase0.Version{0x90, 0x00, 0x00, 0x69}},
 	{"hoodi", phase0.Version{0x10, 0x00, 0x09, 0x10}},
 }
 
-// NetworkNames are all names that CheckNetwork knows.
+// NetworkNames returns all names that CheckNetwork accepts.
 func NetworkNames() []string {
 	names := make([]string, 0, len(Networks)+1)
 	for _, n := range Networks {

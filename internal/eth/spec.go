@@ -9,8 +9,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// Spec is what one must know of a network to place a slot in time and to sign for it. It is read
-// from a beacon node or made by the devnet, and never changes afterwards.
+// Spec is what is needed of a network to compute times of slots and to sign for it. It is read from
+// a beacon node or made by the devnet, and never changes afterwards.
 type Spec struct {
 	GenesisTime           time.Time
 	GenesisValidatorsRoot phase0.Root
@@ -26,7 +26,7 @@ type Spec struct {
 	Blobs []BlobLimit
 }
 
-// Validate says what is missing or out of order.
+// Validate returns an error that says what is missing or out of order.
 func (s *Spec) Validate() error {
 	switch {
 	case s.GenesisTime.IsZero():
@@ -47,15 +47,15 @@ func (s *Spec) Validate() error {
 	return nil
 }
 
-// SlotStart is the moment at which a slot begins. Slots beyond what a time.Duration can hold (a
-// century and more) all begin at its end: they come from hostile requests and only need to lie far
-// ahead.
+// SlotStart returns the time at which a slot begins. Slots beyond the range of a time.Duration
+// (more than a century) all begin at its end. They come only from hostile requests, and it is
+// enough that they are far in the future.
 func (s *Spec) SlotStart(slot phase0.Slot) time.Time {
 	farthest := phase0.Slot(math.MaxInt64 / 2 / s.SlotDuration)
 	return s.GenesisTime.Add(time.Duration(min(slot, farthest)) * s.SlotDuration)
 }
 
-// SlotAt is the slot that is running at a moment; 0 before genesis.
+// SlotAt returns the slot that runs at a time; 0 before genesis.
 func (s *Spec) SlotAt(at time.Time) phase0.Slot {
 	if at.Before(s.GenesisTime) {
 		return 0
@@ -63,23 +63,23 @@ func (s *Spec) SlotAt(at time.Time) phase0.Slot {
 	return phase0.Slot(at.Sub(s.GenesisTime) / s.SlotDuration)
 }
 
-// Timestamp is the execution block timestamp of a slot, in seconds since the Unix epoch.
+// Timestamp returns the execution block timestamp of a slot, in seconds since the Unix epoch.
 func (s *Spec) Timestamp(slot phase0.Slot) uint64 {
 	return uint64(s.SlotStart(slot).Unix())
 }
 
-// EpochOf is the epoch of a slot.
+// EpochOf returns the epoch of a slot.
 func (s *Spec) EpochOf(slot phase0.Slot) phase0.Epoch {
 	return phase0.Epoch(uint64(slot) / s.SlotsPerEpoch)
 }
 
-// FirstSlot is the first slot of an epoch.
+// FirstSlot returns the first slot of an epoch.
 func (s *Spec) FirstSlot(epoch phase0.Epoch) phase0.Slot {
 	return phase0.Slot(uint64(epoch) * s.SlotsPerEpoch)
 }
 
-// ForkPointAt is the fork that is active in an epoch. The first scheduled fork also stands for the
-// epochs before it.
+// ForkPointAt returns the fork that is active in an epoch. In epochs before the first scheduled
+// fork, it returns that one.
 func (s *Spec) ForkPointAt(epoch phase0.Epoch) ForkPoint {
 	active := s.Forks[0]
 	for _, point := range s.Forks[1:] {
@@ -90,12 +90,12 @@ func (s *Spec) ForkPointAt(epoch phase0.Epoch) ForkPoint {
 	return active
 }
 
-// ForkAt is the fork that is active in a slot.
+// ForkAt returns the fork that is active in a slot.
 func (s *Spec) ForkAt(slot phase0.Slot) Fork {
 	return s.ForkPointAt(s.EpochOf(slot)).Fork
 }
 
-// MaxBlobs is how many blobs a block of the slot may carry; 0 before deneb.
+// MaxBlobs returns how many blobs a block of the slot may carry; 0 before deneb.
 func (s *Spec) MaxBlobs(slot phase0.Slot) uint64 {
 	limit := s.ForkAt(slot).row().Blobs.PerBlock
 	if limit == 0 {

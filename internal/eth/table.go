@@ -2,14 +2,14 @@ package eth
 
 import "github.com/attestantio/go-eth2-client/spec"
 
-// Row is all that sets a fork apart, but for the types of its values: those stand in a Column of
-// each room that has such types.
+// Row is all that differs between forks, except the types of values: each package that uses such
+// types has a Column for them.
 type Row struct {
-	// Name is the fork in lower case, as in Eth-Consensus-Version, and before _FORK_EPOCH and
-	// _FORK_VERSION in the configuration of a beacon node, which also has its version's bytes.
+	// Name is the fork's name in lower case, as in Eth-Consensus-Version. In upper case it stands
+	// before _FORK_EPOCH and _FORK_VERSION in the configuration of a beacon node, which also has the
+	// bytes of its version.
 	Name string
-	// Library is the fork in go-eth2-client's vocabulary, whose JSON has the same name; 0 if it has
-	// none.
+	// Library is the fork in go-eth2-client, which has the same name in its JSON; 0 if it has none.
 	Library spec.DataVersion
 	// Spec is the folder that describes the fork in consensus-specs.
 	Spec string
@@ -20,34 +20,35 @@ type Row struct {
 	// Requests: blocks carry execution requests (EIP-7685).
 	Requests   bool
 	Operations Operations
-	// Lookahead: the beacon state names the proposers of the next epoch, too (EIP-7917).
+	// Lookahead: the beacon state also names the proposers of the next epoch (EIP-7917).
 	Lookahead  bool
 	Validation Validation
-	// NewPayload is the version of engine_newPayload that takes the payload (execution-apis).
+	// NewPayload is the version of engine_newPayload for the fork's payloads (execution-apis).
 	NewPayload int
 }
 
-// Blobs is what a fork says of blobs; the zero value is a fork without them.
+// Blobs is what differs in blobs between forks; the zero value is a fork without them.
 type Blobs struct {
-	// PerBlock is how many a block may carry, unless the configuration says otherwise.
+	// PerBlock is how many a block may carry, unless the network's configuration has another limit.
 	PerBlock uint64
-	// Proofs come with each blob: one, or one for each cell of its extension (EIP-7594).
+	// Proofs is how many proofs come with each blob: one, or one for each cell of its extension
+	// (EIP-7594).
 	Proofs int
 	// Schedule: the limit changes by configuration, without a fork (EIP-7892).
 	Schedule bool
 }
 
-// Operations limits what a block carries beside its payload (consensus-specs, presets). An
-// attestation is by the members of so many committees.
+// Operations are the limits of what a block carries besides its payload (consensus-specs, presets).
+// Committees is how many committees one attestation may be of.
 type Operations struct {
 	AttesterSlashings, Attestations, Committees int
 }
 
-// Validation is how execution nodes are asked about a builder's block: the JSON-RPC method, and
-// what it wants beside the submission.
+// Validation is how execution nodes are asked to validate a builder's block: the JSON-RPC method,
+// and its parameters besides the submission.
 type Validation struct {
 	Method string
-	// WithdrawalsRoot was wanted by the first nodes of capella; later ones compute it.
+	// WithdrawalsRoot: the first nodes of capella need it as a parameter; later ones compute it.
 	WithdrawalsRoot  bool
 	ParentBeaconRoot bool
 }
@@ -61,8 +62,8 @@ var (
 	allCommittees = Operations{AttesterSlashings: 1, Attestations: 8, Committees: 64} // EIP-7549
 )
 
-// Table has one row for each fork, oldest first. It is a variable for tests alone, which add the
-// row of a fork that does not exist (see ethtest).
+// Table has one row for each fork, oldest first. It is a variable only for tests, which add the row
+// of a fork that does not exist (see ethtest).
 var Table = []Row{
 	{
 		Name: "bellatrix", Library: spec.DataVersionBellatrix, Spec: "specs/bellatrix",

@@ -23,8 +23,8 @@ var (
 	registeredSubject = "relay." + relay.RegistrationStored{}.Subject()
 )
 
-// decode reads a fact and tells its change, nil for a fact that changes no projection. What is
-// wrong with a fact itself is found here.
+// decode reads a fact and returns its change; nil for a fact that changes no projection. An error
+// means that the fact itself is wrong.
 func decode(entry projection.Entry) (projection.Change, error) {
 	switch entry.Subject {
 	case deliveredSubject:
@@ -32,8 +32,8 @@ func decode(entry projection.Entry) (projection.Change, error) {
 		if err := json.Unmarshal(entry.Data, &fact); err != nil {
 			return nil, err
 		}
-		// A proposer may ask again after a restart of the relay, and the block is published again: that
-		// is still one delivery.
+		// A proposer may ask again after a restart of the relay, so that the block is published again.
+		// This is still one delivery.
 		add, err := addTrace("delivered", entry.Seq, fact.Trace, fact.At, false)
 		if err != nil || fact.PaidWei == nil {
 			return add, err
@@ -56,7 +56,7 @@ func decode(entry projection.Entry) (projection.Change, error) {
 		if err := json.Unmarshal(entry.Data, &fact); err != nil {
 			return nil, err
 		}
-		// Only what counts is listed: refused bids never, bids below the floor are kept but unverified.
+		// Only bids that count are listed. Bids below the floor are not refused, but not verified either.
 		if fact.Refusal != "" || (!fact.Verified && !fact.Optimistic) {
 			return nil, nil
 		}
@@ -72,7 +72,7 @@ func decode(entry projection.Entry) (projection.Change, error) {
 	}
 }
 
-// addTrace adds a row to a projection of traces; table is one of ours, never input.
+// addTrace adds a row to a projection of traces; table is a constant of this package, never input.
 func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic bool) (projection.Change, error) {
 	if t.ValueWei == nil {
 		return nil, errors.New("a trace without a value")
@@ -93,8 +93,8 @@ func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic 
 	}, nil
 }
 
-// setPaid notes what a block pays, if it was delivered: executions find lower bounds, so the
-// greatest counts.
+// setPaid notes what a block pays, if it was delivered. Executions find lower bounds, so the
+// highest one counts.
 func setPaid(slot phase0.Slot, block phase0.Hash32, paidWei *uint256.Int) projection.Change {
 	paid := paidWei.Bytes32()
 	return func(ctx context.Context, tx store.Tx) error {
@@ -105,8 +105,8 @@ func setPaid(slot phase0.Slot, block phase0.Hash32, paidWei *uint256.Int) projec
 	}
 }
 
-// setRegistration puts a registration in the place of the validator's last, unless that one is
-// newer: two that come at the same time may be recorded in the other order.
+// setRegistration replaces a validator's registration, unless the stored one is newer: two that
+// come at the same time may be recorded in the other order.
 func setRegistration(r *relay.SignedRegistration) (projection.Change, error) {
 	if r == nil || r.Message == nil {
 		return nil, errors.New("a registration without a message")

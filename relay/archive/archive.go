@@ -1,6 +1,6 @@
 // Package archive makes SQL projections of the relay's facts, for the Data API: payloads that were
 // delivered, submissions that counted, and every validator's newest registration.
-// internal/projection keeps it up with the journal.
+// internal/projection keeps them up to date with the journal.
 //
 //	journal ──▶ projection.Follow ──Apply──▶ tables (delivered, received, registrations) ◀──queries── api/data
 package archive
@@ -26,9 +26,9 @@ type Archive struct {
 	log        *slog.Logger
 }
 
-// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is
-// asked for the first time by Follow, so that a relay starts without it, and until it answers
-// queries fail with relay.ArchiveUnavailable.
+// Open opens a database, see store.Open for its address. SQLite must answer at once. PostgreSQL is
+// first asked by Follow, so that a relay can start without it; until it answers, queries fail with
+// relay.ArchiveUnavailable.
 func Open(ctx context.Context, address string, log *slog.Logger) (*Archive, error) {
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -45,21 +45,22 @@ func Open(ctx context.Context, address string, log *slog.Logger) (*Archive, erro
 // Close closes the database.
 func (a *Archive) Close() error { return a.projection.Close() }
 
-// CheckAtStart refuses a journal that the database was not made of, see projection.Projection.
+// CheckAtStart returns an error if the database was made from another journal, see
+// projection.Projection.
 func (a *Archive) CheckAtStart(ctx context.Context, journal projection.Log) error {
 	return a.projection.CheckAtStart(ctx, journal)
 }
 
-// Skipped is the number of facts that could not be read since Open, see projection.Projection.
+// Skipped returns the number of facts that could not be read since Open, see projection.Projection.
 func (a *Archive) Skipped() uint64 { return a.projection.Skipped() }
 
-// Follow applies facts as they come until the context ends (nil) or the source fails (its error).
-// It survives the database, see projection.Projection.
+// Follow applies facts as they come, until the context ends (nil) or the source fails (its error).
+// It goes on after failures of the database, see projection.Projection.
 func (a *Archive) Follow(ctx context.Context, source projection.Source) error {
 	return a.projection.Follow(ctx, source)
 }
 
-// Last is the place in the journal up to which the projections are made.
+// Last returns the place in the journal up to which facts are applied.
 func (a *Archive) Last(ctx context.Context) (seq uint64, err error) {
 	seq, err = a.projection.Last(ctx)
 	if err != nil {
@@ -68,7 +69,7 @@ func (a *Archive) Last(ctx context.Context) (seq uint64, err error) {
 	return seq, nil
 }
 
-// Apply makes projections of facts, all or none, see projection.Projection.
+// Apply applies facts to the projections, all or none, see projection.Projection.
 func (a *Archive) Apply(ctx context.Context, entries []projection.Entry) error {
 	if err := a.projection.Apply(ctx, entries); err != nil {
 		return failure("write the archive", err)
@@ -76,7 +77,7 @@ func (a *Archive) Apply(ctx context.Context, entries []projection.Entry) error {
 	return nil
 }
 
-// failure wraps an error of the database. One that is over when the database answers again is
+// failure wraps an error of the database. If it means that the database does not answer now, it is
 // relay.ArchiveUnavailable too.
 func failure(action string, err error) error {
 	if store.Unavailable(err) {

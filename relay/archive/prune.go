@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// pruneBatch is how many rows one transaction deletes, so that facts that come meanwhile wait for
-	// milliseconds only.
+	// pruneBatch is how many rows one transaction deletes. It is small, so that facts that come
+	// meanwhile wait only for milliseconds.
 	pruneBatch = 1000
-	// pruneEvery is the time between two looks of Keep.
+	// pruneEvery is the time between two runs of Prune by Keep.
 	pruneEvery = time.Hour
 )
 
-// Prune deletes the received submissions that came before a time and tells how many they were.
+// Prune deletes the received submissions that came before a time and returns their number.
 // Delivered payloads and registrations stay. What was deleted before an error stays deleted.
 func (a *Archive) Prune(ctx context.Context, before time.Time) (deleted int64, err error) {
 	for {

@@ -37,7 +37,7 @@ func (a *Archive) Received(ctx context.Context, q relay.TraceQuery) ([]relay.Rec
 	return list, nil
 }
 
-// ReceivedMark is another one whenever the received submissions of a slot are.
+// ReceivedMark changes whenever the received submissions of a slot do.
 func (a *Archive) ReceivedMark(ctx context.Context, slot phase0.Slot) (mark relay.Mark, err error) {
 	err = a.projection.Each(ctx, func(rows *sql.Rows) error {
 		return rows.Scan(&mark.Rows, &mark.Newest)
@@ -48,7 +48,7 @@ func (a *Archive) ReceivedMark(ctx context.Context, slot phase0.Slot) (mark rela
 	return mark, nil
 }
 
-// Registration is a validator's newest registration, nil if it has none.
+// Registration returns a validator's newest registration; nil if it has none.
 func (a *Archive) Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*relay.SignedRegistration, error) {
 	for found, err := range a.registrations(ctx, ` WHERE pubkey = ?`, pubkey[:]) {
 		return found, err // there is at most one
@@ -56,14 +56,15 @@ func (a *Archive) Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*r
 	return nil, nil
 }
 
-// Registrations are the newest registrations of all validators, in no order, for a relay that
-// starts again. They are read while they are used, so that they never are in memory all at once;
-// the caller must not ask a memory database anything meanwhile. An error comes last, with nil.
+// Registrations iterates over the newest registrations of all validators, in no order, for a relay
+// that starts again. They are read during the loop, so that they are never in memory all at once.
+// If the database is in memory, the caller must not query it during the loop. An error comes last,
+// with nil.
 func (a *Archive) Registrations(ctx context.Context) iter.Seq2[*relay.SignedRegistration, error] {
 	return a.registrations(ctx, ``)
 }
 
-// errLeft ends a query whose caller wants no more rows.
+// errLeft ends a query when the caller has left the loop.
 var errLeft = errors.New("the caller has left the loop")
 
 func (a *Archive) registrations(ctx context.Context, where string,
@@ -114,7 +115,8 @@ func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery, 
 	}, query, args...)
 }
 
-// tracesQuery is a query's statement and its arguments; table is one of ours, never input.
+// tracesQuery returns a query's statement and its arguments. table is a constant of this package,
+// never input.
 func tracesQuery(table string, q relay.TraceQuery) (query string, args []any) {
 	where, args := conditions(q)
 	order := map[relay.Order]string{
@@ -122,13 +124,13 @@ func tracesQuery(table string, q relay.TraceQuery) (query string, args []any) {
 		relay.ValueDescending: "value DESC, slot DESC, seq DESC",
 	}[q.Order]
 	paid := map[string]string{"delivered": "paid", "received": "NULL"}[table]
-	// SQLite takes a negative limit for none at all, PostgreSQL for a mistake: max.
+	// For SQLite a negative limit means none, for PostgreSQL it is an error; max avoids both.
 	return `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
 		num_tx, num_blobs, block_number, at_us, optimistic, ` + paid + ` FROM ` + table + where + ` ORDER BY ` + order +
 		` LIMIT ?`, append(args, max(q.Limit, 0))
 }
 
-// conditions are the WHERE clause of a query and its arguments.
+// conditions returns the WHERE clause of a query and its arguments.
 func conditions(q relay.TraceQuery) (where string, args []any) {
 	var parts []string
 	add := func(condition string, value any) {
@@ -141,9 +143,9 @@ func conditions(q relay.TraceQuery) (where string, args []any) {
 	case q.Cursor != nil && q.Order == relay.Newest:
 		add("slot <= ?", int64(*q.Cursor))
 	case q.Cursor != nil:
-		// The plus keeps the slot out of the choice of an index: that of the values is walked in order
-		// until the limit, and nothing is sorted. It is long only for a cursor that leaves out nearly
-		// everything.
+		// The plus keeps the database from using the index of slots. It reads the index of values in
+		// order until the limit instead, and sorts nothing. This is slow only if the cursor excludes
+		// nearly all rows.
 		add("+slot <= ?", int64(*q.Cursor))
 	}
 	if q.BlockHash != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Block is what a block of the chain says of its payload.
+// Block is the part of a beacon block about its payload.
 type Block struct {
 	Slot     phase0.Slot
 	Hash     phase0.Hash32
 	GasLimit uint64
 }
 
-// ErrNoBlock says that the chain has no such block, or none with a payload.
+// ErrNoBlock means that the chain has no such block.
 var ErrNoBlock = errors.New("no block")
 
 // Block reads a block (beacon-APIs, getBlockV2); id is a slot or "head". The first node that

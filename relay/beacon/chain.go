@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Head is the chain's head (beacon-APIs, getBlockHeader); the roots that duties depend on come with
-// events only.
+// Head reads the chain's head (beacon-APIs, getBlockHeader). It lacks the roots that duties depend
+// on, which only events have.
 func (n *Nodes) Head(ctx context.Context) (relay.Head, error) {
 	var document struct {
 		Data struct {
@@ -47,9 +47,8 @@ func (n *Nodes) Head(ctx context.Context) (relay.Head, error) {
 // identitySize is a validator identity in SSZ: index, public key, activation epoch.
 const identitySize = 64
 
-// Validators is the validator table: by the cheap SSZ list where a node has it (beacon-APIs,
-// postStateValidatorIdentities), else by the long JSON one (getStateValidators, active and
-// pending).
+// Validators reads the validator table: in SSZ if a node can, which is cheap (beacon-APIs,
+// postStateValidatorIdentities), otherwise in JSON (getStateValidators, active and pending).
 func (n *Nodes) Validators(ctx context.Context) ([]relay.Validator, error) {
 	got, err := n.ask(ctx, question{
 		method: http.MethodPost, path: "/eth/v1/beacon/states/head/validator_identities", body: []byte("[]"),
@@ -93,8 +92,8 @@ func (n *Nodes) validatorsInJSON(ctx context.Context, before error) ([]relay.Val
 	return table, nil
 }
 
-// Duties says who proposes in an epoch, and the root that this depends on (beacon-APIs,
-// getProposerDutiesV2; V1 where a node has no V2).
+// Duties reads who proposes in an epoch, and the root that this depends on (beacon-APIs,
+// getProposerDutiesV2; V1 if no node answers V2).
 func (n *Nodes) Duties(ctx context.Context, epoch phase0.Epoch) ([]relay.Duty, phase0.Root, error) {
 	var document struct {
 		Dependent string            `json:"dependent_root"`

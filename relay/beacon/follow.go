@@ -12,27 +12,27 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Events are told what the nodes announce. They are called one at a time and must not block. What
-// several nodes announce alike is told once.
+// Events are the functions that are called for what the nodes announce. They are called one at a
+// time and must not block. If several nodes announce the same, that is one call.
 type Events struct {
 	Head       func(relay.Head)
 	Attributes func(relay.Attributes)
-	// Silence is how long a node may announce no head before it is taken for stuck, whatever else it
-	// sends (wall time): 2 min.
+	// Silence is how long a node may announce no head before it counts as stuck, even if it sends
+	// other events (wall time); 0 means 2 min.
 	Silence time.Duration
-	// Stuck, if not nil, is told of a node that was silent for so long, by its URL without a password,
-	// each time anew.
+	// Stuck, if not nil, is called each time that a node was silent for so long, with its URL without
+	// a password.
 	Stuck func(node string, err error)
 }
 
-// Waits between attempts to reach a node's stream.
+// Waits between attempts to open a node's stream.
 const (
 	firstWait   = 50 * time.Millisecond
 	longestWait = 5 * time.Second
 )
 
-// Follow takes events from all nodes until the context ends, and returns its error. A node that
-// cannot be reached, or whose stream ends, is tried again, after longer and longer waits.
+// Follow reads events from all nodes until the context ends, and returns its error. If a node
+// cannot be reached, or its stream ends, it is tried again after a wait that doubles.
 func (n *Nodes) Follow(ctx context.Context, events Events) error {
 	if events.Silence == 0 {
 		events.Silence = longestSilence * 2
@@ -74,12 +74,13 @@ func (n *Nodes) followNode(ctx context.Context, base string, merged *merger) {
 // maxEvent bounds one event in bytes.
 const maxEvent = 1 << 20
 
-// longestSilence is how long a stream may say nothing, not even a comment, before it is taken for
-// dead: a connection whose other end is gone need not end by itself. Nodes send a head every slot
-// and comments in between.
+// longestSilence is how long a stream may send nothing, not even a comment, before it counts as
+// dead. It is needed because a connection does not always end when the other side is gone. Nodes
+// send a head every slot and comments in between.
 const longestSilence = time.Minute
 
-// Why a stream is left that has not ended: it is dead, or its node follows the chain no more.
+// Reasons to leave a stream that has not ended: it is dead, or its node no longer follows the
+// chain.
 var (
 	errSilence = errors.New("no event and no comment for a minute")
 	errStuck   = errors.New("the node announces no heads")

@@ -7,13 +7,13 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// lag is by how many slots a node may be behind the others: announcements do not come at the same
-// moment, and some slots have none.
+// lag is how many slots a node may be behind the others. It is not 0, because nodes do not announce
+// at the same moment, and some slots have no head.
 const lag = 2
 
-// heads are the newest heads of the nodes whose events come. A node that cannot be reached, or that
-// announces nothing for long, has none, and what it answers to questions may be as old. The zero
-// value knows nothing.
+// heads are the newest heads of the nodes whose events arrive. A node that cannot be reached, or
+// has announced nothing for long, has none, and its answers to requests may be just as old. The
+// zero value has no heads.
 type heads struct {
 	mu     sync.Mutex // guards newest
 	newest map[string]phase0.Slot
@@ -25,7 +25,7 @@ func (h *heads) heard(node string, slot phase0.Slot) {
 	if h.newest == nil {
 		h.newest = map[string]phase0.Slot{}
 	}
-	h.newest[node] = slot // not the highest: a chain may go back
+	h.newest[node] = slot // the last one, not the highest: a chain may go back
 }
 
 func (h *heads) lost(node string) {
@@ -34,7 +34,7 @@ func (h *heads) lost(node string) {
 	delete(h.newest, node)
 }
 
-// following are the nodes that are not behind the others.
+// following returns the nodes that are not behind the others.
 func (h *heads) following() map[string]bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,11 +51,11 @@ func (h *heads) following() map[string]bool {
 	return nodes
 }
 
-// Following is how many nodes announce the chain's head, and are not behind the others. It is 0
+// Following returns how many nodes announce the chain's head and are not behind the others. It is 0
 // until the first head.
 func (n *Nodes) Following() int { return len(n.heads.following()) }
 
-// behind are the nodes, by their place in urls, that do not announce the chain's head.
+// behind says of each node, by its place in urls, whether it does not follow the chain's head.
 func (n *Nodes) behind() map[int]bool {
 	following, behind := n.heads.following(), map[int]bool{}
 	for i, url := range n.urls {
@@ -64,7 +64,7 @@ func (n *Nodes) behind() map[int]bool {
 	return behind
 }
 
-// shown is a node's URL as it may be logged: a password in it is nobody's business.
+// shown returns a node's URL for logs, without a password in it.
 func shown(base string) string {
 	parsed, err := url.Parse(base)
 	if err != nil {

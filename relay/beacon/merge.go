@@ -13,30 +13,32 @@ import (
 // headTopic is the event of a new head.
 const headTopic = "head"
 
-// remembered is how many different announcements are kept in mind: a node that is more than these
-// behind the others is heard twice.
+// remembered is how many different announcements are kept. If a node is behind the others by more
+// than these, its announcements are passed on a second time.
 const remembered = 256
 
-// merger tells each announcement once, whichever node is first. Nodes spell the same announcement
-// differently, so what it says is compared and not its bytes. A node that lags behind the others
-// tells nothing new; a node that announces the same again (its chain went back) does.
+// merger passes each announcement on once, from the node that sends it first. Nodes encode the same
+// announcement differently, so decoded announcements are compared, and not bytes. An announcement
+// from a node that lags behind is not passed on again. If one node announces the same again,
+// because its chain went back, it is.
 type merger struct {
 	events Events
-	heard  func(node string, slot phase0.Slot) // a head of a node, whether it is told or not
+	heard  func(node string, slot phase0.Slot) // called for each head of a node, even if it is not passed on
 
-	mu    sync.Mutex // held while an event is told, so that they are told one at a time
+	mu    sync.Mutex // held while an event function runs, so that they are called one at a time
 	known map[string]*announcement
 	order []string // of known, the oldest first
 	last  map[string]string
 }
 
-// announcement counts how often it was heard from each node, and how often it was told.
+// announcement counts how often an announcement was heard from each node, and how often it was
+// passed on.
 type announcement struct {
 	heard map[string]int
 	told  int
 }
 
-// take hears an event from a node.
+// take handles an event from a node.
 func (m *merger) take(node, topic string, data []byte) error {
 	switch topic {
 	case headTopic:
@@ -71,7 +73,7 @@ func (m *merger) merge(node, topic string, event any, tell func()) error {
 	return nil
 }
 
-// fresh says whether to tell an announcement. The caller holds mu.
+// fresh says whether to pass an announcement on. The caller holds mu.
 func (m *merger) fresh(node, topic, key string) bool {
 	if m.known == nil {
 		m.known, m.last = map[string]*announcement{}, map[string]string{}
@@ -91,7 +93,7 @@ func (m *merger) fresh(node, topic, key string) bool {
 	}
 	a.told = a.heard[node]
 	if m.last[topic] == key {
-		return false // said again, by a node that was reached again
+		return false // the newest one again, from a node whose stream was opened again
 	}
 	m.last[topic] = key
 	return true

@@ -1,6 +1,6 @@
-// Package beacon is what the relay knows by its beacon nodes: what network it is, who validates and
-// proposes, what happens on the chain, and where blocks are published. Questions are asked of one
-// node after another until one answers; events are taken from all; blocks go to all at once.
+// Package beacon talks to the relay's beacon nodes: it reads the network, validators, proposer
+// duties and events of the chain, and publishes blocks. Requests go to one node after another until
+// one answers; events come from all nodes; blocks go to all at once.
 //
 //	node A ──events──▶┐                        ┌──publish──▶ node A
 //	node B ──events──▶┴─ merged ─▶ registry    deliver ─────┴──publish──▶ node B
@@ -24,27 +24,27 @@ import (
 	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
-// Config says which beacon nodes there are.
+// Config lists the beacon nodes.
 type Config struct {
-	// URLs of the nodes, in the order in which they are asked until one answers; from then on that one
-	// is asked first.
+	// URLs are those of the nodes, in the order in which they are asked until one answers. From then
+	// on that one is asked first.
 	URLs []string
-	// Timeout bounds one request to one node: 5 s.
+	// Timeout bounds one request to one node; 0 means 5 s.
 	Timeout time.Duration
-	// HTTP is the client to use; nil takes one with a connection pool of its own.
+	// HTTP is the client to use; nil means one with a connection pool of its own.
 	HTTP *http.Client
 }
 
-// Nodes are the beacon nodes. It is safe for concurrent use.
+// Nodes are the beacon nodes. They are safe for concurrent use.
 type Nodes struct {
 	urls  []string
-	pool  *upstream.Pool // by place in urls; one that hangs costs its timeout once
+	pool  *upstream.Pool // by place in urls; a node that hangs costs its timeout only once
 	http  *http.Client
 	log   *slog.Logger
-	heads heads // of each node, so that one that has lost the chain is asked last
+	heads heads // of each node, so that a node that has lost the chain is asked last
 }
 
-// New checks the URLs; it does not reach for the nodes.
+// New checks the URLs. It does not connect to the nodes.
 func New(cfg Config, log *slog.Logger) (*Nodes, error) {
 	endpoints, err := upstream.Parse("beacon node", cfg.URLs, "http", "https")
 	if err != nil {
@@ -69,24 +69,24 @@ func New(cfg Config, log *slog.Logger) (*Nodes, error) {
 // maxAnswer bounds an answer in bytes: mainnet's validator table in JSON is a few hundred MB.
 const maxAnswer = 1 << 30
 
-// answer is what a node said.
+// answer is a node's answer.
 type answer struct {
 	status      int
 	contentType string
 	body        []byte
 }
 
-// question is a request without the node that it goes to.
+// question is a request, without the node to ask.
 type question struct {
 	method, path string
 	header       http.Header
 	body         []byte
 }
 
-// acceptJSON asks for JSON.
+// acceptJSON is the header of requests that want JSON.
 var acceptJSON = http.Header{"Accept": {"application/json"}}
 
-// request asks one node, by its place, for the time of one try.
+// request asks one node, by its place in urls, within the time of one try.
 func (n *Nodes) request(ctx context.Context, node int, q question) (got *answer, err error) {
 	err = n.pool.Try(ctx, node, func(ctx context.Context, node int) (err error) {
 		got, err = n.send(ctx, node, q)
@@ -117,8 +117,8 @@ func (n *Nodes) send(ctx context.Context, node int, q question) (*answer, error)
 	return &answer{status: response.StatusCode, contentType: response.Header.Get("Content-Type"), body: raw}, nil
 }
 
-// ask asks one node after another until one answers 200, or another status that is wanted: those at
-// the chain's head before the others, beginning with the one that answered last.
+// ask asks one node after another until one answers 200 or another wanted status. Nodes at the
+// chain's head come before the others, and among them the one that answered last comes first.
 func (n *Nodes) ask(ctx context.Context, q question, wanted ...int) (got *answer, err error) {
 	var errs []error
 	err = n.pool.Ask(ctx, func(ctx context.Context, node int) error {
@@ -138,7 +138,7 @@ func (n *Nodes) ask(ctx context.Context, q question, wanted ...int) (got *answer
 	return got, err
 }
 
-// get asks for JSON and decodes the whole document.
+// get requests JSON and decodes the whole document.
 func (n *Nodes) get(ctx context.Context, path string, into any) error {
 	got, err := n.ask(ctx, question{method: http.MethodGet, path: path, header: acceptJSON})
 	if err != nil {

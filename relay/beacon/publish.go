@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// publishPath asks nodes to check the block and to refuse a proposer's second one before they
-// spread it.
+// publishPath asks nodes to validate a block before they broadcast it, and to refuse a proposer's
+// second block of a slot.
 const publishPath = "/eth/v2/beacon/blocks?broadcast_validation=consensus_and_equivocation"
 
 // verdict is one node's answer to a published block, from best to worst.
@@ -23,23 +23,24 @@ type verdict uint8
 
 const (
 	imported  verdict = iota // 200, or it has the block already
-	broadcast                // 202: spread, but not (yet) part of its chain
+	broadcast                // 202: broadcast, but not (yet) part of its chain
 	refused
 )
 
-// Publish hands a signed block to all nodes at once and returns nil as soon as one has accepted it:
-// with the first 200 at once, with a 202 when all have answered and none was better. A node that
-// has the block of this root already counts as one that answers 200, in whatever words it refuses
-// to take it again: builders send one block to several relays, and sidecars the signed one to all
-// of them. The verdict does not depend on who answers first. The error lists every node's answer.
+// Publish sends a signed block to all nodes at once. It returns nil with the first 200; or, if
+// there is none, when all nodes have answered and one of them with 202. A node that has the block
+// of this root already counts as one that answers 200, even if it refuses the second copy. This is
+// common: builders send one block to several relays, and sidecars send the signed one to all of
+// them. The result does not depend on the order of the answers. The error lists every node's
+// answer.
 func (n *Nodes) Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ssz []byte) error {
 	type result struct {
 		verdict verdict
 		err     error
 	}
 	results := make(chan result, len(n.urls))
-	// Nodes that are still busy when the first has accepted are left to finish: the more of them have
-	// the block, the better.
+	// Publication goes on at the other nodes after the first has accepted, because the block should
+	// reach as many as possible.
 	publishing := context.WithoutCancel(ctx)
 	for node := range n.urls {
 		go func() {
@@ -87,20 +88,21 @@ func (n *Nodes) publishTo(ctx context.Context, node int, fork eth.Fork, root pha
 	case err != nil:
 		return refused, fmt.Errorf("%s: %w", shown(n.urls[node]), err)
 	case got.status >= 400 && bytes.Contains(bytes.ToLower(got.body), []byte("already known")):
-		return imported, nil // in these words it is this very block, also while the node has not imported it yet
+		return imported, nil // these words mean this same block, even if the node has not imported it yet
 	default:
 		return refused, fmt.Errorf("%s answers %d: %.300s", shown(n.urls[node]), got.status, got.body)
 	}
 }
 
-// A block that came another way a moment ago is refused before it can be asked for: it is asked for
-// so many times, after pauses that double.
+// A node that got the block another way a moment ago refuses it before it can answer a request for
+// it. So it is asked hasTries times, with pauses that double.
 const (
 	hasTries = 4
 	hasPause = 50 * time.Millisecond
 )
 
-// hasSoon asks a node whether a block of this root is in its chain, or in a side branch of it.
+// hasSoon asks a node several times whether it has a block of this root, in its chain or in a side
+// branch.
 func (n *Nodes) hasSoon(ctx context.Context, node int, root phase0.Root) bool {
 	for try := range hasTries {
 		if try > 0 {
@@ -113,7 +115,7 @@ func (n *Nodes) hasSoon(ctx context.Context, node int, root phase0.Root) bool {
 			}
 		}
 		has, err := n.has(ctx, node, root)
-		if has || err != nil { // whoever cannot answer now is not asked again: the proposer waits
+		if has || err != nil { // a node that cannot answer now is not asked again, since the proposer waits
 			return has
 		}
 	}

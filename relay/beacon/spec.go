@@ -17,7 +17,7 @@ import (
 // farFuture is the epoch of a fork that is not scheduled.
 const farFuture = 1<<64 - 1
 
-// Spec is the network that the nodes are on (beacon-APIs, getGenesis and getSpec).
+// Spec reads the network that the nodes are on (beacon-APIs, getGenesis and getSpec).
 func (n *Nodes) Spec(ctx context.Context) (*eth.Spec, error) {
 	var genesis struct {
 		Data struct {
@@ -53,13 +53,14 @@ func (n *Nodes) Spec(ctx context.Context) (*eth.Spec, error) {
 	return spec, spec.Validate()
 }
 
-// table is the node's configuration: texts, and lists that stay lists.
+// table is the node's configuration. Values are strings, or lists, which are decoded where they are
+// used.
 type table map[string]json.RawMessage
 
 func (t table) text(name string) string {
 	var text string
 	if json.Unmarshal(t[name], &text) != nil {
-		return "" // a list, or not there
+		return "" // a list, or missing
 	}
 	return text
 }
@@ -74,7 +75,7 @@ func (t table) number(name string) (uint64, error) {
 
 func fillSpec(spec *eth.Spec, config map[string]json.RawMessage) error {
 	t := table(config)
-	// New nodes tell milliseconds, old ones seconds.
+	// New nodes have milliseconds, old ones seconds.
 	if ms, err := t.number("SLOT_DURATION_MS"); err == nil {
 		spec.SlotDuration = time.Duration(ms) * time.Millisecond
 	} else if seconds, err := t.number("SECONDS_PER_SLOT"); err == nil {
@@ -96,7 +97,7 @@ func fillSpec(spec *eth.Spec, config map[string]json.RawMessage) error {
 		if err := eth.ParseHex(t.text(name+"_FORK_VERSION"), point.Version[:]); err != nil {
 			return fmt.Errorf("%s_FORK_VERSION: %w", name, err)
 		}
-		// Forks that come at once are skipped over: only the last of them is ever active.
+		// If several forks begin in the same epoch, only the last of them is ever active.
 		if last := len(spec.Forks) - 1; last >= 0 && spec.Forks[last].Epoch == point.Epoch {
 			spec.Forks[last] = point
 			continue

@@ -54,7 +54,7 @@ func (c *Client) Duties(ctx context.Context) ([]Duty, error) {
 
 // SubmitOptions say how a block is submitted.
 type SubmitOptions struct {
-	// Cancellations lets this bid replace the builder's earlier ones, also downwards.
+	// Cancellations lets this bid replace the builder's earlier ones, even if its value is lower.
 	Cancellations bool
 	// Sequence numbers the submission; 0 sends none.
 	Sequence uint64
@@ -62,14 +62,14 @@ type SubmitOptions struct {
 	Gzip bool
 }
 
-// SubmitResult is what the relay said of an accepted submission: 200, or 202 with a message.
+// SubmitResult is the relay's answer to an accepted submission: 200, or 202 with a message.
 type SubmitResult struct {
 	Status  int
 	Message string
 }
 
-// SubmitBlock sends a block to the auction. A JSON client needs lists that are not nil: the
-// libraries write null for a nil one.
+// SubmitBlock sends a block to the auction. For JSON the block's lists must not be nil, since the
+// libraries write a nil list as null.
 func (c *Client) SubmitBlock(ctx context.Context, block *builderspec.VersionedSubmitBlockRequest,
 	o SubmitOptions) (SubmitResult, error) {
 	value, err := versioned.Member[marshaler](block)

@@ -1,8 +1,7 @@
-// Package client speaks to a relay as builders, proposers and analysts do: builder-specs' Proposer
-// API, relay-specs' Builder and Data API. It encodes with the public libraries and not with the
-// relay's own codecs, so that a mistake of ours on one side is not made good by the same one on the
-// other. SSZ is preferred wherever a relay offers it; Options.JSON makes a client that knows JSON
-// only.
+// Package client is a client of a relay, for builders, proposers and analysts: builder-specs'
+// Proposer API, relay-specs' Builder and Data API. It encodes with the public libraries and not
+// with the relay's own codecs, so that tests with it find an error that the relay makes in both
+// directions. It prefers SSZ if a relay offers it; with Options.JSON it uses only JSON.
 package client
 
 import (
@@ -18,18 +17,18 @@ import (
 	"time"
 )
 
-// Client talks to one relay. It is safe for concurrent use.
+// Client sends requests to one relay. It is safe for concurrent use.
 type Client struct {
 	base string
 	http *http.Client
 	json bool
 }
 
-// Options change how a client talks.
+// Options change how a client sends requests.
 type Options struct {
-	// HTTP is the client to use; nil takes one with a connection pool of its own.
+	// HTTP is the client to use; nil means one with a connection pool of its own.
 	HTTP *http.Client
-	// JSON sends and asks for JSON where SSZ is the default.
+	// JSON makes the client send and accept JSON where SSZ is the default.
 	JSON bool
 }
 
@@ -48,16 +47,17 @@ func New(address string, options Options) (*Client, error) {
 	return c, nil
 }
 
-// URL is the relay's address.
+// URL returns the relay's address.
 func (c *Client) URL() string { return c.base }
 
 // Error is a refusal: any answer outside 2xx.
 type Error struct {
-	// Status is HTTP's; Code is the body's, 0 if the body is not builder-specs' ErrorMessage.
+	// Status is the HTTP status. Code is the code in the body; 0 if the body is not builder-specs'
+	// ErrorMessage.
 	Status, Code int
-	// Message is the body's message, or the beginning of a body that is none.
+	// Message is the body's message, or the beginning of a body in another form.
 	Message string
-	// Refusal is the id by which the relay names the refusal (header X-Refusal), empty if it does not.
+	// Refusal is the refusal's id (header X-Refusal); empty if the relay does not send it.
 	Refusal string
 	// Failures are the refused entries of a list, by index.
 	Failures map[int]string

@@ -25,7 +25,7 @@ type versionedAnswer interface {
 	IsEmpty() bool
 }
 
-// accept asks for what the client prefers, and takes the other.
+// accept returns the Accept header: the form that the client prefers, and JSON after SSZ.
 func (c *Client) accept() string {
 	if c.json {
 		return mediaJSON
@@ -33,7 +33,7 @@ func (c *Client) accept() string {
 	return mediaSSZ + ";q=1.0," + mediaJSON + ";q=0.9"
 }
 
-// encode is a body, and adds to the header what says how to read it.
+// encode returns a body, and adds its version and media type to the header.
 func (c *Client) encode(value marshaler, version spec.DataVersion, header http.Header) ([]byte, error) {
 	header.Set(versionHeader, version.String())
 	if c.json {
@@ -44,10 +44,11 @@ func (c *Client) encode(value marshaler, version spec.DataVersion, header http.H
 	return value.MarshalSSZ()
 }
 
-// decode reads a versioned answer: JSON names its version itself, that of SSZ is in the header.
+// decode reads a versioned answer. The version is in the document for JSON, and in a header for
+// SSZ.
 func (a *answer) decode(into versionedAnswer) (err error) {
-	// go-eth2-client allocates by a length that it has not checked: a transaction that is not a text
-	// makes it panic (deneb's payload).
+	// go-eth2-client allocates by a length that it has not checked, so a transaction that is not a
+	// string makes it panic (deneb's payload).
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("malformed: %v", cause)

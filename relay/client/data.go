@@ -8,7 +8,7 @@ import (
 	"net/url"
 )
 
-// Trace is an item of the Data API, as it is on the wire: all numbers are decimal text.
+// Trace is an item of the Data API, as the relay sends it: all numbers are decimal strings.
 type Trace struct {
 	Slot                 string `json:"slot"`
 	ParentHash           string `json:"parent_hash"`
@@ -21,9 +21,9 @@ type Trace struct {
 	Value                string `json:"value"`
 	NumTx                string `json:"num_tx"`
 	BlockNumber          string `json:"block_number"`
-	// ValuePaid is there in delivered payloads whose block was executed.
+	// ValuePaid is only in delivered payloads whose block was executed.
 	ValuePaid string `json:"value_paid,omitempty"`
-	// Timestamps and the flag are there in received blocks only.
+	// Timestamp, TimestampMs and Optimistic are only in received blocks.
 	Timestamp   string `json:"timestamp,omitempty"`
 	TimestampMs string `json:"timestamp_ms,omitempty"`
 	Optimistic  bool   `json:"optimistic_submission,omitempty"`

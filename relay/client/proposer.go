@@ -17,14 +17,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/versioned"
 )
 
-// Status is nil while the relay is ready.
+// Status returns nil if the relay is ready.
 func (c *Client) Status(ctx context.Context) error {
 	_, err := c.do(ctx, http.MethodGet, "/eth/v1/builder/status", nil, nil)
 	return err
 }
 
-// RegisterValidators sends a batch; an *Error with Failures says which entries were refused, the
-// others count.
+// RegisterValidators sends a batch of registrations. An *Error with Failures says which entries
+// were refused; the others were stored.
 func (c *Client) RegisterValidators(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error {
 	encode, media := registrationsSSZ, mediaSSZ
 	if c.json {
@@ -40,12 +40,12 @@ func (c *Client) RegisterValidators(ctx context.Context, batch []*builderv1.Sign
 
 func registrationsJSON(batch []*builderv1.SignedValidatorRegistration) ([]byte, error) {
 	if len(batch) == 0 {
-		return []byte("[]"), nil // a nil list would be null
+		return []byte("[]"), nil // a nil list would be encoded as null
 	}
 	return json.Marshal(batch)
 }
 
-// registrationsSSZ is the list of fixed-size containers: one after the other.
+// registrationsSSZ encodes the list: containers of fixed size, one after the other.
 func registrationsSSZ(batch []*builderv1.SignedValidatorRegistration) (body []byte, err error) {
 	for _, entry := range batch {
 		if body, err = entry.MarshalSSZTo(body); err != nil {
@@ -55,8 +55,8 @@ func registrationsSSZ(batch []*builderv1.SignedValidatorRegistration) (body []by
 	return body, nil
 }
 
-// Header is the leading bid of an auction; nil without an error when there is none. The context's
-// deadline is told to the relay.
+// Header returns the top bid of an auction; nil without an error if there is none. It sends the
+// context's deadline to the relay.
 func (c *Client) Header(
 	ctx context.Context, slot phase0.Slot, parent phase0.Hash32, proposer phase0.BLSPubKey,
 ) (*builderspec.VersionedSignedBuilderBid, error) {
@@ -77,15 +77,15 @@ func (c *Client) Header(
 	return bid, nil
 }
 
-// SubmitBlindedBlock hands a signed blinded block over for publication (v2): nil means that the
-// relay has published it.
+// SubmitBlindedBlock sends a signed blinded block for publication (v2). nil means that the relay
+// has published it.
 func (c *Client) SubmitBlindedBlock(ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock) error {
 	_, err := c.postBlinded(ctx, "/eth/v2/builder/blinded_blocks", block, http.Header{})
 	return err
 }
 
-// UnblindBlock hands a signed blinded block over for publication and asks for its payload (v1,
-// deprecated from fulu on).
+// UnblindBlock sends a signed blinded block for publication and returns its payload (v1, deprecated
+// from fulu on).
 func (c *Client) UnblindBlock(
 	ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock,
 ) (*builderapi.VersionedSubmitBlindedBlockResponse, error) {

@@ -17,10 +17,10 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// TopBid says who leads in the auction of a slot on a parent. A zero BlockHash means that nobody
-// does any more.
+// TopBid is the top bid of the auction of a slot on a parent. A zero BlockHash means that no bid
+// leads any more.
 type TopBid struct {
-	// At is when the bid came to lead, as exactly as the stream tells.
+	// At is when the bid began to lead, in the precision of the stream.
 	At          time.Time
 	Slot        phase0.Slot
 	BlockNumber uint64
@@ -32,22 +32,23 @@ type TopBid struct {
 	ValueWei     *uint256.Int
 }
 
-// TopBidOptions say how leading bids are followed.
+// TopBidOptions say how top bids are followed.
 type TopBidOptions struct {
-	// Nanoseconds asks for finer time stamps than milliseconds.
+	// Nanoseconds requests time stamps in nanoseconds instead of milliseconds.
 	Nanoseconds bool
-	// APIKey is sent as X-Api-Key, if there is one.
+	// APIKey is sent as X-Api-Key, unless it is empty.
 	APIKey string
-	// Silence is how long the relay may neither send a record nor a ping before it is given up: 30 s.
+	// Silence is how long the relay may send neither a record nor a ping before the client gives up; 0
+	// means 30 s.
 	Silence time.Duration
 }
 
 // topBidBytes is the size of a record of the stream.
 const topBidBytes = 188
 
-// TopBids follows the leading bids of all auctions: first the present ones, then each change.
-// Unless the caller breaks off, the last element is an error: an *Error when the relay refuses, the
-// context's, or how the stream ended. To go on listening, call it again.
+// TopBids follows the top bids of all auctions: first the present ones, then each change. Unless
+// the caller leaves the loop, the last element is an error: an *Error if the relay refuses, the
+// context's, or why the stream ended. To go on listening, call it again.
 func (c *Client) TopBids(ctx context.Context, o TopBidOptions) iter.Seq2[TopBid, error] {
 	return func(yield func(TopBid, error) bool) {
 		if err := c.followTopBids(ctx, o, func(bid TopBid) bool { return yield(bid, nil) }); err != nil {
@@ -56,7 +57,7 @@ func (c *Client) TopBids(ctx context.Context, o TopBidOptions) iter.Seq2[TopBid,
 	}
 }
 
-// followTopBids tells each bid until it is told to stop, which is no error.
+// followTopBids calls tell for each bid until it returns false, which is no error.
 func (c *Client) followTopBids(ctx context.Context, o TopBidOptions, tell func(TopBid) (more bool)) error {
 	silence := cmp.Or(o.Silence, 30*time.Second)
 	ctx, giveUp := context.WithCancelCause(ctx)
@@ -78,7 +79,7 @@ func (c *Client) followTopBids(ctx context.Context, o TopBidOptions, tell func(T
 		}
 		watch.Reset(silence)
 		if kind != websocket.MessageBinary || len(record) != topBidBytes {
-			_ = conn.Close(websocket.StatusUnsupportedData, "want a record") // what came before is the error to tell
+			_ = conn.Close(websocket.StatusUnsupportedData, "want a record") // the error below is the one to return
 			return fmt.Errorf("read top bid: %v of %d bytes, want %d binary ones", kind, len(record), topBidBytes)
 		}
 		if !tell(decodeTopBid(record, o.Nanoseconds)) {
@@ -107,7 +108,7 @@ func (c *Client) dialTopBids(ctx context.Context, o TopBidOptions, onPing func(c
 		return nil, fmt.Errorf("listen to top bids: %w", err)
 	}
 	defer response.Body.Close()
-	raw, readErr := io.ReadAll(response.Body) // Dial keeps its first 1024 bytes
+	raw, readErr := io.ReadAll(response.Body) // Dial has kept its first 1024 bytes
 	if readErr != nil {
 		return nil, fmt.Errorf("read refusal: %w", readErr)
 	}

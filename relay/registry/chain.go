@@ -6,13 +6,14 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// attributesKey: several parents may be announced for one slot, since the chain may re-organise.
+// attributesKey has the parent too, because several parents may be announced for one slot when the
+// chain re-organises.
 type attributesKey struct {
 	slot   phase0.Slot
 	parent phase0.Hash32
 }
 
-// SetHead takes the chain's head and forgets attributes of slots that are over.
+// SetHead sets the chain's head and forgets attributes of slots that are over.
 func (r *Registry) SetHead(head relay.Head) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -27,14 +28,14 @@ func (r *Registry) SetHead(head relay.Head) {
 	}
 }
 
-// Head is the chain's head; the zero head before the first event.
+// Head returns the chain's head; the zero head before SetHead was called.
 func (r *Registry) Head() relay.Head {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.head
 }
 
-// SetAttributes takes announced payload attributes. A later announcement for the same parent and
+// SetAttributes stores announced payload attributes. A later announcement for the same parent and
 // slot replaces the earlier one.
 func (r *Registry) SetAttributes(attributes relay.Attributes) {
 	r.mu.Lock()
@@ -42,8 +43,8 @@ func (r *Registry) SetAttributes(attributes relay.Attributes) {
 	r.attributes[attributesKey{attributes.Slot, attributes.ParentHash}] = &attributes
 }
 
-// Attributes are what a block for the slot on the parent must carry; nil if nothing was announced.
-// The result must not be changed.
+// Attributes returns what a block for the slot on the parent must carry; nil if nothing was
+// announced. The result must not be changed.
 func (r *Registry) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

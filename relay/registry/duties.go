@@ -9,14 +9,14 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// dutyTable is one epoch's duties and the root that they depend on: when a head event names another
-// one, they are void.
+// dutyTable is one epoch's duties and the root that they depend on. When a head event names another
+// root, they are void.
 type dutyTable struct {
 	dependent phase0.Root
 	duties    []relay.Duty
 }
 
-// dutyList is the list of duties as it was put together last. Nobody changes it.
+// dutyList is the list of duties as it was last made. It is never changed.
 type dutyList struct {
 	version uint64
 	duties  []relay.RegisteredDuty
@@ -40,16 +40,16 @@ func (r *Registry) SetDuties(epoch phase0.Epoch, dependent phase0.Root, duties [
 	r.version++
 }
 
-// touch makes the list of duties a new one if a validator's change may show in it. The caller holds
-// the lock.
+// touch makes the list of duties outdated if a change of a validator may show in it. The caller
+// holds the lock.
 func (r *Registry) touch(key phase0.BLSPubKey) {
 	if r.proposers[key] {
 		r.version++
 	}
 }
 
-// Duty is the duty of a slot, with the proposer's registration if it has one; nil if the duty is
-// not known.
+// Duty returns the duty of a slot, with the proposer's registration if it has one; nil if the duty
+// is not known.
 func (r *Registry) Duty(slot phase0.Slot) *relay.RegisteredDuty {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -61,8 +61,8 @@ func (r *Registry) Duty(slot phase0.Slot) *relay.RegisteredDuty {
 	return nil
 }
 
-// Duties are the duties of registered proposers in the epoch of the head and the one after it, by
-// slot: what the Builder API lists. The version is another one whenever the list is; the list must
+// Duties returns the duties of registered proposers in the epoch of the head and the one after it,
+// by slot, as the Builder API lists them. The version changes whenever the list does. The list must
 // not be changed.
 func (r *Registry) Duties() (duties []relay.RegisteredDuty, version uint64) {
 	r.mu.RLock()
@@ -79,7 +79,7 @@ func (r *Registry) Duties() (duties []relay.RegisteredDuty, version uint64) {
 	return r.listed.duties, r.listed.version
 }
 
-// list puts the list of duties together. The caller holds the lock.
+// list makes the list of duties. The caller holds the lock.
 func (r *Registry) list() []relay.RegisteredDuty {
 	current := r.spec.EpochOf(r.head.Slot)
 	list := []relay.RegisteredDuty{}
@@ -94,7 +94,7 @@ func (r *Registry) list() []relay.RegisteredDuty {
 	return list
 }
 
-// DutiesKnown says whether the duties of an epoch are here.
+// DutiesKnown says whether the duties of an epoch are known.
 func (r *Registry) DutiesKnown(epoch phase0.Epoch) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

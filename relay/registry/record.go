@@ -7,14 +7,14 @@ import (
 )
 
 // Facts stay for ever, so a validator must not be able to write as many as it can sign. Memory has
-// the newest registration at once, and the journal has a change at once; but a second change within
-// a minute waits for its end, and a renewal is recorded once a day.
+// the newest registration at once. The journal gets a change at once, but a second change within a
+// minute only when the minute is over; and a renewal once a day.
 const (
 	changeEvery = time.Minute
 	renewEvery  = 24 * time.Hour
 )
 
-// record answers the fact of a row that has just been written, nil if there is none now. The caller
+// record returns the fact of a row that has just been written; nil if none is due now. The caller
 // holds the lock.
 func (r *Registry) record(at time.Time, place uint32, difference difference) *relay.RegistrationStored {
 	row := r.table.at(place)
@@ -28,7 +28,7 @@ func (r *Registry) record(at time.Time, place uint32, difference difference) *re
 	return nil
 }
 
-// fact says what is held of a validator now. The caller holds the lock.
+// fact makes the fact of a validator's present registration. The caller holds the lock.
 func (r *Registry) fact(at time.Time, place uint32) *relay.RegistrationStored {
 	row := r.table.at(place)
 	row.recorded = at.Unix()
@@ -54,5 +54,5 @@ func (r *Registry) due(at time.Time) (facts []*relay.RegistrationStored) {
 	return facts
 }
 
-// Flush records all changes that wait, at the end of the process.
+// Flush records all changes that wait. It is for the end of the process.
 func (r *Registry) Flush(at time.Time) { r.recordDue(at.Add(changeEvery)) }

@@ -10,15 +10,15 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// maxAhead is how far a registration's timestamp may lie ahead of our clock (builder-specs,
+// maxAhead is how far a registration's timestamp may be ahead of the relay's clock (builder-specs,
 // "Registration").
 const maxAhead = 10 * time.Second
 
-// judgedTogether is how many entries are judged, or verified, before others get a turn.
+// judgedTogether is how many entries are checked, or verified, before other requests get a turn.
 const judgedTogether = 128
 
-// Register judges each registration by itself: good ones are stored, bad ones are returned with
-// their index and reason.
+// Register decides on each registration by itself: valid ones are stored, refused ones are returned
+// with their index and reason.
 //
 //	unknown validator, timestamp before genesis or more than 10 s ahead   refused
 //	what is held, byte for byte                                           accepted: nothing changes
@@ -26,14 +26,14 @@ const judgedTogether = 128
 //	what is held, signed later                                            the signature decides; of many in a request, see below
 //	new or changed, not older                                             the signature decides
 //
-// Of a validator that comes more than once the newest entry counts, of equally old ones the last;
-// the others are ignored, or refused if that one has a wrong signature. So a request costs at most
-// one verification for each known validator in it.
+// If a request has several entries of one validator, the newest counts; if several are equally new,
+// the last of them. The others are ignored, or refused if that one has a wrong signature. So a
+// request costs at most one verification for each known validator in it.
 //
-// Signatures are verified on at most half of the processors, whatever number of requests wait for
-// that. When the context ends, the rest of the entries is left. If a request has more than
-// promptRenewals entries that only renew what is held, these are accepted at once, and verified by
-// Run before anything is stored or shown. The entries are not kept.
+// Signatures are verified on at most half of the processors, however many requests wait. When the
+// context ends, the rest of the entries is left. If a request has more than promptRenewals entries
+// that only renew what is held, these are accepted at once, and Run verifies them before they are
+// stored or shown. Register does not keep entries after it returns.
 func (r *Registry) Register(ctx context.Context, at time.Time,
 	entries []relay.SignedRegistration) relay.RegistrationFailures {
 	b := batch{registry: r, at: at, entries: entries}
@@ -45,7 +45,7 @@ func (r *Registry) Register(ctx context.Context, at time.Time,
 	return b.failures.RegistrationFailures
 }
 
-// batch is a request's entries on their way.
+// batch is the entries of one request while Register works on them.
 type batch struct {
 	registry *Registry
 	at       time.Time
@@ -60,7 +60,7 @@ type batch struct {
 type candidate uint64
 
 func candidateOf(place uint32, i int, d difference) candidate {
-	c := candidate(place)<<32 | candidate(i)<<1 // counted from 0, and a body has no room for 2^31
+	c := candidate(place)<<32 | candidate(i)<<1 // i is below 2^31, since a body has no room for more entries
 	if d == renewed {
 		c |= 1
 	}
@@ -71,7 +71,7 @@ func (c candidate) place() uint32 { return uint32(c >> 32) }
 func (c candidate) entry() int    { return int(c & (1<<32 - 1) >> 1) }
 func (c candidate) renews() bool  { return c&1 != 0 }
 
-// judge applies all rules but the signature to some entries.
+// judge applies to some entries all rules but that of the signature.
 func (b *batch) judge(from, to int) {
 	r := b.registry
 	r.mu.RLock()
@@ -109,7 +109,8 @@ func (b *batch) judge(from, to int) {
 	}
 }
 
-// prompt are the entries whose signatures are verified before the answer. The others wait for Run.
+// prompt returns the entries whose signatures are verified before the answer. The others are left
+// to Run.
 func (b *batch) prompt() []int32 {
 	b.keepNewest()
 	renewals := 0
@@ -151,7 +152,7 @@ func (b *batch) keepNewest() {
 
 func (b *batch) timestamp(c candidate) time.Time { return b.entries[c.entry()].Message.Timestamp }
 
-// verify looks at the signatures of some entries and stores those that are good.
+// verify verifies the signatures of some entries and stores the valid ones.
 func (b *batch) verify(ctx context.Context, indices []int32) {
 	b.registry.verify(ctx, len(indices), func(i int) *relay.SignedRegistration {
 		return &b.entries[indices[i]]
@@ -165,8 +166,8 @@ func (b *batch) verify(ctx context.Context, indices []int32) {
 	})
 }
 
-// repeated refuses what was left aside for a newer entry that turned out to be wrong: it may have
-// been right, and is not just ignored.
+// repeated refuses entries that were left out because of a newer entry whose signature is wrong.
+// They may be valid, so they must not be ignored silently.
 func (b *batch) repeated() {
 	if len(b.others) == 0 || b.failures.Count == 0 {
 		return
@@ -184,7 +185,7 @@ func (b *batch) repeated() {
 	}
 }
 
-// failures are safe for concurrent use. Reasons are made for those only that are listed.
+// failures are safe for concurrent use. Reasons are made only for failures that are listed.
 type failures struct {
 	mu sync.Mutex
 	relay.RegistrationFailures

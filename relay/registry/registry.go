@@ -1,6 +1,6 @@
 // Package registry knows who proposes when and what proposers have asked for: the validator table,
 // registrations, duties, and what the beacon nodes have announced of the chain (head, payload
-// attributes). All of it is memory; facts carry changes to the journal.
+// attributes). All of it is in memory; registrations are recorded as facts.
 //
 //	registrations ──> judge ──> verify (half of the cores) ──> store ──> fact, once a minute
 //	                    │ └─> renewals of great batches ─> Run ─┘ │      (a second later)
@@ -8,7 +8,7 @@
 //	                                       │
 //	duties, head ───────────────────────> list of duties, with a version
 //
-// One mutex guards everything; nothing is called while it is held.
+// One mutex guards all of this. No function outside of the package is called while it is held.
 package registry
 
 import (
@@ -25,16 +25,16 @@ import (
 
 // Registry is safe for concurrent use.
 type Registry struct {
-	// Changed is told of each registration that asks for something else than the one before it, once
-	// it is stored and before its request is answered: facts of it may come later. It is set before
-	// the first registration, and may be nil.
+	// Changed is called for each registration that asks for something else than the one before it,
+	// after it is stored and before its request is answered. Its fact may come later. Changed is set
+	// before the first registration, and may be nil.
 	Changed func(*builderv1.ValidatorRegistration)
 
 	spec        *eth.Spec
 	facts       relay.Facts
-	verifyBatch func([]bls.Triple) []error // bls.VerifyBatch on one processor, or what a test counts with
-	processors  chan struct{}              // has a place for each processor that verifies registrations
-	wake        chan struct{}              // tells Run of renewals
+	verifyBatch func([]bls.Triple) []error // bls.VerifyBatch on one processor; tests replace it to count calls
+	processors  chan struct{}              // filled with one entry for each processor that verifies
+	wake        chan struct{}              // filled when Run has renewals to verify
 
 	replacing sync.Mutex // one SetValidators at a time; never taken while mu is held
 
@@ -50,7 +50,7 @@ type Registry struct {
 	unrecorded map[uint32]struct{} // by place, changes without a fact
 }
 
-// New returns a registry that knows nothing yet.
+// New returns an empty registry.
 func New(spec *eth.Spec, facts relay.Facts) *Registry {
 	return &Registry{
 		spec: spec, facts: facts, verifyBatch: func(triples []bls.Triple) []error { return bls.VerifyBatch(triples, 1) },

@@ -13,33 +13,33 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// A client that signs its registrations anew each epoch sends what is held with a newer timestamp
-// and a signature that takes a third of a millisecond and more to verify. That cannot change what a
-// proposer is paid, so nobody has to wait for it.
+// Some clients sign their registrations again in each epoch. Such a renewal has the same content
+// with a newer timestamp, and its signature takes 0.3 ms or more to verify. It does not change what
+// a proposer is paid, so the answer does not have to wait for it.
 const (
-	// promptRenewals is how many of them a request may have that are verified before its answer.
+	// promptRenewals is how many renewals a request may have that are verified before its answer.
 	promptRenewals = 64
-	// maxRenewals is how many validators' renewals may wait. When there are more, requests wait for
-	// their own again.
+	// maxRenewals is how many validators' renewals may wait. Above that, requests wait for the
+	// verification of their renewals.
 	maxRenewals = 1 << 14
-	// renewalsRest is how long the first of them waits: operators send theirs together, and those that
-	// follow shall not share the processors with verification.
+	// renewalsRest is how long Run waits after the first renewal. Operators send their requests
+	// together, and those that follow should not compete with verification for the processors.
 	renewalsRest = time.Second
 )
 
 // waiting are the renewals that Run verifies: of each validator the first that came, and the newest
-// of those that came after it. So nobody can keep a validator's own renewal out by being first, nor
-// by being newer; not both at a time.
+// of those that came after it. So a forged renewal cannot keep the validator's own out by coming
+// before it, nor by a newer timestamp after it; two forged ones together can.
 type waiting struct {
 	of   map[uint32]waitingOf // by the validator's place
 	list []renewal
 }
 
-// waitingOf are places in the list; newest is that of first while there is no other.
+// waitingOf has two places in the list. newest equals first if there is only one renewal.
 type waitingOf struct{ first, newest int32 }
 
-// renewal is an entry and when it came. Thousands come at a time, so it holds no pointer for the
-// garbage collector to follow.
+// renewal is an entry and when it came. It holds no pointers, because thousands come at a time and
+// the garbage collector would follow each.
 type renewal struct {
 	atNs         int64 // Unix time
 	timestamp    int64 // Unix seconds
@@ -49,8 +49,8 @@ type renewal struct {
 	signature    phase0.BLSSignature
 }
 
-// later puts those of a request's candidates that only renew what is held among those that Run
-// verifies, and returns the others.
+// later leaves to Run those of a request's candidates that only renew what is held, and returns the
+// others.
 func (r *Registry) later(at time.Time, entries []relay.SignedRegistration,
 	candidates []candidate) (others []candidate) {
 	for some := range slices.Chunk(candidates, judgedTogether) {
@@ -76,7 +76,7 @@ func (r *Registry) laterSome(at time.Time, entries []relay.SignedRegistration, c
 	return others
 }
 
-// add says whether there was room.
+// add adds a renewal and says whether there was room for it.
 func (w *waiting) add(place uint32, at time.Time, entry *relay.SignedRegistration) bool {
 	message, next := entry.Message, int32(len(w.list)) // at most twice maxRenewals
 	n := renewal{at.UnixNano(), message.Timestamp.Unix(), message.GasLimit, place, message.FeeRecipient, entry.Signature}
@@ -102,7 +102,7 @@ func (w *waiting) add(place uint32, at time.Time, entry *relay.SignedRegistratio
 	return true
 }
 
-// entry is the renewal as it came, of a validator whose row this is.
+// entry returns the renewal as it came; of is the row of its validator.
 func (n *renewal) entry(of *row) *relay.SignedRegistration {
 	return &relay.SignedRegistration{
 		Message: &builderv1.ValidatorRegistration{
@@ -112,7 +112,8 @@ func (n *renewal) entry(of *row) *relay.SignedRegistration {
 	}
 }
 
-// Run verifies renewals and records changes that wait for that, until the context ends.
+// Run verifies renewals, and records changes that wait for the end of their minute, until the
+// context ends.
 func (r *Registry) Run(ctx context.Context, c clock.Clock) {
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
@@ -121,7 +122,7 @@ func (r *Registry) Run(ctx context.Context, c clock.Clock) {
 			case <-ctx.Done():
 				return
 			case <-r.wake:
-				// it is about processors, whatever the chain's clock says
+				// real time, not chain time, since this wait is about processors
 				if (clock.Real{}).Until(ctx, time.Now().Add(renewalsRest)) == nil {
 					r.verifyRenewals(ctx)
 				}
@@ -134,8 +135,8 @@ func (r *Registry) Run(ctx context.Context, c clock.Clock) {
 	renewing.Wait()
 }
 
-// verifyRenewals verifies what waits now: the newest of a validator, and the first only if that one
-// is wrong.
+// verifyRenewals verifies the renewals that wait now: the newest of each validator, and the first
+// only if the newest is wrong.
 func (r *Registry) verifyRenewals(ctx context.Context) {
 	r.mu.Lock()
 	taken := r.renewals
@@ -156,7 +157,7 @@ func (r *Registry) verifyRenewals(ctx context.Context) {
 	r.giveBack(taken)
 }
 
-// giveBack lets the next renewals have the memory of those that were verified, unless others have
+// giveBack lets the next renewals use the memory of those that were verified, unless others have
 // come already.
 func (r *Registry) giveBack(done waiting) {
 	r.mu.Lock()
@@ -167,8 +168,8 @@ func (r *Registry) giveBack(done waiting) {
 	}
 }
 
-// settle verifies renewals, keeps the good ones and returns which are wrong, of which nobody is
-// told.
+// settle verifies renewals, stores the valid ones and returns the places of the others. Their
+// senders do not learn of it, since their requests were answered before.
 func (r *Registry) settle(ctx context.Context, list []renewal) (wrong []int) {
 	entries := make([]*relay.SignedRegistration, len(list))
 	r.mu.RLock()

@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Restore puts back registrations that were verified in an earlier life of the process, in any
-// order: they are not verified again and are no new facts. One of a validator that is not known is
-// kept and counts as soon as the validator is known.
+// Restore puts back registrations that were verified in an earlier run, in any order. They are not
+// verified again and make no new facts. A registration of a validator that is not known is kept,
+// and counts as soon as the validator is known.
 func (r *Registry) Restore(entries iter.Seq[*relay.SignedRegistration]) {
 	for entry := range entries {
 		r.restore(entry)
@@ -28,15 +28,16 @@ func (r *Registry) restore(entry *relay.SignedRegistration) {
 	}
 }
 
-// Newest is a validator's newest registration, whether the validator is known now or not; nil if it
-// has none.
+// Newest returns a validator's newest registration, even if the validator is not known now; nil if
+// it has none.
 func (r *Registry) Newest(key phase0.BLSPubKey) *relay.SignedRegistration {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.table.find(key).signed()
 }
 
-// Registrations is how many validators have registered, also those that are not known now.
+// Registrations returns how many validators have registered, including those that are not known
+// now.
 func (r *Registry) Registrations() (n int) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

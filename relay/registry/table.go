@@ -9,13 +9,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// row is a validator and its registration, by value: a million of them hold no pointer for the
-// garbage collector to follow.
+// row is a validator and its registration. It holds no pointers, because there are a million rows
+// and the garbage collector would follow each.
 type row struct {
 	pubkey       phase0.BLSPubKey
 	signature    phase0.BLSSignature
 	feeRecipient relay.FeeRecipient
-	known        bool // in the beacon chain's table; a registration of another one is kept, but does not count
+	known        bool // is in the beacon chain's table; if not, its registration is kept but does not count
 	registered   bool
 	index        phase0.ValidatorIndex
 	gasLimit     uint64
@@ -23,13 +23,13 @@ type row struct {
 	recorded     int64 // Unix seconds of its last fact, 0 if there is none
 }
 
-// pageRows is how many rows are allocated together. Pages never move, so that growth copies nothing
-// and needs no room for two tables.
+// pageRows is how many rows are allocated together. Pages never move, so growth copies no rows and
+// never needs memory for two tables.
 const pageRows = 4096
 
-// table holds rows by place. A row is never taken away: validators that exit are few, and one that
-// a lagging beacon node has left out for an epoch finds its registration again. The registry's
-// mutex guards it.
+// table holds rows by place. Rows are never removed: few validators exit, and one that a lagging
+// beacon node has left out for an epoch needs its registration again. The registry's mutex guards
+// the table.
 //
 //	places (pubkey) ──┐
 //	                  ├──> place ──> pages[place/4096][place%4096]
@@ -40,7 +40,7 @@ type table struct {
 	pages   []*[pageRows]row
 	rows    uint32
 	known   int // rows that are known
-	// registered counts the rows that are.
+	// registered counts the rows that have a registration.
 	registered int
 }
 
@@ -50,7 +50,7 @@ func newTable() table {
 
 func (t *table) at(place uint32) *row { return &t.pages[place/pageRows][place%pageRows] }
 
-// find is the row of a key, nil if it has none.
+// find returns the row of a key; nil if there is none.
 func (t *table) find(key phase0.BLSPubKey) *row {
 	place, ok := t.places[key]
 	if !ok {
@@ -59,7 +59,7 @@ func (t *table) find(key phase0.BLSPubKey) *row {
 	return t.at(place)
 }
 
-// place is where the row of a key stands; it is made if need be.
+// place returns the place of a key's row, which it makes if there is none.
 func (t *table) place(key phase0.BLSPubKey) uint32 {
 	place, ok := t.places[key]
 	if ok {
@@ -75,7 +75,8 @@ func (t *table) place(key phase0.BLSPubKey) uint32 {
 	return place
 }
 
-// know takes a validator of the beacon chain and says where it stands and whether that is news.
+// know notes a validator of the beacon chain. It returns the validator's place, and whether the
+// table has changed.
 func (t *table) know(v relay.Validator) (place uint32, changed bool) {
 	place = t.place(v.Pubkey)
 	r := t.at(place)
@@ -89,7 +90,8 @@ func (t *table) know(v relay.Validator) (place uint32, changed bool) {
 	return place, true
 }
 
-// forget takes a validator out of the beacon chain's table; its registration stays.
+// forget notes that a validator is not in the beacon chain's table any more. Its registration
+// stays.
 func (t *table) forget(place uint32) {
 	r := t.at(place)
 	if !r.known {
@@ -106,13 +108,16 @@ func (t *table) forget(place uint32) {
 type difference uint8
 
 const (
-	nothing difference = iota // it is what is held, or older
-	forged                    // it says what is held, with another signature: of a key and a message only one is right
-	renewed                   // it says what is held, later
-	changed                   // the row has none, or another one, which is not newer
+	nothing difference = iota // the entry equals the row, or is older
+	// the message equals the row's, and the signature does not: a key and a message have only one
+	// valid signature
+	forged
+	renewed // the content equals the row's, and the timestamp is newer
+	changed // the row has no registration, or one with other content that is not newer
 )
 
-// compare says what an entry would change if its signature is right. An older one changes nothing.
+// compare says what an entry would change if its signature is valid. An older entry changes
+// nothing.
 func (r *row) compare(entry *relay.SignedRegistration) difference {
 	message := entry.Message
 	same, seconds := r.feeRecipient == message.FeeRecipient && r.gasLimit == message.GasLimit, message.Timestamp.Unix()
@@ -142,8 +147,8 @@ func (t *table) put(r *row, entry *relay.SignedRegistration) {
 	r.gasLimit, r.timestamp = message.GasLimit, message.Timestamp.Unix()
 }
 
-// registration is the entry as the proposer signed it; nil if there is none or the validator is not
-// known.
+// registration returns the entry as the proposer signed it; nil if there is none or the validator
+// is not known.
 func (r *row) registration() *relay.SignedRegistration {
 	if r == nil || !r.known {
 		return nil
@@ -151,7 +156,7 @@ func (r *row) registration() *relay.SignedRegistration {
 	return r.signed()
 }
 
-// signed is the entry as the proposer signed it, also of a validator that is not known; nil if
+// signed returns the entry as the proposer signed it, even if the validator is not known; nil if
 // there is none.
 func (r *row) signed() *relay.SignedRegistration {
 	if r == nil || !r.registered {

@@ -8,15 +8,17 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// SetValidators brings the validator table to what the beacon node says. Registrations stay; those
+// SetValidators updates the validator table with that of a beacon node. Registrations stay; those
 // of validators that are not in the table do not count.
 //
-// The table changes in place and a page at a time, so that nobody waits for a million validators
-// and there are never two tables: readers may see new validators while old ones are not gone yet.
+// The table is changed in place and a page at a time, so that no reader waits for a million
+// validators, and memory never holds two tables. Readers may see new validators while old ones are
+// not gone yet.
 //
-// A table that lacks more than a tenth of a network, or all of it, is a node's that is not synced,
-// or lists active ones alone: what is new in it is taken, and nobody is forgotten, since whoever
-// has exited has no duties anyway. missing is how many that are then; the next whole table ends it.
+// If the node's table lacks more than a tenth of the known validators, or is empty, the node is not
+// synced, or lists only active ones. Then its new validators are added and none is forgotten. This
+// does no harm, since validators that have exited have no duties. missing is how many the node's
+// table lacks then. The next complete table removes them.
 func (r *Registry) SetValidators(validators []relay.Validator) (missing int) {
 	r.replacing.Lock()
 	defer r.replacing.Unlock()
@@ -33,7 +35,8 @@ func (r *Registry) SetValidators(validators []relay.Validator) (missing int) {
 	return 0
 }
 
-// leastNetwork is how many validators a network has in which a tenth does not leave in an epoch.
+// leastNetwork is the size from which on a network cannot lose a tenth of its validators in an
+// epoch.
 const leastNetwork = 1000
 
 func (r *Registry) know(validators []relay.Validator, seen *places) {
@@ -63,14 +66,14 @@ func (r *Registry) forgetUnseen(first uint32, seen places) bool {
 	return end < r.table.rows
 }
 
-// Validators is how many validators are known.
+// Validators returns how many validators are known.
 func (r *Registry) Validators() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.table.known
 }
 
-// Pubkey is the public key of a validator.
+// Pubkey returns the public key of a validator; false if it is not known.
 func (r *Registry) Pubkey(index phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -81,7 +84,7 @@ func (r *Registry) Pubkey(index phase0.ValidatorIndex) (phase0.BLSPubKey, bool) 
 	return r.table.at(place).pubkey, true
 }
 
-// places is a set of places in the table, a bit each.
+// places is a set of places in the table, with a bit for each.
 type places []uint64
 
 func (p *places) add(place uint32) {

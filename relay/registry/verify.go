@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// verify verifies the signatures of count entries, in chunks on as many processors as registrations
-// may have, and tells each verdict, several at a time. It stops between chunks when the context
-// ends.
+// verify verifies the signatures of count entries, in chunks, on as many processors as
+// registrations may use. It calls verdict for each entry, from several goroutines at a time. When
+// the context ends, it begins no further chunk.
 func (r *Registry) verify(ctx context.Context, count int, entry func(int) *relay.SignedRegistration,
 	verdict func(int, error)) {
 	chunks := make(chan int)
@@ -35,8 +35,8 @@ func (r *Registry) verify(ctx context.Context, count int, entry func(int) *relay
 	workers.Wait()
 }
 
-// takeProcessor waits for one of the processors that registrations may have, and says whether it
-// has one.
+// takeProcessor waits for one of the processors that registrations may use. It returns false if the
+// context ends first.
 func (r *Registry) takeProcessor(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -73,8 +73,8 @@ func (r *Registry) verifyChunk(from, to int, entry func(int) *relay.SignedRegist
 	}
 }
 
-// keep stores an entry whose signature is right, unless one that came in meanwhile makes it old, or
-// the validator has exited meanwhile.
+// keep stores an entry whose signature is valid, unless a newer one has come meanwhile or the
+// validator has exited meanwhile.
 func (r *Registry) keep(at time.Time, entry *relay.SignedRegistration) {
 	fact, difference := r.store(at, entry)
 	if difference == changed && r.Changed != nil {
@@ -85,7 +85,7 @@ func (r *Registry) keep(at time.Time, entry *relay.SignedRegistration) {
 	}
 }
 
-// store answers the fact that is to be recorded now, if any, and what the entry has changed.
+// store returns the fact that is due now, nil if there is none, and what the entry has changed.
 func (r *Registry) store(at time.Time, entry *relay.SignedRegistration) (*relay.RegistrationStored, difference) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Bid is what the relay signs and proposers see (builder-specs, BuilderBid of each fork). Nobody
-// may change what it points to.
+// Bid is the message that the relay signs and proposers see (builder-specs, BuilderBid of each
+// fork). What it points to must not be changed.
 type Bid struct {
 	Fork        eth.Fork
 	Header      *payload.Header
 	Commitments []specdeneb.KZGCommitment      // from deneb on
-	Requests    *specelectra.ExecutionRequests // from electra on; nil is none
+	Requests    *specelectra.ExecutionRequests // from electra on; nil means none
 	ValueWei    *uint256.Int
 	// Relay is the public key that the bid is signed with.
 	Relay phase0.BLSPubKey
@@ -27,7 +27,7 @@ type Bid struct {
 
 // SignedBid signs a bid with the relay's key under the builder domain and encodes it both ways: the
 // bare SignedBuilderBid in SSZ, and the whole {"version","data"} document in JSON (builder-specs,
-// getHeader). The bid's Relay is set.
+// getHeader). It sets the bid's Relay.
 func SignedBid(bid Bid, key *bls.SecretKey, domain phase0.Domain) (ssz, json []byte, err error) {
 	bid.Relay = key.PublicKey()
 	root, err := bid.Root()
@@ -37,7 +37,7 @@ func SignedBid(bid Bid, key *bls.SecretKey, domain phase0.Domain) (ssz, json []b
 	return bid.Encode(key.Sign(eth.SigningRoot(root, domain)))
 }
 
-// Root is the hash tree root of the message that is signed. Bids of one fork and root are the same.
+// Root returns the hash tree root of the message. Bids with the same fork and root are the same.
 func (b *Bid) Root() (phase0.Root, error) {
 	form, err := forms.Of(b.Fork, "bids")
 	if err != nil {
@@ -50,9 +50,9 @@ func (b *Bid) Root() (phase0.Root, error) {
 	return root, nil
 }
 
-// Encode is the bid with its signature, in both encodings (see SignedBid). They are written by
-// hand: the libraries, which use reflection for JSON, take ten times as long, and proposers wait
-// meanwhile. In the tests the libraries are the oracle.
+// Encode returns the bid with its signature, in both encodings (see SignedBid). The encoders are
+// written by hand, because the libraries, which use reflection for JSON, take ten times as long,
+// and proposers wait meanwhile. Tests compare the encoders with the libraries.
 func (b *Bid) Encode(signature phase0.BLSSignature) (ssz, json []byte, err error) {
 	if err := b.validate(); err != nil {
 		return nil, nil, err
@@ -66,7 +66,7 @@ func (b *Bid) Encode(signature phase0.BLSSignature) (ssz, json []byte, err error
 	return ssz, json, nil
 }
 
-// validate wants what the libraries want of a bid that they encode.
+// validate checks what the libraries check when they encode a bid.
 func (b *Bid) validate() error {
 	if _, err := forms.Of(b.Fork, "bids"); err != nil {
 		return err

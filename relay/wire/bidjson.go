@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// json is the bid in the envelope of an answer.
+// json encodes the bid in the envelope of an answer.
 //
 //	{"version":…,"data":{"message":{"header":{…},["blob_kzg_commitments":[…],["execution_requests":{…},]]
 //	  "value":…,"pubkey":…},"signature":…}}
@@ -46,7 +46,7 @@ func (b *Bid) json(signature phase0.BLSSignature) ([]byte, error) {
 	return append(to, `}}`...), nil
 }
 
-// requestsJSON has the requests of most blocks, none, at hand.
+// requestsJSON encodes requests. Most blocks have none, so that encoding is a constant.
 func requestsJSON(requests *electra.ExecutionRequests) ([]byte, error) {
 	if requests == nil || len(requests.Deposits)+len(requests.Withdrawals)+len(requests.Consolidations) == 0 {
 		return []byte(`{"deposits":[],"withdrawals":[],"consolidations":[]}`), nil
@@ -60,7 +60,7 @@ type text []byte
 // header writes the fields of an ExecutionPayloadHeader in the shape of a fork.
 func (t text) header(fork eth.Fork, h *payload.Header) text {
 	t = append(t.hex("parent_hash", h.ParentHash[:]), ',')
-	// with its checksum in the letters
+	// in letters with the checksum (EIP-55)
 	t = append(append(append(t, `"fee_recipient":"`...), h.FeeRecipient.String()...), `",`...)
 	t = append(t.hex("state_root", h.StateRoot[:]), ',')
 	t = append(t.hex("receipts_root", h.ReceiptsRoot[:]), ',')
@@ -94,7 +94,7 @@ func (t text) number(name string, number uint64) text {
 	return append(strconv.AppendUint(t.name(name), number, 10), '"')
 }
 
-// decimal writes a number of 256 bits; nil is zero.
+// decimal writes a number of 256 bits; nil means zero.
 func (t text) decimal(name string, number *uint256.Int) text {
 	if number == nil {
 		return t.number(name, 0)

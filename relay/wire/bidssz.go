@@ -23,7 +23,7 @@ const (
 	uint256Bytes         = 32
 )
 
-// ssz is the SignedBuilderBid (builder-specs).
+// ssz encodes the SignedBuilderBid (builder-specs).
 //
 //	offset │ signature │ offsets of header, [commitments, [requests]] │ value │ pubkey │ header │ [commitments │ [requests]]
 func (b *Bid) ssz(signature phase0.BLSSignature) ([]byte, error) {
@@ -64,7 +64,7 @@ func headerBytes(fork eth.Fork) int {
 	return size
 }
 
-// appendHeader writes an ExecutionPayloadHeader in the shape of a fork; its one part of variable
+// appendHeader writes an ExecutionPayloadHeader in the shape of a fork; its only part of variable
 // size, the extra data, is last.
 func appendHeader(to []byte, fork eth.Fork, h *payload.Header) []byte {
 	for _, part := range [][]byte{
@@ -88,7 +88,7 @@ func appendHeader(to []byte, fork eth.Fork, h *payload.Header) []byte {
 	return append(to, h.ExtraData...)
 }
 
-// appendUint256 writes a number in SSZ's order, the lowest byte first; nil is zero.
+// appendUint256 writes a number in SSZ's order, the lowest byte first; nil means zero.
 func appendUint256(to []byte, number *uint256.Int) []byte {
 	if number == nil {
 		return append(to, make([]byte, uint256Bytes)...)

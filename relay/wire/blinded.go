@@ -50,17 +50,18 @@ func blindedFormOf(fork eth.Fork) (*blindedForm, error) {
 	return form.blinded, err
 }
 
-// blindedForm is how a fork's SignedBlindedBeaconBlock is read, and made a block again.
+// blindedForm reads a fork's SignedBlindedBeaconBlock, and makes it a whole block again.
 type blindedForm struct {
 	fromSSZ  func(ssz []byte) (any, error)
 	fromJSON func(*blindedJSON) any
-	// see fills in what the relay compares, and returns the message; nil if something is missing.
+	// see fills in the fields that the relay compares, and returns the message; nil if something is
+	// missing.
 	see func(signed any, into *relay.BlindedBlock) hashed
 	// unblind puts the payload in place of its header.
 	unblind func(signed any, c *relay.Contents) (published, error)
 }
 
-// published is what beacon nodes take: a SignedBeaconBlock, from deneb on SignedBlockContents.
+// published is what beacon nodes accept: a SignedBeaconBlock, from deneb on SignedBlockContents.
 type published interface{ MarshalSSZ() ([]byte, error) }
 
 var (
@@ -71,7 +72,7 @@ var (
 	blindedFulu      = blindedAs((*blindedJSON).electra, seeElectra, unblindFulu)
 )
 
-// blindedAs is the form of blocks of one of the libraries' types.
+// blindedAs makes the form for one of the libraries' types.
 func blindedAs[T any, P interface {
 	*T
 	codec

@@ -59,7 +59,7 @@ func (b *blindedJSON) electra() *electra.SignedBlindedBeaconBlock {
 	}}
 }
 
-// firstSlashings are the slashings in the type that they have before electra.
+// firstSlashings returns the slashings in the type that they have before electra.
 func (b *blindedBody) firstSlashings() []*phase0.AttesterSlashing {
 	list := make([]*phase0.AttesterSlashing, len(b.attesters))
 	for i, slashing := range b.attesters {
@@ -71,7 +71,7 @@ func (b *blindedBody) firstSlashings() []*phase0.AttesterSlashing {
 	return list
 }
 
-// firstVotes are the attestations in the type that they have before electra.
+// firstVotes returns the attestations in the type that they have before electra.
 func (b *blindedBody) firstVotes() []*phase0.Attestation {
 	list := make([]*phase0.Attestation, len(b.votes))
 	for i, vote := range b.votes {

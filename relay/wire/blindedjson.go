@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Limits of a block's lists and bit fields (consensus-specs presets), which SSZ has by its types.
+// Limits of a block's lists and bit fields (consensus-specs presets). For SSZ the libraries' types
+// have them; the JSON reader needs them here.
 const (
 	maxProposerSlashings = 16
 	maxDeposits          = 16
@@ -25,10 +26,10 @@ const (
 	syncCommitteeBytes   = 64
 )
 
-// A list of bits is as long as the highest bit of its last byte says.
+// The highest bit of the last byte marks the end of a list of bits.
 var errBitsOpen = errors.New("no bits, or a last byte of zero: nothing ends the list")
 
-// blindedJSON is a SignedBlindedBeaconBlock of any fork, with the fields of all.
+// blindedJSON is a SignedBlindedBeaconBlock of any fork. It has the fields of all forks.
 type blindedJSON struct {
 	slot                  phase0.Slot
 	proposer              phase0.ValidatorIndex
@@ -37,8 +38,8 @@ type blindedJSON struct {
 	signature             phase0.BLSSignature
 }
 
-// blindedBody is the block's body. Slashings and attestations are in the types of electra, which
-// have all that the others have.
+// blindedBody is the block's body. Slashings and attestations are in electra's types, which have
+// all fields of the earlier ones.
 type blindedBody struct {
 	randao      phase0.BLSSignature
 	eth1        phase0.ETH1Data

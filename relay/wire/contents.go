@@ -13,13 +13,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// contentsVersion is the last byte of what the escrow keeps; the one before it is the fork, and
-// before that is the fork's SubmitBlockRequest in SSZ, whose signature may be zeros. What the
-// escrow adds is behind, so that a body that came in SSZ need not be moved.
+// contentsVersion is the last byte of what the escrow keeps. The byte before it is the fork, and
+// before that is the fork's SubmitBlockRequest in SSZ, whose signature may be zeros. The two bytes
+// are at the end, so that a body that came in SSZ does not have to be moved.
 const contentsVersion = 2
 
-// EncodeContents is the escrow's form of a submission. One that came in SSZ is not encoded again,
-// and not even copied if there is room for two bytes behind it.
+// EncodeContents encodes a submission for the escrow. A body that came in SSZ is not encoded again,
+// and not even copied if its slice has capacity for two more bytes.
 func EncodeContents(c *relay.Contents) ([]byte, error) {
 	if c.Raw != nil {
 		return append(c.Raw, byte(c.Fork), contentsVersion), nil
@@ -29,8 +29,8 @@ func EncodeContents(c *relay.Contents) ([]byte, error) {
 		return nil, err
 	}
 	request := form.request(c, phase0.BLSSignature{})
-	// One buffer of the right size: a block is far too large to be copied again to get two bytes
-	// behind it.
+	// The buffer has room for the two bytes, because copying a block once more for them would cost
+	// much.
 	raw, err := request.MarshalSSZTo(make([]byte, 0, request.SizeSSZ()+2))
 	if err != nil {
 		return nil, err
@@ -38,9 +38,8 @@ func EncodeContents(c *relay.Contents) ([]byte, error) {
 	return append(raw, byte(c.Fork), contentsVersion), nil
 }
 
-// DecodeContents is the inverse of EncodeContents. The contents keep raw, which nobody may change
-// any more. It costs little more than the copy of the transactions that it makes: what is in the
-// escrow was checked when it was a submission, so only its form is looked at.
+// DecodeContents is the inverse of EncodeContents. The contents keep raw, so it must not be changed
+// afterwards.
 func DecodeContents(raw []byte) (*relay.Contents, error) {
 	end := len(raw) - 2
 	if end < 0 {
@@ -58,7 +57,7 @@ func DecodeContents(raw []byte) (*relay.Contents, error) {
 		return nil, fmt.Errorf("decode contents: %w", err)
 	}
 	contents := s.Contents()
-	contents.Raw = raw[:end:end] // whoever encodes them again copies: raw may be the escrow's own
+	contents.Raw = raw[:end:end] // so that EncodeContents copies: raw may be the escrow's own memory
 	return contents, nil
 }
 
@@ -72,7 +71,7 @@ func toFuluBundle(b *payload.Blobs) *fulu.BlobsBundle {
 	return &fulu.BlobsBundle{Commitments: b.Commitments, Proofs: b.Proofs, Blobs: b.Blobs}
 }
 
-// bundleOf replaces nil by empty lists, as requestsOf does.
+// bundleOf replaces nil lists by empty ones, as requestsOf does.
 func bundleOf(b *payload.Blobs) *payload.Blobs {
 	full := &payload.Blobs{Commitments: []specdeneb.KZGCommitment{}, Proofs: []specdeneb.KZGProof{},
 		Blobs: []specdeneb.Blob{}}

@@ -7,10 +7,11 @@ import (
 	"github.com/gavel-relay/gavel/internal/jsonscan"
 )
 
-// maxDepth is deeper than any body of ours and shallow enough for any stack.
+// maxDepth is how deep values may be nested: deeper than in any body that the relay reads, and
+// small enough for the stack.
 const maxDepth = 24
 
-// cursor reads a JSON document under the rules of the relay's bodies (strict.go, shape.go).
+// cursor reads a JSON document by the rules for the relay's bodies (strict.go, shape.go).
 type cursor struct {
 	jsonscan.Scanner
 }
@@ -19,7 +20,7 @@ func newCursor(body []byte) cursor {
 	return cursor{jsonscan.Scanner{Doc: body, MaxDepth: maxDepth}}
 }
 
-// end makes sure that nothing follows.
+// end returns an error if something follows the document.
 func (c *cursor) end() error {
 	if !c.AtEnd() {
 		return errors.New("something follows the document")
@@ -27,8 +28,8 @@ func (c *cursor) end() error {
 	return nil
 }
 
-// digits reads a string of 0x and whole bytes and returns what follows the 0x. Whether these are
-// digits is left to who decodes them.
+// digits reads a string of 0x and whole bytes, and returns what follows the 0x. The caller's
+// decoder checks that these are digits.
 func (c *cursor) digits() ([]byte, error) {
 	if c.Peek() != '"' {
 		return nil, c.wrong(hexBytes)
@@ -52,7 +53,7 @@ func (c *cursor) number() ([]byte, error) {
 	return text, checkText(decimal, text)
 }
 
-// wrong says that the value at the cursor is not of the kind that its name asks for.
+// wrong returns the error of a value that is not of the kind that its name requires.
 func (c *cursor) wrong(want kind) error {
 	switch c.Peek() {
 	case 0:

@@ -21,23 +21,24 @@ import (
 //	blobs          [ B , D ]                                 only those that are sent, and their proofs
 //	X-Blobs-Sent:  1,3                                       where they belong
 //
-// It is signed like the whole one: the signature is over the message alone.
+// Its signature is that of the whole one, since only the message is signed.
 
-// HashBytes is the length of a transaction that stands for another one. No signed transaction is so
+// HashBytes is the length of a hash that stands for a transaction. No signed transaction is so
 // short.
 const HashBytes = 32
 
 // BlobsSentHeader is the request header that says which blobs of a dehydrated submission are in its
-// body: their places in the list of commitments, ascending, divided by commas; empty where none is.
+// body: their places in the list of commitments, ascending, separated by commas; empty if there are
+// none.
 const BlobsSentHeader = "X-Blobs-Sent"
 
-// TransactionHash is the hash that stands for a transaction: keccak256 of its bytes as the payload
-// has them.
+// TransactionHash returns the hash that stands for a transaction: keccak256 of its bytes as they
+// are in the payload.
 func TransactionHash(tx bellatrix.Transaction) [32]byte { return crypto.Keccak256Hash(tx) }
 
-// Dehydrate leaves out of a submission what the relay knows already, and says which blobs are still
-// in it. The submission itself stays as it is; the result shares its bytes. A bundle whose lists do
-// not fit together is left whole.
+// Dehydrate returns a submission without what the relay knows already, and the places of the blobs
+// that are still in it. It does not change s; the result shares its bytes. A bundle whose lists do
+// not fit together stays whole.
 func Dehydrate(
 	s *relay.Submission, knownTx func(hash [32]byte) bool, knownBlob func(deneb.KZGCommitment) bool,
 ) (dehydrated *relay.Submission, sent []int) {
@@ -86,7 +87,7 @@ func dehydrateBlobs(s *relay.Submission, known func(deneb.KZGCommitment) bool) (
 	return thin, sent
 }
 
-// FormatSent is the value of the header.
+// FormatSent returns the value of BlobsSentHeader.
 func FormatSent(sent []int) string {
 	texts := make([]string, len(sent))
 	for i, place := range sent {
@@ -95,7 +96,7 @@ func FormatSent(sent []int) string {
 	return strings.Join(texts, ",")
 }
 
-// ParseSent is the inverse of FormatSent. It takes decimal numbers below 4096, ascending.
+// ParseSent is the inverse of FormatSent. It accepts decimal numbers below 4096, ascending.
 func ParseSent(text string) ([]int, error) {
 	sent := []int{}
 	if text == "" {

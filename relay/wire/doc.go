@@ -1,5 +1,5 @@
-// Package wire turns bytes into the relay's values and back: SSZ and JSON, for every fork from
-// bellatrix to fulu. It is pure.
+// Package wire decodes and encodes the relay's values: SSZ and JSON, for every fork from bellatrix
+// to fulu. It is pure.
 //
 //	builder  ─▶ DecodeSubmission ─▶ relay.Submission ─▶ EncodeContents ─▶ escrow ─▶ DecodeContents
 //	                                      │                                              │
@@ -7,13 +7,14 @@
 //	proposer ─▶ DecodeBlinded ─▶ relay.BlindedBlock ──────────────────────────────▶ Unblind ─▶ beacon nodes
 //	proposer ◀─ EncodePayload (v1) ◀─────────────────────────────────────────────────────┘
 //
-// SSZ is the libraries'. Their JSON readers are lenient, one panics on hostile input, and they read
-// a block several times over. So all JSON is read by one cursor (over internal/jsonscan) in one
-// pass under our own rules (shape.go, strict.go): names are exact and come once, numbers are quoted
-// decimals, bytes are 0x hex of their length, lists are lists and have the limits of SSZ, and
-// nothing follows the document. What is allocated is bounded by the length of the body. In the
-// tests the libraries' readers are the oracles for ours.
+// Most of SSZ is left to the libraries. Their JSON readers are not used: they are lenient, one
+// panics on hostile input, and they read a block several times. So one cursor (over
+// internal/jsonscan) reads all JSON in one pass, by the rules of this package (shape.go,
+// strict.go): names are exact and occur once, numbers are quoted decimals, bytes are 0x hex of the
+// right length, lists have the limits of SSZ, and nothing follows the document. The memory that is
+// allocated is bounded by the length of the body. Tests compare the readers with those of the
+// libraries.
 //
-// Electra and fulu bodies have the same shape, so a fork is never found by trying: it comes from
-// the header or from the slot.
+// The fork of a body comes from the header or from the slot. It cannot be found by trying decoders,
+// because electra and fulu bodies have the same shape.
 package wire

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// forms are the libraries' types of each fork. What is the same in all forks but for a field that
-// comes or goes is not here: there the fork is asked what it has.
+// forms are the libraries' types of each fork. Code that differs between forks only by single
+// fields is not here: it asks the fork which fields it has.
 var forms = eth.Column[form]{
 	eth.Bellatrix: {
 		request: func(c *relay.Contents, signature phase0.BLSSignature) codec {
@@ -111,13 +111,13 @@ var forms = eth.Column[form]{
 	},
 }
 
-// form is how a fork's values look in the libraries' types.
+// form makes and reads a fork's values in the libraries' types.
 type form struct {
 	// request is a SubmitBlockRequest, and readRequest reads one in SSZ.
 	request     func(*relay.Contents, phase0.BLSSignature) codec
 	readRequest func(fork eth.Fork, body []byte) (*relay.Submission, error)
-	// inPlace says that readRequest leaves blobs and transactions where they are in the body, and
-	// a Prefix can read the beginning.
+	// inPlace says that readRequest does not copy blobs and transactions out of the body, and that a
+	// Prefix can read its beginning.
 	inPlace bool
 	// header is an ExecutionPayloadHeader, and readHeader reads one in SSZ.
 	header     func(*payload.Header) codec
@@ -126,23 +126,24 @@ type form struct {
 	bid func(*Bid) hashed
 	// blinded is the SignedBlindedBeaconBlock; nil in a fork that has none.
 	blinded *blindedForm
-	// revealed is what submitBlindedBlock answers.
+	// revealed is the answer of submitBlindedBlock v1.
 	revealed func(*relay.Contents) codec
 }
 
-// hashed is what every generated type of the libraries can do that is signed.
+// hashed is the method of all types of the libraries that are signed.
 type hashed interface {
 	HashTreeRoot() ([32]byte, error)
 }
 
-// Serves says whether the relay has forms of the fork. One that the table knows alone is refused.
+// Serves says whether the relay has forms of the fork. A fork that has only a row in eth.Table is
+// refused.
 func Serves(fork eth.Fork) bool {
 	_, err := forms.Of(fork, "auctions")
 	return err == nil
 }
 
-// isInPlace says that bodies of the fork are read where they are, so that something of them can be
-// read ahead.
+// isInPlace says whether bodies of the fork are read without copying, so that their beginning can
+// be read ahead.
 func isInPlace(fork eth.Fork) bool { return forms[fork].inPlace }
 
 func widestHeader(h *payload.Header) codec { return h }

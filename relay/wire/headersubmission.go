@@ -32,8 +32,8 @@ const (
 
 var errHeaderIncomplete = errors.New("message, its value, header or its base fee is missing")
 
-// DecodeHeaderSubmission reads a header submission of a fork. When and how it came is left for the
-// caller to fill in.
+// DecodeHeaderSubmission reads a header submission of a fork. The caller fills in when and how it
+// came.
 func DecodeHeaderSubmission(fork eth.Fork, media Media, body []byte) (*relay.HeaderSubmission, error) {
 	form, err := forms.Of(fork, "header submissions")
 	if err != nil {
@@ -54,7 +54,7 @@ func DecodeHeaderSubmission(fork eth.Fork, media Media, body []byte) (*relay.Hea
 	return s, nil
 }
 
-// readHeaderSSZ reads the container above. Only the one encoding of what it says passes
+// readHeaderSSZ reads the container above. It accepts only the one valid encoding of its contents
 // (REL-SUB-36).
 func readHeaderSSZ(s *relay.HeaderSubmission, form form, body []byte) (err error) {
 	defer malformed(&err)
@@ -82,8 +82,8 @@ func readHeaderSSZ(s *relay.HeaderSubmission, form form, body []byte) (err error
 	return nil
 }
 
-// offsetsOf is how many parts of a submission, of a header submission or of a bid are variable: the
-// payload or its header, then blobs or commitments, then requests.
+// offsetsOf returns how many parts of a submission, of a header submission or of a bid have a
+// variable size: the payload or its header, then blobs or commitments, then requests.
 func offsetsOf(fork eth.Fork) int {
 	offsets := 1
 	if fork.HasBlobs() {
@@ -99,7 +99,7 @@ func fixedHeaderBytes(fork eth.Fork) int {
 	return traceBytes + offsetsOf(fork)*offsetBytes + signatureBytes
 }
 
-// splitHeaderSSZ are the container's variable parts.
+// splitHeaderSSZ returns the container's parts of variable size.
 func splitHeaderSSZ(fork eth.Fork, body []byte) ([][]byte, error) {
 	fixed := fixedHeaderBytes(fork)
 	if len(body) < fixed {
@@ -175,7 +175,7 @@ func writeHeaderSSZ(s *relay.HeaderSubmission, header codec) ([]byte, error) {
 	}
 	body = append(body, make([]byte, offsetsOf(s.Fork)*offsetBytes)...)
 	body = append(body, s.Signature[:]...)
-	// begin notes where a part begins.
+	// begin writes the offset of a part that begins here.
 	begin := func(part int) { binary.LittleEndian.PutUint32(body[traceBytes+part*offsetBytes:], uint32(len(body))) }
 	begin(0)
 	if body, err = header.MarshalSSZTo(body); err != nil {

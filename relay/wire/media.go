@@ -22,7 +22,7 @@ func (m Media) ContentType() string {
 	return "application/json"
 }
 
-// codec is what every generated type of the libraries can do.
+// codec has the methods of all generated types of the libraries.
 type codec interface {
 	json.Marshaler
 	json.Unmarshaler
@@ -32,14 +32,14 @@ type codec interface {
 	SizeSSZ() int
 }
 
-// decodeSSZ reads a value strictly: the body must be the only encoding of what it says.
+// decodeSSZ reads a value strictly: it accepts only the one valid encoding of its contents.
 func decodeSSZ(body []byte, into codec) (err error) {
 	defer malformed(&err)
 	return readSSZ(into, body)
 }
 
-// malformed turns a panic into a refusal. The libraries index into what they read; the fuzz tests
-// keep hostile input away from that. If one slips through all the same, the relay must not crash.
+// malformed turns a panic into an error. The libraries may index beyond what they read; the fuzz
+// tests find no such input. If there is one all the same, the relay must not crash.
 func malformed(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("malformed input: %v", r)

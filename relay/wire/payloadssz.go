@@ -10,16 +10,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Where in a payload in SSZ, from deneb on, it says where its transactions are (consensus-specs,
-// ExecutionPayload); and the length of its fixed part.
+// Places in an SSZ payload from deneb on (consensus-specs, ExecutionPayload): of the offsets of
+// transactions and withdrawals, and the length of the fixed part.
 const (
 	transactionsAt = 504
 	withdrawalsAt  = transactionsAt + offsetBytes
 	payloadHead    = 528
 )
 
-// readPayload reads a payload without copying its transactions, which are nearly all of it: they
-// stay where they are. The library reads the rest.
+// readPayload reads a payload without copying its transactions, which are nearly all of it. The
+// library reads the rest.
 //
 //	fixed part │ extra data │ offsets of transactions │ transactions … │ withdrawals
 //	└──────── the library ─┘ └──────────── ours ───────────────────────┘ └ the library
@@ -48,8 +48,8 @@ func readPayload(raw []byte) (p *payload.Payload, err error) {
 	return p, nil
 }
 
-// transactionsOf says where in a payload, of which at least the fixed part must be here, its
-// transactions begin and end.
+// transactionsOf returns where the transactions begin and end in a payload. Only its fixed part has
+// to be here.
 func transactionsOf(raw []byte) (from, to int, err error) {
 	if len(raw) < payloadHead {
 		return 0, 0, fmt.Errorf("%d bytes are too few", len(raw))
@@ -61,17 +61,17 @@ func transactionsOf(raw []byte) (from, to int, err error) {
 	return from, to, nil
 }
 
-// errOffsets says that a list's offsets cannot be.
+// errOffsets means that a list's offsets are impossible.
 var errOffsets = errors.New("an offset is wrong")
 
-// transactionList reads a list of transactions in SSZ, as far as it is here.
+// transactionList reads an SSZ list of transactions, as far as it has arrived.
 type transactionList struct {
-	raw   []byte // what is here; it may grow
-	bytes int    // the length of all of it
-	read  int    // transactions that were returned
+	raw   []byte // what has arrived; it may grow
+	bytes int    // length of the whole list
+	read  int    // number of transactions that were returned
 }
 
-// count is how many there are; here is false while that cannot be known.
+// count returns the number of transactions; here is false while the offsets have not arrived.
 func (l *transactionList) count() (count int, here bool, err error) {
 	if l.bytes == 0 {
 		return 0, true, nil
@@ -92,13 +92,13 @@ func (l *transactionList) count() (count int, here bool, err error) {
 	return first / offsetBytes, len(l.raw) >= first, nil
 }
 
-// ended says that all have been returned.
+// ended says whether all transactions have been returned.
 func (l *transactionList) ended() bool {
 	count, here, err := l.count()
 	return err == nil && here && l.read == count
 }
 
-// readTo is where the first that was not returned begins.
+// readTo returns where the first transaction begins that was not returned yet.
 func (l *transactionList) readTo() int {
 	if l.ended() {
 		return l.bytes
@@ -106,7 +106,7 @@ func (l *transactionList) readTo() int {
 	return l.offset(l.read)
 }
 
-// next are the transactions that have come since the last call, where they are in raw.
+// next returns the transactions that have arrived since the last call. They are slices of raw.
 func (l *transactionList) next() ([]bellatrix.Transaction, error) {
 	count, here, err := l.count()
 	if err != nil || !here {

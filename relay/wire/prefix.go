@@ -15,22 +15,22 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Prefix reads the beginning of a submission in SSZ. The blobs are most of a body and come last but
-// for a few bytes, so the block itself can be read while they are on the way. Nothing is checked
-// here: DecodeSubmission reads the whole body at its end and finds what is wrong.
+// Prefix reads the beginning of a submission in SSZ. Blobs are most of a body and come nearly last,
+// so the block itself can be read while they arrive. Prefix reports no errors: DecodeSubmission
+// reads the whole body afterwards and finds what is wrong.
 //
 //	message │ offsets │ signature │ transactions … │ withdrawals │ offsets, commitments │ proofs, blobs … │ requests
 //	                              └▶ Message   └──▶ Transactions                        └▶ Block
 //
-// Each of the three is called with what of the body is here, in any pieces; nobody may change these
-// bytes any more. One goroutine may use a Prefix, for one body.
+// Each of the three methods is called with all of the body that has arrived. These bytes must not
+// be changed afterwards. Only one goroutine may use a Prefix, for one body.
 type Prefix struct {
-	// ForkAt is the fork of a slot. Bodies before electra have another shape: nothing of them is read.
+	// ForkAt returns the fork of a slot. Bodies before electra have another shape, and are not read.
 	ForkAt func(phase0.Slot) eth.Fork
-	// Bytes is the announced length of the body, 0 if there is none. The execution requests are the
-	// body's end; only its length says early that there are none.
+	// Bytes is the announced length of the body; 0 if none was announced. It shows early whether the
+	// body has execution requests, which are its end.
 	Bytes int64
-	// BatchBytes is how many bytes of transactions make a Batch: 32 KiB if 0, which take 0.1 ms to
+	// BatchBytes is how many bytes of transactions make a Batch; 0 means 32 KiB, which take 0.1 ms to
 	// hash.
 	BatchBytes int
 
@@ -42,15 +42,15 @@ type Prefix struct {
 // defaultBatchBytes take 0.1 ms to hash.
 const defaultBatchBytes = 32 << 10
 
-// Batch is a run of a payload's transactions, where they are in the body.
+// Batch is a run of a payload's transactions, which are slices of the body.
 type Batch struct {
-	// First is the place of the first of them, Count how many the payload has in all.
+	// First is the place of the first of them. Count is how many the payload has in all.
 	First, Count int
 	Transactions []bellatrix.Transaction
 }
 
-// Message returns, once, a submission that has message, signature and fork alone: as soon as these
-// are here.
+// Message returns, once, a submission with only message, signature and fork, as soon as these are
+// here.
 func (p *Prefix) Message(body []byte) *relay.Submission {
 	if p.ended || p.message != nil || len(body) < submissionHead {
 		return nil
@@ -64,8 +64,8 @@ func (p *Prefix) Message(body []byte) *relay.Submission {
 	return s
 }
 
-// readHead reads the fixed part of a body that is shaped as from electra on; the fork that it
-// returns may be earlier.
+// readHead reads the fixed part of a body in the shape that it has from electra on. The slot's fork
+// may be an earlier one, which the caller must check.
 func readHead(forkAt func(phase0.Slot) eth.Fork, body []byte) (s *relay.Submission, err error) {
 	defer malformed(&err)
 	s = &relay.Submission{Trace: new(relay.BidTrace)}
@@ -77,8 +77,8 @@ func readHead(forkAt func(phase0.Slot) eth.Fork, body []byte) (s *relay.Submissi
 	return s, nil
 }
 
-// Transactions returns, after Message, the transactions that have come since the last call, once
-// they are enough for a batch; else an empty one.
+// Transactions returns, after Message, the transactions that have arrived since the last call, if
+// they are enough for a batch; otherwise an empty batch.
 func (p *Prefix) Transactions(body []byte) Batch {
 	if p.ended || p.message == nil || len(body) < submissionHead+payloadHead {
 		return Batch{}
@@ -96,10 +96,10 @@ type Block struct {
 	message     relay.Submission
 	raw         []byte // of the payload
 	commitments []deneb.KZGCommitment
-	certain     bool // the commitments can be read, and there are no requests
+	certain     bool // the commitments were read, and there are no requests
 }
 
-// Block returns, once, after Message, payload and commitments: as soon as they are here.
+// Block returns, once, after Message, the payload and commitments, as soon as they are here.
 func (p *Prefix) Block(body []byte) *Block {
 	if p.ended || p.message == nil {
 		return nil
@@ -131,8 +131,8 @@ func (p *Prefix) Block(body []byte) *Block {
 // Payload reads the payload.
 func (b *Block) Payload() (*payload.Payload, error) { return readPayload(b.raw) }
 
-// Submission is the submission without proofs and blobs. It is nil while it is not known what its
-// execution requests are: then it is not known either what bid it makes.
+// Submission returns the submission without proofs and blobs. It is nil if the execution requests
+// are not known, since the bid contains them.
 func (b *Block) Submission(block *payload.Payload) *relay.Submission {
 	if !b.certain {
 		return nil
@@ -146,13 +146,13 @@ func (b *Block) Submission(block *payload.Payload) *relay.Submission {
 const (
 	// bundleHead is the fixed part of a blobs bundle: the offsets of its three lists.
 	bundleHead = 3 * offsetBytes
-	// emptyRequestsBytes is the length of requests that have none: the offsets of three lists, and
-	// nothing else of that length can be read.
+	// emptyRequestsBytes is the length of empty requests: the offsets of three lists. No other valid
+	// requests have this length.
 	emptyRequestsBytes = 3 * offsetBytes
 )
 
-// commitmentsIn are the commitments at the beginning of a bundle, once they are here; nil if what
-// is here are none.
+// commitmentsIn returns the commitments at the beginning of a bundle, nil if they are malformed;
+// here is false while they have not arrived.
 func commitmentsIn(bundle []byte) (list []deneb.KZGCommitment, here bool) {
 	end := binary.LittleEndian.Uint32(bundle[offsetBytes:])
 	if end < bundleHead || end > bundleHead+maxCommitments*kzgBytes {
@@ -165,20 +165,20 @@ func commitmentsIn(bundle []byte) (list []deneb.KZGCommitment, here bool) {
 	if err != nil {
 		return nil, true
 	}
-	return slices.Clone(list), true // a bid keeps them, and not the body
+	return slices.Clone(list), true // a copy, since a bid keeps them and must not keep the body
 }
 
-// batchReader reads a payload's transactions in batches as they come. Offsets that cannot be end
-// it; the payload is then refused when it is read.
+// batchReader reads a payload's transactions in batches as they arrive. It ends at impossible
+// offsets; then the payload is refused when it is read as a whole.
 type batchReader struct {
 	list  transactionList
 	from  int  // where the list begins in the payload
-	known bool // list and from are
+	known bool // list and from are known
 	ended bool
 }
 
-// next is told what of the payload is here. Its batch is empty if fewer than batchBytes have come,
-// unless they are the last.
+// next takes what of the payload has arrived and returns a batch. The batch is empty if fewer than
+// batchBytes have arrived, unless they are the last.
 func (r *batchReader) next(raw []byte, batchBytes int) Batch {
 	if r.ended || !r.locate(raw) {
 		return Batch{}
@@ -200,7 +200,7 @@ func (r *batchReader) next(raw []byte, batchBytes int) Batch {
 	return batch
 }
 
-// locate finds the list, once the payload's fixed part is here.
+// locate finds the list, once the payload's fixed part has arrived.
 func (r *batchReader) locate(raw []byte) bool {
 	if r.known {
 		return len(raw) >= r.from

@@ -12,29 +12,30 @@ import (
 
 // Limits of a batch of registrations.
 const (
-	// registrationSize is a SignedValidatorRegistrationV1 in SSZ; a list of them is their plain
+	// registrationSize is the size of a SignedValidatorRegistrationV1 in SSZ; a list is their
 	// concatenation.
 	registrationSize = 180
-	// registrationJSON is the shortest one in JSON: its names, its 0x texts and one digit for each
-	// number.
+	// registrationJSON is the size of the shortest one in JSON: its names, its 0x strings and one
+	// digit for each number.
 	registrationJSON = 425
-	// MaxRegistrations is how many entries a batch may have, good or bad.
+	// MaxRegistrations is how many entries a batch may have, valid or not.
 	MaxRegistrations = 100_000
 )
 
-// ErrTooManyRegistrations is a batch of more than MaxRegistrations.
+// ErrTooManyRegistrations means that a batch has more than MaxRegistrations.
 var ErrTooManyRegistrations = fmt.Errorf("more than %d registrations", MaxRegistrations)
 
-// Registrations is a decoded batch. The entries hold no part of the body, and share their memory.
+// Registrations is a decoded batch. The entries keep no part of the body in memory. They are
+// allocated together.
 type Registrations struct {
 	// Entries are those that could be decoded, in order.
 	Entries []relay.SignedRegistration
-	// Bad are the first of those that could not, at most relay.MaxListedFailures; BadCount is how many
-	// there are in all.
+	// Bad are the first entries that could not be decoded, at most relay.MaxListedFailures. BadCount
+	// is how many there are in all.
 	Bad      []EntryError
 	BadCount int
 
-	places []int32 // of the entries in the batch; nil while none is bad
+	places []int32 // of the entries in the batch; nil while no entry is bad
 }
 
 // EntryError says why one registration of a batch could not be decoded.
@@ -43,7 +44,7 @@ type EntryError struct {
 	Err   error
 }
 
-// Place is where an entry stands in the batch.
+// Place returns the place in the batch of an entry of Entries.
 func (r *Registrations) Place(entry int) int {
 	if r.places == nil {
 		return entry
@@ -51,10 +52,10 @@ func (r *Registrations) Place(entry int) int {
 	return int(r.places[entry])
 }
 
-// DecodeRegistrations reads a batch (builder-specs, registerValidator). What it takes of memory is
-// bounded by the length of the body: there is room for as many entries as the body can hold, and no
-// more than a hundred errors are kept. The error is for a body that is no list, or of too many
-// entries (ErrTooManyRegistrations); then no entry counts.
+// DecodeRegistrations reads a batch (builder-specs, registerValidator). Its memory is bounded by
+// the length of the body: it allocates as many entries as the body can hold, and keeps at most a
+// hundred errors. The error means that the body is not a list, or has too many entries
+// (ErrTooManyRegistrations); then no entry counts.
 func DecodeRegistrations(media Media, body []byte) (*Registrations, error) {
 	if media == SSZ {
 		return registrationsSSZ(body)
@@ -90,17 +91,17 @@ func readRegistration(raw []byte, into *relay.SignedRegistration) {
 	copy(into.Signature[:], raw[84:])
 }
 
-// latest is the second that stands for all that come after it: time.Time would take some of those
-// for the distant past.
+// latest is the second that replaces all later ones, because time.Time overflows for some of them.
 const latest = 1 << 55
 
-// timeOf is a timestamp in seconds. No clock will show those that it cannot tell from another.
+// timeOf returns the time of a timestamp in seconds. Seconds after latest become latest, which is
+// far beyond any real time.
 func timeOf(seconds uint64) time.Time {
 	return time.Unix(int64(min(seconds, latest)), 0)
 }
 
 func registrationsJSON(body []byte) (*Registrations, error) {
-	r := roomFor(min(len(body)/registrationJSON, MaxRegistrations) + 1) // one more for what turns out to be bad
+	r := roomFor(min(len(body)/registrationJSON, MaxRegistrations) + 1) // one more, to read a bad entry into
 	c := newCursor(body)
 	if c.Peek() != '[' {
 		return nil, fmt.Errorf("not a list of registrations: %w", c.wrong(objects))
@@ -119,8 +120,8 @@ func registrationsJSON(body []byte) (*Registrations, error) {
 	return r, c.end()
 }
 
-// read reads the entry of a place. One that is JSON, but no registration, is bad and does not keep
-// the others from being read.
+// read reads the entry of a place. An entry that is JSON but not a registration is bad; the others
+// are read all the same.
 func (r *Registrations) read(c *cursor, place int) error {
 	begin := *c
 	entry := r.next()
@@ -135,7 +136,7 @@ func (r *Registrations) read(c *cursor, place int) error {
 	if _, notJSON := c.Value(); notJSON != nil {
 		return notJSON
 	}
-	if r.BadCount++; r.places == nil { // until now the entries stood at their own index
+	if r.BadCount++; r.places == nil { // until now the places were equal to the indices
 		r.places = make([]int32, len(r.Entries), cap(r.Entries))
 		for i := range r.places {
 			r.places[i] = int32(i)
@@ -147,7 +148,7 @@ func (r *Registrations) read(c *cursor, place int) error {
 	return nil
 }
 
-// roomFor has room for a number of entries, messages and all, in one piece.
+// roomFor allocates a number of entries and their messages together.
 func roomFor(count int) *Registrations {
 	r := &Registrations{Entries: make([]relay.SignedRegistration, 0, count)}
 	messages := make([]builderv1.ValidatorRegistration, count)
@@ -157,7 +158,7 @@ func roomFor(count int) *Registrations {
 	return r
 }
 
-// next is where the next entry is read into. What a bad one leaves there is written over.
+// next returns the entry to read into. What a bad entry has left there is overwritten.
 func (r *Registrations) next() *relay.SignedRegistration {
 	return &r.Entries[:len(r.Entries)+1][len(r.Entries)]
 }

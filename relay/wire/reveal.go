@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// EncodePayload is the answer of submitBlindedBlock v1: the payload, from deneb on with its blobs
-// bundle; {"version","data"} in JSON.
+// EncodePayload encodes the answer of submitBlindedBlock v1: the payload, from deneb on with its
+// blobs bundle. In JSON it is {"version","data"}.
 func EncodePayload(media Media, c *relay.Contents) ([]byte, error) {
 	form, err := forms.Of(c.Fork, "payloads")
 	if err != nil {
@@ -21,7 +21,7 @@ func EncodePayload(media Media, c *relay.Contents) ([]byte, error) {
 	return versioned(c.Fork, raw), nil
 }
 
-// versioned is the envelope of JSON answers.
+// versioned writes the envelope of JSON answers.
 func versioned(fork eth.Fork, data []byte) []byte {
 	return fmt.Appendf(nil, `{"version":%q,"data":%s}`, fork.String(), data)
 }

@@ -10,30 +10,30 @@ import (
 	"github.com/gavel-relay/gavel/internal/jsonscan"
 )
 
-// What the libraries would take from JSON, and this package does not. Each follows from a rule that
-// holds in all forks alike.
+// Errors of JSON that the libraries would accept and this package does not. The rules are the same
+// in all forks.
 var (
-	// A name of ours in other letters. encoding/json would take it for some types and not for others.
+	// A known name in another letter case. encoding/json would accept it for some types and not for
+	// others.
 	errSpelling = errors.New("written in other letters: names are in lower case")
-	// A transaction without bytes (no type of transaction has such a form).
+	// A transaction without bytes. No type of transaction has this form.
 	errEmptyTransaction = errors.New("empty")
-	// A list that SSZ has no room for (REL-SUB-36).
+	// A list that is longer than its SSZ type allows (REL-SUB-36).
 	errTooMany = errors.New("more than SSZ has room for")
 )
 
-// field is a name in an object and how its value is read into the object's type. All fields of ours
-// are mandatory.
+// field is a name in an object and how its value is read into the object's type. All fields are
+// mandatory.
 type field[T any] struct {
 	name string
 	read func(c *cursor, into *T) error
 }
 
-// shape is an object of ours, with its fields in the order in which they are usually written. It
+// shape describes a known object by its fields, in the order in which they are usually written. It
 // has at most 64.
 type shape[T any] []field[T]
 
-// read reads an object. Names that the shape does not know are ignored, but must keep the rules of
-// strict.
+// read reads an object. Values of unknown names are ignored, but must keep the rules of strict.go.
 func (s shape[T]) read(c *cursor, into *T) error {
 	if c.Peek() != '{' {
 		return c.wrong(object)
@@ -67,7 +67,7 @@ func (s shape[T]) read(c *cursor, into *T) error {
 	return nil
 }
 
-// find is the place of a name, -1 for one that is not ours; guess is where it most likely is.
+// find returns the place of a name, -1 for an unknown one. guess is its most likely place.
 func (s shape[T]) find(name []byte, guess int) int {
 	if guess < len(s) && s[guess].name == string(name) {
 		return guess
@@ -91,12 +91,12 @@ func (s shape[T]) other(c *cursor, others *names, name []byte) error {
 	return c.walk(folded, kinds[folded])
 }
 
-// within makes a field of an object that lies in another one.
+// within makes a field of an object that is part of another one.
 func within[T, U any](name string, inner shape[U], at func(*T) *U) field[T] {
 	return field[T]{name, func(c *cursor, into *T) error { return inner.read(c, at(into)) }}
 }
 
-// made makes a field of an object that lies in another one, which points to it.
+// made makes a field of an object that another one points to.
 func made[T, U any](name string, inner shape[U], at func(*T) **U) field[T] {
 	return field[T]{name, func(c *cursor, into *T) error {
 		*at(into) = new(U)
@@ -144,7 +144,7 @@ func wei[T any](name string, at func(*T) **uint256.Int) field[T] {
 	}}
 }
 
-// fixed makes a field of as many bytes as at has.
+// fixed makes a field of exactly as many bytes as at returns.
 func fixed[T any](name string, at func(*T) []byte) field[T] {
 	return field[T]{name, func(c *cursor, into *T) error { return c.fixed(at(into)) }}
 }
@@ -160,7 +160,7 @@ func (c *cursor) fixed(into []byte) error {
 	return jsonscan.Unhex(into, digits)
 }
 
-// bytesOf makes a field of as many bytes as size says.
+// bytesOf makes a field of exactly size bytes.
 func bytesOf[T any](name string, size int, at func(*T) *[]byte) field[T] {
 	return field[T]{name, func(c *cursor, into *T) error {
 		*at(into) = make([]byte, size)
@@ -168,7 +168,7 @@ func bytesOf[T any](name string, size int, at func(*T) *[]byte) field[T] {
 	}}
 }
 
-// bytes reads at most most bytes.
+// bytes reads up to most bytes.
 func (c *cursor) bytes(most int) ([]byte, error) {
 	digits, err := c.digits()
 	if err != nil {
@@ -181,8 +181,8 @@ func (c *cursor) bytes(most int) ([]byte, error) {
 	return into, jsonscan.Unhex(into, digits)
 }
 
-// orNull makes a list that may be null, which stands for the empty one: Go's libraries write that
-// for a list that nobody has set.
+// orNull makes a field whose list may be null, which means empty, because Go's libraries write a
+// nil list as null.
 func orNull[T any](list field[T]) field[T] {
 	return field[T]{list.name, func(c *cursor, into *T) error {
 		if c.Peek() != 'n' {
@@ -197,11 +197,11 @@ func orNull[T any](list field[T]) field[T] {
 	}}
 }
 
-// fixedList makes a field that is a list of byte arrays, at most most.
+// fixedList makes a field that is a list of up to most byte arrays.
 func fixedList[T, E any](name string, most int, bytes func(*E) []byte, at func(*T) *[]E) field[T] {
 	size := len(bytes(new(E)))
 	return field[T]{name, func(c *cursor, into *T) error {
-		// The list is made once, in the size that it will have: blobs are too great to be copied when a
+		// The list is allocated once, in its final size, because blobs are too large to be copied when a
 		// list grows.
 		list := make([]E, 0, min(most, c.countTexts(2+2*size)))
 		err := c.list(hexList, most, func() error {
@@ -216,7 +216,7 @@ func fixedList[T, E any](name string, most int, bytes func(*E) []byte, at func(*
 	}}
 }
 
-// objectList makes a field that is a list of objects, at most most.
+// objectList makes a field that is a list of up to most objects.
 func objectList[T, E any](name string, most int, inner shape[E], at func(*T) *[]*E) field[T] {
 	return field[T]{name, func(c *cursor, into *T) error {
 		list := []*E{}
@@ -229,7 +229,7 @@ func objectList[T, E any](name string, most int, inner shape[E], at func(*T) *[]
 	}}
 }
 
-// list reads a list of at most most items.
+// list reads a list of up to most items.
 func (c *cursor) list(want kind, most int, item func() error) error {
 	if c.Peek() != '[' {
 		return c.wrong(want)
@@ -246,8 +246,8 @@ func (c *cursor) list(want kind, most int, item func() error) error {
 	})
 }
 
-// countTexts looks ahead from the beginning of a list and counts the strings of a length that
-// follow each other. It is a guess for the capacity and costs a step for each of them.
+// countTexts looks ahead from the beginning of a list and counts the strings of one length that
+// follow each other. The count is only a guess for the capacity, so it does not read the strings.
 func (c *cursor) countTexts(length int) (count int) {
 	ahead := *c
 	if ahead.Peek() != '[' {

@@ -8,8 +8,9 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// SlotOf finds the slot of a submission, or of a header submission, without decoding it, so that
-// the fork is known before. The trace comes first in SSZ, the slot first in the trace.
+// SlotOf finds the slot of a submission, or of a header submission, before it is decoded, because
+// the slot's fork says how to decode it. In SSZ the trace comes first, and the slot is first in the
+// trace.
 func SlotOf(media Media, body []byte) (phase0.Slot, error) {
 	if media == JSON {
 		return slotInMessage(body)
@@ -33,12 +34,11 @@ func slotAt(body []byte, offset int) (phase0.Slot, error) {
 	return phase0.Slot(binary.LittleEndian.Uint64(body[offset:])), nil
 }
 
-// errFound ends a search.
+// errFound ends a search that has found its name.
 var errFound = errors.New("found")
 
-// slotInMessage reads message.slot and stops there: what comes before it is leapt over, what
-// follows is not read. Builders write the message first; where it comes last, the leap costs less
-// than a tenth of decoding.
+// slotInMessage reads message.slot. It skips what comes before and does not read what follows.
+// Builders write the message first; if it comes last, skipping costs less than a tenth of decoding.
 func slotInMessage(body []byte) (slot phase0.Slot, err error) {
 	c := newCursor(body)
 	err = c.search("message", func() error {
@@ -49,7 +49,7 @@ func slotInMessage(body []byte) (slot phase0.Slot, err error) {
 	return slot, err
 }
 
-// search goes to the value of a name in the object at the cursor, and reads it.
+// search finds a name in the object at the cursor, and reads its value.
 func (c *cursor) search(name string, read func() error) error {
 	if c.Peek() != '{' {
 		return fmt.Errorf("no object around %s: %w", name, c.wrong(object))

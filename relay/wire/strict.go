@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// kind is what the JSON value of a known name must be.
+// kind is the form that the JSON value of a known name must have.
 type kind uint8
 
 const (
-	unknown  kind = iota // names of later versions: anything goes, and it is ignored
+	unknown  kind = iota // names of later versions: any value is accepted and ignored
 	decimal              // a quoted number without sign or leading zeros
-	hexBytes             // a quoted 0x text with whole bytes
+	hexBytes             // a quoted 0x string with whole bytes
 	object
 	decimals // lists
 	hexList
 	objects
 )
 
-// itemKinds are the kinds of what is in a list.
+// itemKinds are the kinds of the items of lists.
 var itemKinds = map[kind]kind{decimals: decimal, hexList: hexBytes, objects: object}
 
-// kinds are the names of all bodies that the relay reads (builder-specs, relay-specs and
-// consensus-specs field names).
+// kinds has the names in all bodies that the relay reads (field names of builder-specs, relay-specs
+// and consensus-specs).
 var kinds = func() map[string]kind {
 	table := map[string]kind{}
 	for k, names := range map[kind]string{
@@ -48,13 +48,13 @@ var kinds = func() map[string]kind {
 	return table
 }()
 
-// nullable are the lists that Go's libraries write null for when nobody has set them.
+// nullable are the lists that Go's libraries write as null if they are nil.
 var nullable = map[string]bool{
 	"transactions": true, "withdrawals": true, "commitments": true, "proofs": true, "blobs": true, "deposits": true,
 	"consolidations": true,
 }
 
-// walk reads one value that must be of a kind, and forgets it. name is for the error.
+// walk checks that a value is of a kind, and skips it. name is for the error.
 func (c *cursor) walk(name string, want kind) error {
 	switch c.Peek() {
 	case '{':
@@ -97,12 +97,12 @@ func (c *cursor) walk(name string, want kind) error {
 	}
 }
 
-// maxNames is how many names that are not ours an object may have: each is kept until the object
+// maxNames is how many unknown names an object may have. Each is kept in memory until the object
 // ends.
 const maxNames = 2048
 
-// names finds names that come twice in an object. Objects of ours are small; hostile ones must not
-// take time by the square, nor much memory.
+// names finds names that occur twice in an object. Known objects are small; hostile ones must cost
+// neither quadratic time nor much memory.
 type names struct {
 	few  []string
 	many map[string]struct{}
@@ -131,14 +131,14 @@ func (n *names) add(name string) error {
 	return nil
 }
 
-// oddLetters are the two letters outside ASCII that encoding/json takes for letters inside it: the
+// oddLetters are the two letters outside of ASCII that encoding/json treats as ASCII letters: the
 // long s and the Kelvin sign.
 var oddLetters = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
-// fold writes a name as encoding/json compares it.
+// fold returns a name in the form in which encoding/json compares it.
 func fold(name string) string { return strings.ToLower(oddLetters.Replace(name)) }
 
-// checkText looks at the form of a text. Digits of bytes are looked at by whoever decodes them.
+// checkText checks the form of a string. It leaves the digits of bytes to their decoder.
 func checkText(want kind, s []byte) error {
 	switch want {
 	case unknown:

@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// DecodeSubmission reads a SubmitBlockRequest of a fork (relay-specs, submitBlock). When and how it
-// came is left for the caller to fill in. Of a body in SSZ the submission keeps parts: nobody may
-// change it any more.
+// DecodeSubmission reads a SubmitBlockRequest of a fork (relay-specs, submitBlock). The caller
+// fills in when and how it came. The submission keeps parts of a body in SSZ, so the body must not
+// be changed afterwards.
 func DecodeSubmission(fork eth.Fork, media Media, body []byte) (*relay.Submission, error) {
 	form, err := forms.Of(fork, "submissions")
 	switch {
@@ -43,8 +43,8 @@ func EncodeSubmission(media Media, s *relay.Submission) ([]byte, error) {
 	return encode(media, form.request(contents, s.Signature))
 }
 
-// readWhole reads the SubmitBlockRequest of a fork before electra with the library, and gives it
-// the relay's shape. Nothing is copied.
+// readWhole makes the reader for a fork before electra. It reads the SubmitBlockRequest with the
+// library and converts it to the relay's type, without copying.
 func readWhole[T any, P interface {
 	*T
 	codec
@@ -62,7 +62,7 @@ func readWhole[T any, P interface {
 	}
 }
 
-// checkComplete wants all parts of a submission that the library has read.
+// checkComplete returns an error if the library has left out a part of a submission.
 func checkComplete(s *relay.Submission) error {
 	switch {
 	case s.Trace == nil || s.Trace.Value == nil:
@@ -102,7 +102,7 @@ func fromDenebBundle(b *deneb.BlobsBundle) *payload.Blobs {
 	return &payload.Blobs{Commitments: b.Commitments, Proofs: b.Proofs, Blobs: b.Blobs}
 }
 
-// requestsOf replaces nil by empty lists: the libraries write JSON null for nil ones.
+// requestsOf replaces nil lists by empty ones, because the libraries write nil as null in JSON.
 func requestsOf(r *specelectra.ExecutionRequests) *specelectra.ExecutionRequests {
 	full := payload.EmptyRequests()
 	if r == nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Limits of lists (consensus-specs presets), which SSZ has by its types.
+// Limits of lists (consensus-specs presets). For SSZ the libraries' types have them; the JSON
+// reader needs them here.
 const (
 	maxTransactions          = 1 << 20
 	maxTransactionBytes      = 1 << 30
@@ -26,7 +27,7 @@ const (
 	maxConsolidationRequests = 2
 )
 
-// decodeSubmissionJSON reads a SubmitBlockRequest in one pass, straight into the relay's shape.
+// decodeSubmissionJSON reads a SubmitBlockRequest in one pass, directly into the relay's type.
 func decodeSubmissionJSON(fork eth.Fork, body []byte) (*relay.Submission, error) {
 	s := &relay.Submission{Fork: fork, Trace: new(relay.BidTrace), Payload: new(payload.Payload)}
 	if fork.HasBlobs() {
@@ -66,7 +67,7 @@ var submissionShapes = perFork(func(fork eth.Fork) shape[relay.Submission] {
 	return append(s, fixed("signature", func(s *submission) []byte { return s.Signature[:] }))
 })
 
-// perFork makes the shape of each fork once.
+// perFork makes the shape of each fork, once.
 func perFork[T any](of func(eth.Fork) shape[T]) eth.Column[shape[T]] {
 	shapes := eth.Column[shape[T]]{}
 	for _, fork := range eth.Forks() {
@@ -157,7 +158,7 @@ func bundleShape(fork eth.Fork) shape[payload.Blobs] {
 	}
 }
 
-// mostProofs is how many proofs a bundle has room for.
+// mostProofs is how many proofs a bundle may have.
 func mostProofs(fork eth.Fork) int {
 	if fork.HasCellProofs() {
 		return maxCellProofs

@@ -18,9 +18,9 @@ import (
 // message, three offsets, the signature.
 const submissionHead = traceBytes + 3*offsetBytes + signatureBytes
 
-// decodeSubmissionSSZ reads a SubmitBlockRequest from electra on without copying its blobs, which
-// are nine tenths of it: they stay where they are in the body. The libraries read the rest. The
-// payload may have been begun ahead; nil if not.
+// decodeSubmissionSSZ reads a SubmitBlockRequest from electra on. It copies neither transactions
+// nor proofs and blobs, which are nearly all of it: they are slices of the body. The libraries read
+// the rest.
 //
 //	message │ offsets │ signature │ payload … │ 3 offsets, commitments, proofs, blobs │ requests …
 func decodeSubmissionSSZ(fork eth.Fork, body []byte) (s *relay.Submission, err error) {
@@ -51,8 +51,9 @@ func decodeSubmissionSSZ(fork eth.Fork, body []byte) (s *relay.Submission, err e
 	return s, nil
 }
 
-// readBundle reads the lists of a bundle; proofs and blobs are parts of raw. Commitments are
-// copied: bids keep them for as long as the slot runs, and must not keep the whole body with them.
+// readBundle reads the lists of a bundle; proofs and blobs are slices of raw. Commitments are
+// copied, because bids keep them as long as the slot runs and must not keep the whole body in
+// memory.
 func readBundle(raw []byte, most int) (*payload.Blobs, error) {
 	parts, err := split(raw, 0, 3, 3*offsetBytes)
 	if err != nil {
@@ -72,8 +73,8 @@ func readBundle(raw []byte, most int) (*payload.Blobs, error) {
 	return bundle, nil
 }
 
-// split cuts off what the offsets that begin at a place say is behind the fixed part. The parts
-// follow one another without a gap.
+// split returns the parts of variable size behind the fixed part. at is where their offsets begin.
+// The parts must follow one another without a gap.
 func split(raw []byte, at, count, fixed int) ([][]byte, error) {
 	if len(raw) < fixed {
 		return nil, fmt.Errorf("%d bytes are too few", len(raw))
@@ -93,7 +94,7 @@ func split(raw []byte, at, count, fixed int) ([][]byte, error) {
 	return parts, nil
 }
 
-// itemsOf takes bytes for the list of byte arrays that they are, in place.
+// itemsOf returns bytes as a list of byte arrays, without copying.
 func itemsOf[T deneb.Blob | deneb.KZGCommitment | deneb.KZGProof](raw []byte, most int) ([]T, error) {
 	size := int(unsafe.Sizeof(*new(T)))
 	count := len(raw) / size

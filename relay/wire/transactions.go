@@ -7,23 +7,23 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// A transaction takes memory beside its own bytes: its place in the list, and its root. A signed
-// one has 60 bytes at the very least, and usually more than 100; so a body of that many has no room
-// for more than this, and a list of nothing but crumbs would take several times the memory that its
-// body did. A few crumbs harm nobody.
+// Bounds of the number of transactions. Each takes memory besides its own bytes: an entry in the
+// list, and its root. So a list of tiny transactions would take several times the memory of its
+// body. A signed transaction has at least 60 bytes, usually more than 100, so valid blocks are far
+// below these bounds. A few tiny ones do no harm.
 const (
 	fewTransactions       = 1024
 	leastTransactionBytes = 32
 )
 
-// mostTransactions is how many transactions a list of so many bytes may have.
+// mostTransactions is how many transactions a list of a number of bytes may have.
 func mostTransactions(bytes int) int {
 	return min(maxTransactions, fewTransactions+bytes/leastTransactionBytes)
 }
 
-// checkTransactionCount judges the number of transactions in a submission in SSZ of before electra,
-// which the libraries read whole: by the first offset, which says how many there are. What else is
-// wrong they find.
+// checkTransactionCount refuses too many transactions in an SSZ submission before electra, which
+// the library reads as a whole. The first offset shows how many there are. The library finds all
+// other errors.
 func checkTransactionCount(fork eth.Fork, body []byte) error {
 	head := traceBytes + offsetsOf(fork)*offsetBytes + signatureBytes
 	if len(body) < head+payloadHead {
@@ -43,7 +43,7 @@ func checkTransactionCount(fork eth.Fork, body []byte) error {
 	return nil
 }
 
-// tooShort refuses transactions that are too many for their length.
+// tooShort is the error of transactions that are too many for their length.
 func tooShort(count int) error {
 	return fmt.Errorf("%d are too many for their length: want %d bytes each, beyond the first %d", count,
 		leastTransactionBytes, fewTransactions)

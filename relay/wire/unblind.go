@@ -19,7 +19,7 @@ import (
 
 // Unblind puts the payload in place of its header and encodes the block for POST
 // /eth/v2/beacon/blocks: a SignedBeaconBlock before deneb, SignedBlockContents from then on, in
-// fulu with all 128 cell proofs of each blob. The block's root and signature stay what they were.
+// fulu with all 128 cell proofs of each blob. The block's root and signature do not change.
 func Unblind(b *relay.BlindedBlock, c *relay.Contents) ([]byte, error) {
 	if b.Fork != c.Fork {
 		return nil, fmt.Errorf("unblind: a %s block for a %s payload", b.Fork, c.Fork)
@@ -89,7 +89,8 @@ func unblindFulu(s *blindelectra.SignedBlindedBeaconBlock, c *relay.Contents) pu
 	return &apifulu.SignedBlockContents{SignedBlock: block, KZGProofs: blobs.Proofs, Blobs: blobs.Blobs}
 }
 
-// unblindFromElectra makes the block of electra and fulu; only what is published with it differs.
+// unblindFromElectra makes the block of electra and fulu; only what is published with the block
+// differs between them.
 func unblindFromElectra(s *blindelectra.SignedBlindedBeaconBlock, c *relay.Contents) *electra.SignedBeaconBlock {
 	m, body := s.Message, s.Message.Body
 	return &electra.SignedBeaconBlock{Signature: s.Signature, Message: &electra.BeaconBlock{

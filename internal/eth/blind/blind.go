@@ -1,6 +1,6 @@
-// Package blind makes blinded beacon blocks of whole ones: a header takes the place of the payload
-// (builder-specs, "Blinded blocks"). A block and the blinded one of it have the same root, hence
-// the same signature.
+// Package blind makes blinded beacon blocks from whole ones: a header takes the place of the
+// payload (builder-specs, "Blinded blocks"). A block and its blinded form have the same root, and
+// therefore the same signature.
 package blind
 
 import (
@@ -28,16 +28,16 @@ type Block interface {
 	HashTreeRoot() ([32]byte, error)
 }
 
-// Offer is what a block is blinded with: a payload's header, and what belongs to the payload
-// outside of it. Commitments count from deneb on, requests from electra on.
+// Offer is what a block is blinded with: a payload's header, and the parts of the block that belong
+// to the payload. Commitments are used from deneb on, requests from electra on.
 type Offer struct {
 	Header      *payload.Header
 	Commitments []deneb.KZGCommitment
 	Requests    *electra.ExecutionRequests
 }
 
-// Of is a block with an offer in place of its payload and of what belongs to it. The block is one
-// of the library's BeaconBlocks; lists are shared with it.
+// Of returns a block with an offer in place of its payload and of what belongs to it. The block is
+// one of the library's BeaconBlocks. The result shares its lists.
 func Of(block any, offer Offer) (Block, error) {
 	switch block := block.(type) {
 	case *bellatrix.BeaconBlock:
@@ -53,7 +53,7 @@ func Of(block any, offer Offer) (Block, error) {
 	}
 }
 
-// Sign puts a signature beside a blinded block.
+// Sign returns a blinded block together with its signature.
 func Sign(block Block, signature phase0.BLSSignature) (Block, error) {
 	switch block := block.(type) {
 	case *apibellatrix.BlindedBeaconBlock:

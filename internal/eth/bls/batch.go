@@ -10,7 +10,7 @@ import (
 	blst "github.com/supranational/blst/bindings/go"
 )
 
-// Triple is one signature to be verified: what Verify takes.
+// Triple is one signature to be verified: the arguments of Verify.
 type Triple struct {
 	Key       phase0.BLSPubKey
 	Root      phase0.Root // signing root
@@ -60,8 +60,8 @@ func VerifyBatch(triples []Triple, cores int) []error {
 	return verdicts
 }
 
-// chunkSize shares n entries out evenly: as few chunks as maxChunk allows, but as many for one core
-// as for another.
+// chunkSize divides n entries evenly: into as few chunks as maxChunk allows, with the same number
+// of chunks for each core.
 func chunkSize(n, cores int) int {
 	rounds := (n + maxChunk*cores - 1) / (maxChunk * cores)
 	return (n + rounds*cores - 1) / (rounds * cores)
@@ -112,7 +112,7 @@ type chunk struct {
 	scalars    []byte // little-endian, scalarBytes each
 	blinded    []*blst.P1Affine
 	groups     []*blst.Fp12 // Π e(r·key, hash) of each group, before the final exponentiation
-	budget     int          // Miller loops that bisecting may still cost
+	budget     int          // what bisecting may still cost, in Miller loops
 }
 
 func (c *chunk) add(place int, t *Triple) error {
@@ -139,7 +139,7 @@ func (c *chunk) blind() {
 	for i, key := range c.keys {
 		scalar := c.scalars[scalarBytes*i:][:scalarBytes]
 		for binary.LittleEndian.Uint64(scalar) == 0 {
-			_, _ = rand.Read(scalar) // as above; zero would let anything pass
+			_, _ = rand.Read(scalar) // never fails, as above; zero would accept any signature
 		}
 		var point blst.P1
 		point.FromAffine(key)
@@ -164,7 +164,7 @@ func (c *chunk) miller(from, to int) *blst.Fp12 {
 }
 
 // value is Π e(r·key, hash) · e(-generator, Σ r·signature) over entries from to to-1, in the target
-// group: one if all are good.
+// group. It is one if all are valid.
 func (c *chunk) value(from, to int) *blst.Fp12 {
 	sum := blst.P2AffinesMult(c.signatures[from:to], c.scalars[scalarBytes*from:scalarBytes*to], 8*scalarBytes)
 	value := blst.Fp12MillerLoop(sum.ToAffine(), negGenerator)

@@ -38,8 +38,8 @@ func NewSecretKey(raw []byte) (*SecretKey, error) {
 	return withPublic(key), nil
 }
 
-// Derive makes the key number index of a named family. It is deterministic, hence for devnets and
-// tests only.
+// Derive makes the key number index of a named family. It is deterministic, so it is for devnets
+// and tests only.
 func Derive(family string, index uint64) *SecretKey {
 	material := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet key: "+family+" "), index))
 	return withPublic(blst.KeyGen(material[:]))
@@ -51,7 +51,7 @@ func withPublic(key *blst.SecretKey) *SecretKey {
 	return s
 }
 
-// PublicKey is the compressed public key.
+// PublicKey returns the compressed public key.
 func (s *SecretKey) PublicKey() phase0.BLSPubKey { return s.public }
 
 // Sign signs a signing root (see eth.SigningRoot).
@@ -81,7 +81,7 @@ func (p PublicKey) Verify(root phase0.Root, signature phase0.BLSSignature) error
 	if err != nil {
 		return err
 	}
-	// Both points were checked above, so blst need not do it again.
+	// false: both points were checked before, so blst does not check them again
 	if !point.Verify(false, p.point, false, root[:], ciphersuite) {
 		return ErrMismatch
 	}

@@ -1,4 +1,4 @@
-// Package ethtest has a fork that does not exist, for tests of what a new row of the table changes.
+// Package ethtest has a fork that does not exist, for tests of a new row in eth.Table.
 package ethtest
 
 import (
@@ -9,8 +9,8 @@ import (
 )
 
 // TrialFork adds the row of a made-up fork to the table while a test runs, and returns the fork. It
-// has a name and blobs, no type in any library, and no form in any room. Such a test runs alone:
-// the table is one for the whole process.
+// has a name and blobs, but no type in any library, and no entry in the columns of other packages.
+// The test must not run in parallel with others, since the whole process shares the table.
 func TrialFork(tb testing.TB) eth.Fork {
 	tb.Helper()
 	before := eth.Table

@@ -24,8 +24,8 @@ const (
 	consolidationRequest = 0x02
 )
 
-// ToEngine is the payload as the Engine API carries it: withdrawals from capella on, blob gas from
-// deneb on.
+// ToEngine returns the payload in the Engine API's type: with withdrawals from capella on, and blob
+// gas from deneb on.
 func ToEngine(fork eth.Fork, p *Payload) engine.ExecutableData {
 	data := engine.ExecutableData{
 		ParentHash: common.Hash(p.ParentHash), FeeRecipient: common.Address(p.FeeRecipient),
@@ -82,8 +82,8 @@ func FromEngine(data *engine.ExecutableData) (*Payload, error) {
 	return p, nil
 }
 
-// FromWithdrawals turns the execution layer's withdrawals into the consensus layer's. The result is
-// never nil.
+// FromWithdrawals converts the execution layer's withdrawals to the consensus layer's. The result
+// is never nil.
 func FromWithdrawals(list []*types.Withdrawal) []*capella.Withdrawal {
 	out := make([]*capella.Withdrawal, len(list))
 	for i, w := range list {
@@ -95,14 +95,15 @@ func FromWithdrawals(list []*types.Withdrawal) []*capella.Withdrawal {
 	return out
 }
 
-// VersionedHash is the hash under which a type-3 transaction names a blob's commitment (EIP-4844).
+// VersionedHash returns the hash by which a type-3 transaction names a blob's commitment
+// (EIP-4844).
 func VersionedHash(commitment deneb.KZGCommitment) common.Hash {
 	hash := sha256.Sum256(commitment[:])
 	hash[0] = 0x01
 	return hash
 }
 
-// EmptyRequests are no execution requests, with lists that marshal as [].
+// EmptyRequests returns empty execution requests, with lists that marshal as [].
 func EmptyRequests() *electra.ExecutionRequests {
 	return &electra.ExecutionRequests{
 		Deposits: []*electra.DepositRequest{}, Withdrawals: []*electra.WithdrawalRequest{},
@@ -110,11 +111,12 @@ func EmptyRequests() *electra.ExecutionRequests {
 	}
 }
 
-// marshaler is what every SSZ request item is.
+// marshaler is the method of all types of requests.
 type marshaler interface{ MarshalSSZ() ([]byte, error) }
 
-// EncodeRequests is the requests as EIP-7685 items, type byte and SSZ, without the empty ones. The
-// result is never nil: the hash of no requests is still part of the block from electra on.
+// EncodeRequests encodes the requests as EIP-7685 items, type byte and SSZ, without empty ones. The
+// result is never nil, because from electra on the block has a hash of the requests even if there
+// are none.
 func EncodeRequests(requests *electra.ExecutionRequests) ([][]byte, error) {
 	items := make([][]byte, 0, 3)
 	if requests == nil {
@@ -152,7 +154,7 @@ func marshalers[T marshaler](list []T) []marshaler {
 	return out
 }
 
-// DecodeRequests is the inverse of EncodeRequests, for what an execution node returns.
+// DecodeRequests is the inverse of EncodeRequests, for answers of execution nodes.
 func DecodeRequests(items [][]byte) (*electra.ExecutionRequests, error) {
 	requests := EmptyRequests()
 	for _, item := range items {
@@ -195,9 +197,9 @@ func decodeList[T any, P interface {
 	return out, nil
 }
 
-// Block is the execution layer's block of a payload, its hash recomputed and compared with the
-// payload's own (execution-apis, "blockHash validation"). The parent beacon block root counts from
-// deneb on, requests from electra on; before, they are ignored.
+// Block makes the execution layer's block of a payload. It computes the hash and returns an error
+// if it is not the payload's own (execution-apis, "blockHash validation"). The parent beacon block
+// root is used from deneb on, requests from electra on; before, they are ignored.
 func Block(
 	fork eth.Fork, p *Payload, commitments []deneb.KZGCommitment, parentBeaconRoot phase0.Root,
 	requests *electra.ExecutionRequests,

@@ -1,7 +1,7 @@
-// Package payload gives the execution payload one shape for all forks, and turns it into each
-// fork's own types, roots and the execution layer's block. The widest shape (deneb's, which electra
-// and fulu share) stands for all; what a fork lacks stays nil or zero. So a rule about payloads is
-// written once and not five times.
+// Package payload has one type of execution payload for all forks, and converts it to each fork's
+// own types, roots and the execution layer's block. It is the widest type (deneb's, which electra
+// and fulu share); what a fork lacks stays nil or zero. So a rule about payloads is written once
+// and not five times.
 //
 //	bellatrix ⊂ capella (+withdrawals) ⊂ deneb (+blob gas) = electra = fulu
 package payload
@@ -26,15 +26,16 @@ type Payload = deneb.ExecutionPayload
 // Header is an execution payload header of any fork.
 type Header = deneb.ExecutionPayloadHeader
 
-// Blobs is a blobs bundle of any fork from deneb on: one proof a blob in deneb and electra, 128
-// (one a cell) in fulu.
+// Blobs is a blobs bundle of any fork from deneb on: one proof for each blob in deneb and electra,
+// 128 (one for each cell) in fulu.
 type Blobs struct {
 	Commitments []deneb.KZGCommitment
 	Proofs      []deneb.KZGProof
 	Blobs       []deneb.Blob
 }
 
-// ToBellatrix is the payload in bellatrix's type. Lists and byte strings are shared, not copied.
+// ToBellatrix returns the payload in bellatrix's type. Lists and byte slices are shared, not
+// copied.
 func ToBellatrix(p *Payload) *bellatrix.ExecutionPayload {
 	return &bellatrix.ExecutionPayload{
 		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
@@ -57,7 +58,7 @@ func FromBellatrix(p *bellatrix.ExecutionPayload) *Payload {
 	}
 }
 
-// ToCapella is the payload in capella's type. Lists and byte strings are shared, not copied.
+// ToCapella returns the payload in capella's type. Lists and byte slices are shared, not copied.
 func ToCapella(p *Payload) *capella.ExecutionPayload {
 	return &capella.ExecutionPayload{
 		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
@@ -80,8 +81,8 @@ func FromCapella(p *capella.ExecutionPayload) *Payload {
 	}
 }
 
-// HeaderOf is the payload with its lists replaced by their roots; before capella the withdrawals
-// root is zero.
+// HeaderOf returns the payload's header: its lists are replaced by their roots. Before capella the
+// withdrawals root is zero.
 func HeaderOf(fork eth.Fork, p *Payload) (*Header, error) {
 	transactions, err := TransactionsRoot(p.Transactions)
 	if err != nil {
@@ -90,7 +91,7 @@ func HeaderOf(fork eth.Fork, p *Payload) (*Header, error) {
 	return HeaderWith(fork, p, transactions)
 }
 
-// HeaderWith is HeaderOf a payload whose transactions have been hashed already.
+// HeaderWith is HeaderOf for a payload whose transactions have been hashed already.
 func HeaderWith(fork eth.Fork, p *Payload, transactions phase0.Root) (*Header, error) {
 	var withdrawals phase0.Root
 	if fork.HasWithdrawals() {
@@ -109,7 +110,7 @@ func HeaderWith(fork eth.Fork, p *Payload, transactions phase0.Root) (*Header, e
 	}, nil
 }
 
-// WithdrawalsRoot is the root of a withdrawals list.
+// WithdrawalsRoot returns the root of a list of withdrawals.
 func WithdrawalsRoot(list []*capella.Withdrawal) (phase0.Root, error) {
 	root, err := (&utilcapella.ExecutionPayloadWithdrawals{Withdrawals: list}).HashTreeRoot()
 	if err != nil {
@@ -118,7 +119,7 @@ func WithdrawalsRoot(list []*capella.Withdrawal) (phase0.Root, error) {
 	return root, nil
 }
 
-// HeaderToBellatrix is the header in bellatrix's type.
+// HeaderToBellatrix returns the header in bellatrix's type.
 func HeaderToBellatrix(h *Header) *bellatrix.ExecutionPayloadHeader {
 	return &bellatrix.ExecutionPayloadHeader{
 		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
@@ -141,7 +142,7 @@ func HeaderFromBellatrix(h *bellatrix.ExecutionPayloadHeader) *Header {
 	}
 }
 
-// HeaderToCapella is the header in capella's type.
+// HeaderToCapella returns the header in capella's type.
 func HeaderToCapella(h *Header) *capella.ExecutionPayloadHeader {
 	return &capella.ExecutionPayloadHeader{
 		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
@@ -164,7 +165,7 @@ func HeaderFromCapella(h *capella.ExecutionPayloadHeader) *Header {
 	}
 }
 
-// headerForms are headers in the type that hashes as the fork's do.
+// headerForms convert a header to the type whose hash tree root is the fork's.
 var headerForms = eth.Column[func(*Header) hashed]{
 	eth.Bellatrix: func(h *Header) hashed { return HeaderToBellatrix(h) },
 	eth.Capella:   func(h *Header) hashed { return HeaderToCapella(h) },
@@ -173,12 +174,12 @@ var headerForms = eth.Column[func(*Header) hashed]{
 	eth.Fulu:      func(h *Header) hashed { return h },
 }
 
-// hashed is what every generated type of the libraries can do.
+// hashed is a method of all generated types of the libraries.
 type hashed interface {
 	HashTreeRoot() ([32]byte, error)
 }
 
-// HeaderRoot is the header's hash tree root in its fork's shape. It equals the root of the payload.
+// HeaderRoot returns the header's hash tree root in its fork. It equals the root of the payload.
 func HeaderRoot(fork eth.Fork, h *Header) (phase0.Root, error) {
 	form, err := headerForms.Of(fork, "header")
 	if err != nil {
@@ -191,7 +192,7 @@ func HeaderRoot(fork eth.Fork, h *Header) (phase0.Root, error) {
 	return root, nil
 }
 
-// littleEndian is how bellatrix and capella hold the base fee.
+// littleEndian returns a number in the form of the base fee in bellatrix and capella.
 func littleEndian(v *uint256.Int) (le [32]byte) {
 	if v == nil {
 		return le

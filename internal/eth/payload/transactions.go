@@ -25,7 +25,7 @@ const (
 // chunk is a leaf or a node of a tree.
 type chunk = [chunkBytes]byte
 
-// zeroRoots are the roots of trees of zeros, by their depth.
+// zeroRoots are the roots of trees of zeros, by depth.
 var zeroRoots = func() (roots [transactionDepth + 1]chunk) {
 	for depth := range transactionDepth {
 		if err := hashtree.Hash(roots[depth+1:depth+2], []chunk{roots[depth], roots[depth]}); err != nil {
@@ -35,8 +35,9 @@ var zeroRoots = func() (roots [transactionDepth + 1]chunk) {
 	return roots
 }()
 
-// TransactionsRoot is the root of a payload's transactions. It is a tree of trees: the roots of the
-// single transactions, which are nearly all of the work, are hashed by several processors at once.
+// TransactionsRoot returns the root of a payload's transactions. The tree's leaves are the roots of
+// the single transactions, which are nearly all of the work. So several processors compute them at
+// once.
 func TransactionsRoot(transactions []bellatrix.Transaction) (phase0.Root, error) {
 	if len(transactions) > 1<<transactionsDepth {
 		return phase0.Root{}, fmt.Errorf("%d transactions are more than SSZ has room for", len(transactions))
@@ -48,7 +49,7 @@ func TransactionsRoot(transactions []bellatrix.Transaction) (phase0.Root, error)
 		group.Go(func() error { return TransactionRoots(roots[share.from:share.to], transactions[share.from:share.to]) })
 	}
 	var err error
-	if len(parts) > 0 { // the last of them here: another processor would have to wake
+	if len(parts) > 0 { // the last part on this goroutine, since waking another costs time
 		last := parts[len(parts)-1]
 		err = TransactionRoots(roots[last.from:last.to], transactions[last.from:last.to])
 	}
@@ -58,8 +59,8 @@ func TransactionsRoot(transactions []bellatrix.Transaction) (phase0.Root, error)
 	return RootOfTransactions(roots)
 }
 
-// RootOfTransactions is TransactionsRoot of transactions whose own roots are known. It changes
-// these.
+// RootOfTransactions is TransactionsRoot for transactions whose own roots are known. It overwrites
+// roots.
 func RootOfTransactions(roots [][chunkBytes]byte) (phase0.Root, error) {
 	count := len(roots)
 	if count == 0 {
@@ -78,7 +79,7 @@ func RootOfTransactions(roots [][chunkBytes]byte) (phase0.Root, error) {
 // share is a run of a list.
 type share struct{ from, to int }
 
-// shares cuts transactions into runs of about the same length in bytes.
+// shares divides transactions into runs of about the same length in bytes.
 func shares(transactions []bellatrix.Transaction, count int) (list []share) {
 	total, done := 0, 0
 	for _, tx := range transactions {
@@ -98,8 +99,8 @@ func shares(transactions []bellatrix.Transaction, count int) (list []share) {
 	return list
 }
 
-// TransactionRoots writes the roots of transactions, each the root of its bytes mixed with their
-// number, into as many.
+// TransactionRoots writes the root of each transaction to roots, which must have the same length. A
+// root is that of the bytes, hashed with their number.
 func TransactionRoots(roots [][chunkBytes]byte, transactions []bellatrix.Transaction) error {
 	t := trees.Get().(*tree)
 	defer trees.Put(t)
@@ -116,18 +117,19 @@ func TransactionRoots(roots [][chunkBytes]byte, transactions []bellatrix.Transac
 	return nil
 }
 
-// tree is a level of some trees, one behind the other, each with its count of nodes.
+// tree is one level of several trees: their nodes, one tree after the other, and the number of
+// nodes of each.
 type tree struct {
 	nodes  []chunk
 	counts []int
 	padded []chunk
 }
 
-// trees are used again: their memory is twice that of the transactions, and costs a fifth of the
-// time if it is new.
+// trees are used again, because their memory is twice that of the transactions, and allocating it
+// takes a fifth of the time.
 var trees = sync.Pool{New: func() any { return new(tree) }}
 
-// plant begins with the leaves of some lists of bytes; a list without bytes is one leaf of zeros.
+// plant sets the level to the leaves of some lists of bytes. An empty list is one leaf of zeros.
 func (t *tree) plant(lists []bellatrix.Transaction) error {
 	t.nodes, t.counts = t.nodes[:0], t.counts[:0]
 	for _, list := range lists {
@@ -148,15 +150,15 @@ func (t *tree) plant(lists []bellatrix.Transaction) error {
 	return nil
 }
 
-// climb hashes all trees up by some levels, together: a processor hashes several nodes in the time
-// of one.
+// climb hashes all trees up by some levels. It hashes them together, because a processor hashes
+// several nodes in the time of one.
 func (t *tree) climb(depth int) error {
 	for height := range depth {
 		t.padded = slices.Grow(t.padded[:0], len(t.nodes)+len(t.counts))
 		padded, nodes := t.padded[:len(t.nodes)+len(t.counts)], t.nodes
 		size := 0
 		for i, count := range t.counts {
-			if count == 1 { // most levels are of this
+			if count == 1 { // the case of most levels
 				padded[size], padded[size+1] = nodes[0], zeroRoots[height]
 				nodes = nodes[1:]
 				size += 2
@@ -170,7 +172,7 @@ func (t *tree) climb(depth int) error {
 			}
 			t.counts[i] = (count + 1) / 2
 		}
-		t.nodes = t.nodes[:size/2] // never more than there were
+		t.nodes = t.nodes[:size/2] // not more than before
 		if err := hashtree.Hash(t.nodes, padded[:size]); err != nil {
 			return fmt.Errorf("hash: %w", err)
 		}

@@ -1,7 +1,7 @@
-// Package versioned picks the member of a versioned value that its version names. The libraries
-// have a field for each fork in VersionedSignedBuilderBid and its kin, but most things cannot be
-// asked of such a value as a whole: its encodings, for example. The field is found by the fork's
-// name, so that a new fork changes nothing here, nor where this is used.
+// Package versioned finds the member of a versioned value that its version names. The libraries'
+// types such as VersionedSignedBuilderBid have a field for each fork, and lack methods that all
+// members have, such as the encodings. The field is found by the fork's name, so that a new fork
+// changes nothing here, nor in the callers.
 package versioned
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// errNone says that a value has a version, but nothing of it.
+// errNone means that a value has a version, but no member of it.
 var errNone = errors.New("the member of its version is missing")
 
 // Member returns the member of the value's version. Value points to one of the libraries' versioned
@@ -56,7 +56,7 @@ func Set(value any, fork eth.Fork, member any) error {
 	return nil
 }
 
-// ForkOf is the fork of the value's version; 0 if it has none.
+// ForkOf returns the fork of the value's version; 0 if it has none.
 func ForkOf(value any) eth.Fork {
 	version, _ := reflect.ValueOf(value).Elem().FieldByName("Version").Interface().(spec.DataVersion)
 	return eth.ForkOf(version)
@@ -66,7 +66,7 @@ func setVersion(value any, fork eth.Fork) {
 	reflect.ValueOf(value).Elem().FieldByName("Version").Set(reflect.ValueOf(fork.DataVersion()))
 }
 
-// fieldOf is the field with the fork's name: Fulu for fulu.
+// fieldOf returns the field with the fork's name: Fulu for fulu.
 func fieldOf(value any, fork eth.Fork) (reflect.Value, error) {
 	if name := fork.String(); fork.Known() {
 		field := reflect.ValueOf(value).Elem().FieldByName(strings.ToUpper(name[:1]) + name[1:])
