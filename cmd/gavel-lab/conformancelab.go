@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -81,7 +82,7 @@ func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 		return nil, err
 	}
 	rpcAt, err := l.openRPC(ctx, &l.rpc, rpcapp.Config{
-		Builders: l.builders(), PayoutGas: world.PayoutGas, EarliestBlock: world.EarliestRefundBlock,
+		Builders: l.builders(), PayoutGas: network.PayoutGas, EarliestBlock: world.EarliestRefundBlock,
 		BlockTime: slot, Log: quiet,
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
 	relayapp "github.com/gavel-relay/gavel/relay/app"
@@ -29,7 +30,7 @@ func (l *lab) openLiteral(ctx context.Context, first relayapp.Config, slot time.
 		return at, err
 	}
 	if at.RPC, err = l.openRPC(ctx, &l.literal.rpc, rpcapp.Config{
-		Builders: l.builders(), PayoutGas: world.PayoutGas, EarliestBlock: world.EarliestRefundBlock, BlockTime: slot,
+		Builders: l.builders(), PayoutGas: network.PayoutGas, EarliestBlock: world.EarliestRefundBlock, BlockTime: slot,
 		Literal: true, Log: log,
 	}); err != nil {
 		return at, err

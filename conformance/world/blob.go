@@ -8,10 +8,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // blobTx is a transaction with blobs that is valid on the ordered block's parent.
@@ -22,12 +22,12 @@ func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, er
 	if order.Blobs > chain.FixedBlobs {
 		return nil, fmt.Errorf("%d blobs: there are %d", order.Blobs, chain.FixedBlobs)
 	}
-	sender := wallet(accounts + 1)
-	client := w.chain.Attach()
+	sender := w.network.Users[accounts]
+	client := w.network.Chain.Attach()
 	defer client.Close()
 	var nonce hexutil.Uint64
 	at := map[string]string{"blockHash": order.Slot.ParentHash.String()}
-	if err := client.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(sender.PublicKey),
+	if err := client.CallContext(ctx, &nonce, "eth_getTransactionCount", network.Address(sender),
 		at); err != nil {
 		return nil, fmt.Errorf("read the nonce: %w", err)
 	}
@@ -37,8 +37,8 @@ func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, er
 	}
 	sidecar := chain.Sidecar(w.cfg.Fork, places...)
 	to := common.Address{0xb1, 0x0b}
-	return types.SignNewTx(sender, types.NewCancunSigner(big.NewInt(chainID)), &types.BlobTx{
-		ChainID: uint256.NewInt(chainID), Nonce: uint64(nonce), GasTipCap: uint256.NewInt(1e9),
+	return types.SignNewTx(sender, types.NewCancunSigner(big.NewInt(network.ChainID)), &types.BlobTx{
+		ChainID: uint256.NewInt(network.ChainID), Nonce: uint64(nonce), GasTipCap: uint256.NewInt(1e9),
 		GasFeeCap: uint256.NewInt(100e9), Gas: 21_000,
 		To: to, BlobFeeCap: uint256.NewInt(1e9), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
 	})

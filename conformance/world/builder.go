@@ -14,20 +14,17 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
+	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // BuilderNames are the builders that a bundle RPC may send orders to. The first is to be the
 // operator's own, which gets every order, and it makes the world's blocks; the others get what
 // names them or goes to all.
 var BuilderNames = []string{"default", "second", "third"}
-
-// PayoutGas is what the payout of a refund costs, in gas at the base fee: the builder takes it off
-// the refund, once for each address that shares it.
-const PayoutGas = 30_000
 
 // EarliestRefundBlock is the first block of which an RPC in the world may list refunds, in the
 // place of a public network's 20802497.
@@ -71,16 +68,17 @@ type builders struct {
 	wanted map[common.Hash]bool
 }
 
-// newBuilders are builders on a node, who pay refunds from the world's wallet.
-func (w *World) newBuilders() (*builders, error) {
+// openBuilders are builders on the network's node, who pay refunds from its builder's wallet. They
+// stand between beacon node and chain.
+func (w *World) openBuilders(node *chain.Node) (beacon.Execution, error) {
+	wallet := network.Wallet(seed, "builder", 0)
 	b := &builders{
-		Node: w.chain, coinbase: crypto.PubkeyToAddress(w.builder.PublicKey), takers: map[string]http.Handler{},
-		sent:   map[common.Hash][]*Sent{},
-		wanted: map[common.Hash]bool{},
+		Node: node, coinbase: network.Address(wallet), takers: map[string]http.Handler{},
+		sent: map[common.Hash][]*Sent{}, wanted: map[common.Hash]bool{},
 	}
 	for _, name := range BuilderNames {
 		made := builder.New(builder.Config{
-			Name: name, Wallet: w.builder, Node: w.chain, Signer: types.LatestSignerForChainID(big.NewInt(chainID)),
+			Name: name, Wallet: wallet, Node: node, Signer: types.LatestSignerForChainID(big.NewInt(network.ChainID)),
 			Log: w.cfg.Log,
 		})
 		taker, err := made.Handler()
@@ -91,6 +89,7 @@ func (w *World) newBuilders() (*builders, error) {
 			b.own = made
 		}
 	}
+	w.builders = b
 	return b, nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // Orders that come to the world's builders are remembered as they came, and those of the first
@@ -38,7 +39,7 @@ func TestBuilders(t *testing.T) {
 		body := probe.Call{ID: 1, Method: method, Params: []any{param}}.Body()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/"+builder, strings.NewReader(string(body)))
 		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set(probe.SignatureHeader, probe.BodySignature(wallet(0), body))
+		r.Header.Set(probe.SignatureHeader, probe.BodySignature(w.network.Users[0], body))
 		answer := httptest.NewRecorder()
 		if handler.ServeHTTP(answer, r); answer.Code != http.StatusOK || strings.Contains(answer.Body.String(), `"error"`) {
 			t.Fatalf("%s: %d %s", method, answer.Code, answer.Body)
@@ -46,10 +47,11 @@ func TestBuilders(t *testing.T) {
 	}
 	transfer := func(account int) (common.Hash, string) {
 		t.Helper()
-		tx, err := types.SignNewTx(wallet(account), types.LatestSignerForChainID(big.NewInt(chainID)), &types.DynamicFeeTx{
-			ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(100e9), Gas: 21_000,
-			To: &common.Address{1}, Value: big.NewInt(1),
-		})
+		tx, err := types.SignNewTx(w.network.Users[account], types.LatestSignerForChainID(big.NewInt(network.ChainID)),
+			&types.DynamicFeeTx{
+				ChainID: big.NewInt(network.ChainID), GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(100e9), Gas: 21_000,
+				To: &common.Address{1}, Value: big.NewInt(1),
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +90,8 @@ func TestBuilders(t *testing.T) {
 	}
 	built := func() map[common.Hash]bool {
 		t.Helper()
-		block, err := w.builders.Build(t.Context(), chain.BuildArgs{Parent: phase0.Hash32(w.chain.Genesis().Hash()), Slot: 1,
+		block, err := w.builders.Build(t.Context(), chain.BuildArgs{Parent: phase0.Hash32(w.network.Chain.Genesis().Hash()),
+			Slot:           1,
 			GasLimitTarget: 60_000_000})
 		if err != nil {
 			t.Fatal(err)

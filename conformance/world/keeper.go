@@ -16,7 +16,7 @@ import (
 // keep proposes a local block in each slot that no spec has reserved, so that the chain goes on.
 func (w *World) keep(ctx context.Context) error {
 	for slot := phase0.Slot(1); ; slot++ {
-		wait := time.NewTimer(time.Until(w.spec.SlotStart(slot)))
+		wait := time.NewTimer(time.Until(w.network.Spec.SlotStart(slot)))
 		select {
 		case <-ctx.Done():
 			wait.Stop()
@@ -27,7 +27,7 @@ func (w *World) keep(ctx context.Context) error {
 		reserved := w.reserved[slot]
 		delete(w.reserved, slot)
 		w.mu.Unlock()
-		if reserved || time.Since(w.spec.SlotStart(slot)) > w.cfg.Slot/2 {
+		if reserved || time.Since(w.network.Spec.SlotStart(slot)) > w.cfg.Slot/2 {
 			continue
 		}
 		if err := w.propose(ctx, slot); err != nil && ctx.Err() == nil {
@@ -39,7 +39,7 @@ func (w *World) keep(ctx context.Context) error {
 // propose makes, signs and publishes the local block of a slot, over the Beacon API as a validator
 // does.
 func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
-	index, _ := w.beacon.Duty(slot)
+	index, _ := w.network.Beacon.Duty(slot)
 	key := w.keys[index]
 	made, err := w.client.Do(ctx, probe.Request{
 		Method: http.MethodGet, Path: fmt.Sprintf("/eth/v3/validator/blocks/%d?randao_reveal=%#x", slot, w.reveal(key, slot)),
@@ -76,13 +76,14 @@ func (w *World) sign(key *probe.BLSKey, slot phase0.Slot, contents []byte) ([]by
 }
 
 func (w *World) domain(purpose phase0.DomainType, slot phase0.Slot) phase0.Domain {
-	return probe.Domain(purpose, w.spec.ForkPointAt(w.spec.EpochOf(slot)).Version, w.spec.GenesisValidatorsRoot)
+	return probe.Domain(purpose, w.network.Spec.ForkPointAt(w.network.Spec.EpochOf(slot)).Version,
+		w.network.Spec.GenesisValidatorsRoot)
 }
 
 // reveal is the proposer's contribution to the randomness of its slot's epoch.
 func (w *World) reveal(key *probe.BLSKey, slot phase0.Slot) []byte {
 	var epoch phase0.Root
-	binary.LittleEndian.PutUint64(epoch[:], uint64(w.spec.EpochOf(slot)))
+	binary.LittleEndian.PutUint64(epoch[:], uint64(w.network.Spec.EpochOf(slot)))
 	signature := key.Sign(probe.SigningRoot(epoch, w.domain(probe.DomainRandao, slot)))
 	return signature[:]
 }

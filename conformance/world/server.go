@@ -18,6 +18,7 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // Handler is how the suite steers the world. Everything is JSON; a refusal is text with a status.
@@ -122,7 +123,7 @@ const stepGwei = 100_000
 func (w *World) take(wanted Wanted) *Slot {
 	slot := w.newest
 	if slot == nil || KindOf(slot.ValidatorIndex, Validators) != wanted.Kind ||
-		time.Until(w.spec.SlotStart(slot.Slot)) < time.Duration(leastLeft*float64(w.cfg.Slot)) {
+		time.Until(w.network.Spec.SlotStart(slot.Slot)) < time.Duration(leastLeft*float64(w.cfg.Slot)) {
 		return nil
 	}
 	alone := wanted.Alone || wanted.Propose
@@ -150,7 +151,7 @@ func (w *World) lend() (*Account, error) {
 		return nil, errors.New("all accounts are given away: start the world anew")
 	}
 	w.account++
-	return &Account{SecretKey: fmt.Sprintf("%#x", crypto.FromECDSA(wallet(w.account-1)))}, nil
+	return &Account{SecretKey: fmt.Sprintf("%#x", crypto.FromECDSA(w.network.Users[w.account-1]))}, nil
 }
 
 // build builds a block as it was ordered. The builder's wallet pays the proposer, in the last
@@ -160,14 +161,13 @@ func (w *World) build(ctx context.Context, order Order) (*Block, error) {
 	if overflow {
 		return nil, errors.New("paysWei has more than 256 bits")
 	}
+	wallet := w.network.Builders[0]
 	args := chain.BuildArgs{
 		Parent: order.Slot.ParentHash, Slot: order.Slot.Slot, PrevRandao: order.Slot.PrevRandao,
 		Withdrawals:      order.Slot.Withdrawals,
-		ParentBeaconRoot: order.Slot.ParentRoot, Coinbase: crypto.PubkeyToAddress(w.builder.PublicKey),
-		GasLimitTarget: order.GasLimit,
-		ExtraData:      []byte(order.Extra), Payment: &chain.Payment{From: w.builder,
-			To:       common.HexToAddress(order.FeeRecipient),
-			ValueWei: pays},
+		ParentBeaconRoot: order.Slot.ParentRoot, Coinbase: network.Address(wallet), GasLimitTarget: order.GasLimit,
+		ExtraData: []byte(order.Extra),
+		Payment:   &chain.Payment{From: wallet, To: common.HexToAddress(order.FeeRecipient), ValueWei: pays},
 	}
 	if order.Blobs > 0 {
 		tx, err := w.blobTx(ctx, order)
@@ -176,7 +176,7 @@ func (w *World) build(ctx context.Context, order Order) (*Block, error) {
 		}
 		args.Transactions = []*types.Transaction{tx}
 	}
-	built, err := w.chain.Build(ctx, args)
+	built, err := w.network.Chain.Build(ctx, args)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -15,20 +14,16 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	blst "github.com/supranational/blst/bindings/go"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
-	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/devnet/validation"
-	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
@@ -77,15 +72,11 @@ const Validators = 8
 
 const (
 	slotsPerEpoch = 8
-	// chainID is no public network's.
-	chainID = 0x67766c
-	// accounts that are given to specs.
+	// accounts that are given to specs. They are the network's users; one more user sends blobs.
 	accounts = 8192
-	// genesisLead leaves time to open everything before the first slot.
-	genesisLead = 3 * time.Second
+	// seed makes all keys, and the order of proposers.
+	seed = 1
 )
-
-var genesisVersion = phase0.Version{0x01, 'g', 'v', 'c'}
 
 // World is a running world. It is safe for concurrent use.
 type World struct {
@@ -94,11 +85,8 @@ type World struct {
 	URL string
 
 	cfg       Config
-	spec      *eth.Spec
-	chain     *chain.Node
-	beacon    *beacon.Beacon
-	keys      []*probe.BLSKey
-	builder   *ecdsa.PrivateKey
+	network   *network.Network
+	keys      []*probe.BLSKey // of the validators
 	builders  *builders
 	listeners [4]net.Listener
 	client    *probe.Client
@@ -122,8 +110,7 @@ func New(cfg Config) (w *World, err error) {
 	}
 	w = &World{
 		cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: map[phase0.Slot]int{},
-		others:  map[phase0.Slot]int{},
-		builder: wallet(accounts),
+		others: map[phase0.Slot]int{},
 	}
 	opened := w
 	defer func() {
@@ -147,35 +134,21 @@ func (w *World) open() (err error) {
 	if w.cfg.Fork.HasBlobs() && !w.cfg.BlobsLater {
 		chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
 	}
-	w.spec = &eth.Spec{
-		GenesisTime: time.Now().Add(genesisLead).Truncate(time.Second), GenesisForkVersion: genesisVersion,
-		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(Validators), SlotDuration: w.cfg.Slot,
-		SlotsPerEpoch: slotsPerEpoch,
-		Forks:         []eth.ForkPoint{{Fork: w.cfg.Fork, Version: phase0.Version{byte(w.cfg.Fork) + 1, 'g', 'v', 'c'}}},
-	}
-	funded := []common.Address{crypto.PubkeyToAddress(w.builder.PublicKey),
-		crypto.PubkeyToAddress(wallet(accounts + 1).PublicKey)}
-	for i := range accounts {
-		funded = append(funded, crypto.PubkeyToAddress(wallet(i).PublicKey))
-	}
-	w.chain, err = chain.Open(chain.Config{
-		Spec: w.spec, ChainID: chainID, Funded: funded, RPCAddr: net.JoinHostPort(w.cfg.Host, "0"),
+	w.network, err = network.Open(network.Config{
+		Clock: network.Wall{}, Slot: w.cfg.Slot, SlotsPerEpoch: slotsPerEpoch,
+		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork}}, Validators: Validators, Seed: seed,
+		Actors:     network.Actors{Users: accounts + 1, Builders: 1},
+		RPCAddr:    net.JoinHostPort(w.cfg.Host, "0"),
 		KeepStates: true, // a spec may ask for one of the first blocks, however late it runs
+		// A spec may publish its block late in the slot, and the chain goes on from there.
+		AttestationDeadline: w.cfg.Slot * 3 / 4,
+		LocalTxLimit:        1000,
+		Execution:           w.openBuilders,
+		RefusesKnown:        w.overtakes,
+		Log:                 w.cfg.Log,
 	})
 	if err != nil {
-		return fmt.Errorf("open chain: %w", err)
-	}
-	if w.builders, err = w.newBuilders(); err != nil {
-		return fmt.Errorf("open builders: %w", err)
-	}
-	w.beacon, err = beacon.New(beacon.Config{
-		Spec: w.spec, Clock: clock.Real{}, Validators: Validators, Seed: 1, Execution: w.builders,
-		GenesisHash: phase0.Hash32(w.chain.Genesis().Hash()),
-		ChainID:     chainID, AttestationDeadline: w.cfg.Slot * 3 / 4, LocalTxLimit: 1000,
-		RefusesKnown: w.overtakes, Log: w.cfg.Log,
-	})
-	if err != nil {
-		return fmt.Errorf("open beacon node: %w", err)
+		return fmt.Errorf("open network: %w", err)
 	}
 	var secrets []string
 	for i := range uint64(Validators) {
@@ -188,13 +161,13 @@ func (w *World) open() (err error) {
 	}
 	address := func(i int) string { return "http://" + w.listeners[i].Addr().String() }
 	w.URL = address(0)
+	spec := w.network.Spec
 	w.Facts = Facts{
-		GenesisTime: w.spec.GenesisTime.Unix(), GenesisForkVersion: fmt.Sprintf("%#x", genesisVersion[:]),
-		GenesisValidatorsRoot: fmt.Sprintf("%#x", w.spec.GenesisValidatorsRoot[:]), SlotMs: w.cfg.Slot.Milliseconds(),
-		SlotsPerEpoch: slotsPerEpoch,
-		Fork:          w.cfg.Fork.String(), ForkVersion: fmt.Sprintf("%#x", w.spec.Forks[0].Version[:]), ChainID: chainID,
-		BeaconURL:    address(1),
-		ExecutionURL: w.chain.RPCURL(), ValidationURL: address(2), ValidatorKeys: secrets,
+		GenesisTime: spec.GenesisTime.Unix(), GenesisForkVersion: fmt.Sprintf("%#x", spec.GenesisForkVersion[:]),
+		GenesisValidatorsRoot: fmt.Sprintf("%#x", spec.GenesisValidatorsRoot[:]), SlotMs: w.cfg.Slot.Milliseconds(),
+		SlotsPerEpoch: slotsPerEpoch, Fork: w.cfg.Fork.String(),
+		ForkVersion: fmt.Sprintf("%#x", spec.Forks[0].Version[:]), ChainID: network.ChainID, BeaconURL: address(1),
+		ExecutionURL: w.network.Chain.RPCURL(), ValidationURL: address(2), ValidatorKeys: secrets,
 	}
 	for _, name := range BuilderNames {
 		w.Facts.Builders = append(w.Facts.Builders, Builder{Name: name, URL: address(3) + "/" + name})
@@ -219,38 +192,26 @@ func StrangerKey() phase0.BLSPubKey {
 	return key.Public
 }
 
-// wallet is the key number i of the accounts; for tests only, since everybody can make it.
-func wallet(i int) *ecdsa.PrivateKey {
-	material := sha256.Sum256(fmt.Appendf(nil, "gavel conformance account %d", i))
-	key, err := crypto.ToECDSA(material[:])
-	if err != nil {
-		panic(fmt.Sprintf("account %d has no key: %v", i, err)) // a hash beyond the curve's order: not among these
-	}
-	return key
-}
-
 // Spec is what places the world's slots in time.
-func (w *World) Spec() *eth.Spec { return w.spec }
+func (w *World) Spec() *eth.Spec { return w.network.Spec }
 
 // Chain is the execution node, for a service that is started in this process.
-func (w *World) Chain() *chain.Node { return w.chain }
+func (w *World) Chain() *chain.Node { return w.network.Chain }
 
 // Validator executes blocks on the world's chain, for a relay in this process.
-func (w *World) Validator() exec.Validator {
-	return execchain.New(w.chain.Chain(), execchain.Options{})
-}
+func (w *World) Validator() exec.Validator { return w.network.Validator() }
 
 // Run lets the world go until the context ends, and returns nil then.
 func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	options := serve.Options{Log: w.cfg.Log}
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[0], w.Handler(), options) })
-	group.Go(func() error { return serve.Serve(ctx, w.listeners[1], w.guarded(w.beacon.Handler()), options) })
+	group.Go(func() error { return serve.Serve(ctx, w.listeners[1], w.guarded(w.network.Beacon.Handler()), options) })
 	group.Go(func() error {
 		return serve.Serve(ctx, w.listeners[2], validation.Handler(w.Validator()), options)
 	})
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[3], w.builders.Handler(), options) })
-	group.Go(func() error { return w.beacon.Run(ctx) })
+	group.Go(func() error { return w.network.Beacon.Run(ctx) })
 	group.Go(func() error { return w.keep(ctx) })
 	group.Go(func() error { return w.follow(ctx) })
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
@@ -266,8 +227,8 @@ func (w *World) Close() (err error) {
 			_ = listener.Close() // most are closed by their server already
 		}
 	}
-	if w.chain != nil {
-		err = w.chain.Close()
+	if w.network != nil {
+		err = w.network.Close()
 	}
 	return err
 }

@@ -4,11 +4,9 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
-	"time"
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // userWallets is how many accounts send transactions. There are many, so that one sender's nonces
@@ -37,16 +35,7 @@ func openNetwork(cfg devnet.Config, log *slog.Logger) (*network.Network, error) 
 		},
 	}
 	if cfg.MevBoost != "" || len(cfg.Relays) > 0 {
-		opened.Genesis, opened.Clock = time.Now().Truncate(time.Second).Add(realTimeLead), wall{}
+		opened.Clock = network.Wall{}
 	}
 	return network.Open(opened)
 }
-
-// realTimeLead is how long before genesis on the wall clock the parts are opened.
-const realTimeLead = 3 * time.Second
-
-// wall is the wall clock, which needs no start.
-type wall struct{ clock.Real }
-
-// Start implements network.Clock.
-func (wall) Start() {}

@@ -44,9 +44,19 @@ type Clock interface {
 	Start()
 }
 
+// Wall is the wall clock, for programs that know no other. It runs anyway, so that genesis lies in
+// its near future.
+type Wall struct{ clock.Real }
+
+// Start implements Clock.
+func (Wall) Start() {}
+
+// wallLead leaves time to open all parts before a genesis on the wall clock.
+const wallLead = 3 * time.Second
+
 // Config says what network to open. A zero field takes what its comment says.
 type Config struct {
-	// Genesis in whole seconds: now.
+	// Genesis in whole seconds: now, or with Wall in three seconds.
 	Genesis time.Time
 	// Clock: a clock.Paced that stands at genesis, and runs at most Speed times as fast as the wall.
 	Clock Clock
@@ -94,6 +104,9 @@ type Network struct {
 func Open(cfg Config) (*Network, error) {
 	if cfg.Genesis.IsZero() {
 		cfg.Genesis = time.Now().Truncate(time.Second)
+		if _, runs := cfg.Clock.(Wall); runs {
+			cfg.Genesis = cfg.Genesis.Add(wallLead)
+		}
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = clock.NewPaced(cfg.Genesis, cfg.Speed)

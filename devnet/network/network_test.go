@@ -87,6 +87,20 @@ func TestGenesis(t *testing.T) {
 	}
 }
 
+// Where programs know only the wall clock, genesis lies ahead, so that there is time to open them.
+func TestWall(t *testing.T) {
+	cfg := config(1)
+	cfg.Clock = network.Wall{}
+	before := time.Now()
+	n := open(t, cfg)
+	if lead := n.Spec.GenesisTime.Sub(before); lead <= 2*time.Second || n.Spec.GenesisTime.Nanosecond() != 0 {
+		t.Errorf("genesis is at %v, %v after the network was opened", n.Spec.GenesisTime, lead)
+	}
+	if n.Clock.Now().Before(before) {
+		t.Error("the clock does not read the wall's time")
+	}
+}
+
 // What is generous in chain time is so on the wall as well, but leaves something of the slot.
 func TestPatience(t *testing.T) {
 	for _, c := range []struct {

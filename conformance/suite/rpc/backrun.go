@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // paysWei is what backruns pay the fee recipient on top of their tip. No percentage divides it
@@ -117,7 +118,7 @@ func (b *backrun) land(t *suite.T) {
 // refund returns what the world's builder pays: a percentage of the backrun's value, rounded down,
 // less the cost of the payouts to all who share the refund.
 func (b *backrun) refund(percent, sharers int64) *big.Int {
-	cost := new(big.Int).Mul(b.baseFee, big.NewInt(world.PayoutGas*sharers))
+	cost := new(big.Int).Mul(b.baseFee, big.NewInt(network.PayoutGas*sharers))
 	return cost.Sub(percentOf(b.valueWei, percent), cost)
 }
 

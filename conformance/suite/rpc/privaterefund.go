@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/conformance/suite"
-	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // privateRefunds: the shares of a backrun's value that blocks pay to the addresses that a private
@@ -43,7 +43,7 @@ func named(refund ...object) func(*suite.T, string) (string, object) {
 // received less, by at most the cost of all of them.
 func (b *backrun) getsPercent(t *suite.T, who common.Address, percent, sharers int64) {
 	most := percentOf(b.valueWei, percent)
-	least := new(big.Int).Mul(b.baseFee, big.NewInt(world.PayoutGas*sharers))
+	least := new(big.Int).Mul(b.baseFee, big.NewInt(network.PayoutGas*sharers))
 	least.Sub(most, least)
 	got := balance(t, who, b.at.Block)
 	got.Sub(got, balance(t, who, b.at.Block-1))
