@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"github.com/gavel-relay/gavel/devnet/agent/builder"
+	"github.com/gavel-relay/gavel/devnet/agent/orders"
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
@@ -61,7 +61,7 @@ type builders struct {
 
 	coinbase common.Address
 	takers   map[string]http.Handler
-	own      *builder.Builder
+	own      *orders.Intake // of the first builder
 
 	mu     sync.Mutex // guards what follows
 	sent   map[common.Hash][]*Sent
@@ -77,10 +77,7 @@ func (w *World) openBuilders(node *chain.Node) (beacon.Execution, error) {
 		sent: map[common.Hash][]*Sent{}, wanted: map[common.Hash]bool{},
 	}
 	for _, name := range BuilderNames {
-		made := builder.New(builder.Config{
-			Name: name, Wallet: wallet, Node: node, Signer: types.LatestSignerForChainID(big.NewInt(network.ChainID)),
-			Log: w.cfg.Log,
-		})
+		made := orders.New(wallet, types.LatestSignerForChainID(big.NewInt(network.ChainID)))
 		taker, err := made.Handler()
 		if err != nil {
 			return nil, err
@@ -260,7 +257,7 @@ func (b *builders) Build(ctx context.Context, args chain.BuildArgs) (*chain.Buil
 	if err != nil {
 		return nil, err
 	}
-	draft = b.own.Fill(ctx, draft, b.isWanted)
+	draft, _ = b.own.Merge(ctx, draft, b.isWanted)
 	for _, tx := range args.Transactions {
 		_, _ = draft.Apply(ctx, tx) // what does not fit, or is there already, waits
 	}

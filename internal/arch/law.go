@@ -122,7 +122,6 @@ var Law = []Rule{
 	{
 		Rooms:   []string{"conformance/..."},
 		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
-		Allowed: []string{"devnet/agent/builder"},
 		Because: "the suite needs its own eyes: a mistake on both sides would cancel out",
 	},
 	{

@@ -52,7 +52,7 @@ func (b *Builder) block(ctx context.Context, a Attributes, duty client.Duty, d D
 	if err != nil {
 		return nil, err
 	}
-	draft, placed := b.merge(ctx, draft, b.intake.forBlock(draft.Number(), draft.Timestamp()))
+	draft, placed := b.orders.Merge(ctx, draft, nil)
 	for _, tx := range choose(b.Node.Pending(), b.Seed, uint64(a.Slot), b.TxLimit) {
 		_, _ = draft.Apply(ctx, tx) // what cannot be applied, or is there already, is left out
 	}
@@ -63,7 +63,7 @@ func (b *Builder) block(ctx context.Context, a Attributes, duty client.Duty, d D
 	if d.AboveWei != nil && !payment.ValueWei.Gt(d.AboveWei) {
 		return nil, errNotBetter
 	}
-	b.Log.Debug("bid", "builder", b.Name, "slot", a.Slot, "orders", len(placed), "value_wei", payment.ValueWei)
+	b.Log.Debug("bid", "builder", b.Name, "slot", a.Slot, "orders", placed, "value_wei", payment.ValueWei)
 	return draft.Finish(ctx)
 }
 

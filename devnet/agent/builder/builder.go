@@ -3,9 +3,9 @@
 // node, and bids over HTTP. What it bids and when is a Strategy, which is pure; whether it plays
 // fair is its Conduct.
 //
-//	orders, by JSON-RPC ────────────▶ intake.go ───────────┐
+//	orders, by JSON-RPC ────────────▶ devnet/agent/orders ─┐
 //	beacon node ─payload_attributes─▶ auction (auction.go) ─┼─ decide (strategy.go, pure): wait, bid so much, take back, stop
-//	relays ─duties, leading bids────▶ (top.go)              ├─ simulate orders, pay their refunds, merge the best (merge.go)
+//	relays ─duties, leading bids────▶ (top.go)              ├─ merge the best orders, with their refunds
 //	                                                        ├─ fill up with pending transactions (choose.go), pay the proposer
 //	relays ◀──────────signed submissions────────────────────┴─ cheat, if that is its conduct (cheat.go), sign, submit
 //
@@ -15,14 +15,19 @@ package builder
 import (
 	"context"
 	"crypto/ecdsa"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/core/types"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/devnet"
+	"github.com/gavel-relay/gavel/devnet/agent/orders"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -80,7 +85,7 @@ type Config struct {
 type Builder struct {
 	Config
 
-	intake intake
+	orders *orders.Intake
 	top    top
 	// kept are the submissions of the last auction, for one who sends them again. Only the auction
 	// that runs uses it, and there is one at a time.
@@ -101,7 +106,7 @@ func New(cfg Config) *Builder {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Builder{Config: cfg}
+	return &Builder{Config: cfg, orders: orders.New(cfg.Wallet, cfg.Signer)}
 }
 
 // Run takes orders and builds until the context ends, and returns nil then.
@@ -138,4 +143,18 @@ func (b *Builder) build(ctx context.Context) error {
 		work, stop = context.WithCancel(ctx)
 		working.Go(func() { b.auction(work, a) })
 	})
+}
+
+// serve answers requests until the context ends.
+func (b *Builder) serve(ctx context.Context, listener net.Listener) error {
+	handler, err := b.orders.Handler()
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // that nobody is answered any more is meant
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve builder %s: %w", b.Name, err)
+	}
+	return nil
 }

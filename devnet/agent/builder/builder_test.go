@@ -3,7 +3,6 @@ package builder
 import (
 	"context"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,8 +19,8 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -48,26 +47,13 @@ func specOf(fork eth.Fork) *eth.Spec {
 // the users pays for a blob.
 func opened(t *testing.T, spec *eth.Spec) *pool {
 	t.Helper()
-	funded := []common.Address{addressOf(testWallet("builder", 0)), addressOf(testWallet("blobs", 0))}
-	for i := range 10 {
-		funded = append(funded, addressOf(testWallet("user", i)))
-	}
-	node, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded,
-		Accounts: contract.Genesis(funded)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := node.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	node := orderstest.OpenChain(t, spec)
 	p := &pool{Node: node, pending: transfers(t, 10, 2)}
 	if fork := spec.ForkAt(0); fork >= eth.Deneb {
 		sidecar := chain.Sidecar(fork, 0)
-		tx, err := types.SignNewTx(testWallet("blobs", 0), types.LatestSignerForChainID(big.NewInt(testChainID)),
+		tx, err := types.SignNewTx(orderstest.Wallet("blobs", 0), orderstest.Signer(),
 			&types.BlobTx{
-				ChainID: uint256.NewInt(testChainID), GasTipCap: uint256.NewInt(params.GWei),
+				ChainID: uint256.NewInt(orderstest.ChainID), GasTipCap: uint256.NewInt(params.GWei),
 				GasFeeCap: uint256.NewInt(100 * params.GWei),
 				Gas:       params.TxGas, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(),
 				Sidecar: sidecar,
@@ -100,9 +86,10 @@ func newBuilder(spec *eth.Spec, node *pool, clients ...*client.Client) *Builder 
 		relays = append(relays, Relay{Name: c.URL(), Client: c})
 	}
 	return New(Config{
-		Name: "a builder whose name is longer than extra data", Key: bls.Derive("builder", 1), Wallet: testWallet("builder",
+		Name: "a builder whose name is longer than extra data", Key: bls.Derive("builder", 1),
+		Wallet: orderstest.Wallet("builder",
 			0), Node: node,
-		Signer: types.LatestSignerForChainID(big.NewInt(testChainID)),
+		Signer: orderstest.Signer(),
 		Spec:   spec, Clock: clocktest.NewLeap(spec.SlotStart(2).Add(time.Second), spec.SlotStart(100), nil),
 		Relays: relays, Seed: 5,
 	})

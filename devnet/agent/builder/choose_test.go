@@ -1,29 +1,16 @@
 package builder
 
 import (
-	"crypto/ecdsa"
-	"fmt"
 	"math/big"
 	"slices"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
 )
-
-const testChainID = 77
-
-func testWallet(name string, i int) *ecdsa.PrivateKey {
-	key, err := crypto.ToECDSA(crypto.Keccak256(fmt.Append(nil, "builder test ", name, i)))
-	if err != nil {
-		panic(err)
-	}
-	return key
-}
-
-func addressOf(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
 // transfers are the first n transactions of each of some wallets, all first ones first.
 func transfers(t *testing.T, wallets, n int) []*types.Transaction {
@@ -31,9 +18,9 @@ func transfers(t *testing.T, wallets, n int) []*types.Transaction {
 	var list []*types.Transaction
 	for nonce := range uint64(n) {
 		for i := range wallets {
-			tx, err := types.SignNewTx(testWallet("user", i), types.LatestSignerForChainID(big.NewInt(testChainID)),
+			tx, err := types.SignNewTx(orderstest.Wallet("user", i), orderstest.Signer(),
 				&types.DynamicFeeTx{
-					ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+					ChainID: big.NewInt(orderstest.ChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
 					GasFeeCap: big.NewInt(100 * params.GWei),
 					Gas:       params.TxGas, To: &common.Address{1}, Value: big.NewInt(1),
 				})
@@ -79,7 +66,7 @@ func TestChooseOfNothing(t *testing.T) {
 	if chosen := choose(nil, 1, 1, 10); len(chosen) != 0 {
 		t.Errorf("%d chosen", len(chosen))
 	}
-	unsigned := types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(testChainID)})
+	unsigned := types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(orderstest.ChainID)})
 	if chosen := choose([]*types.Transaction{unsigned}, 1, 1, 10); len(chosen) != 0 {
 		t.Error("a transaction of nobody is chosen")
 	}

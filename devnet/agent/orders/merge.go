@@ -1,4 +1,4 @@
-package builder
+package orders
 
 import (
 	"cmp"
@@ -11,17 +11,37 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
+// Merge puts orders that may be in a draft's block into it, with the payouts of their refunds, and
+// answers the draft with them, and how many they are: as many as go together, of those with a
+// transaction that is wanted. A nil wanted wants all.
+func (in *Intake) Merge(ctx context.Context, draft *chain.Draft,
+	wanted func(tx common.Hash) bool) (*chain.Draft, int) {
+	draft, placed := in.merge(ctx, draft, in.waiting(draft, wanted))
+	return draft, len(placed)
+}
+
+// waiting are the orders that may be in a draft's block and are wanted.
+func (in *Intake) waiting(draft *chain.Draft, wanted func(tx common.Hash) bool) []*Order {
+	list := in.queue.forBlock(draft.Number(), draft.Timestamp())
+	if wanted == nil {
+		return list
+	}
+	return slices.DeleteFunc(list, func(order *Order) bool {
+		return !slices.ContainsFunc(order.Bundle.transactions(), func(tx *Tx) bool { return wanted(tx.Hash()) })
+	})
+}
+
 // merge puts as many orders into a draft as go together, the most valuable first, and answers the
 // draft with them. Orders that begin with the same transaction compete for it: the one that gives
 // back most wins. An order that needs another one before it is tried again when that is there.
-func (b *Builder) merge(ctx context.Context, draft *chain.Draft, orders []*Order) (*chain.Draft, []*result) {
+func (in *Intake) merge(ctx context.Context, draft *chain.Draft, orders []*Order) (*chain.Draft, []*result) {
 	var placed []*result
 	for len(orders) > 0 && ctx.Err() == nil {
-		groups, failed := b.contests(ctx, draft, orders)
+		groups, failed := in.contests(ctx, draft, orders)
 		before := len(placed)
 		for _, group := range groups {
 			for _, candidate := range group {
-				next, r, err := b.place(ctx, draft, candidate.order)
+				next, r, err := in.place(ctx, draft, candidate.order)
 				if err != nil {
 					failed = append(failed, candidate.order)
 					continue
@@ -40,11 +60,11 @@ func (b *Builder) merge(ctx context.Context, draft *chain.Draft, orders []*Order
 // contests are the orders that can be in a draft, in groups that compete for a transaction, best
 // first in each, and the group with the most valuable order first. What cannot be there as things
 // are is failed.
-func (b *Builder) contests(ctx context.Context, draft *chain.Draft,
+func (in *Intake) contests(ctx context.Context, draft *chain.Draft,
 	orders []*Order) (groups [][]*result, failed []*Order) {
 	byFirst := map[common.Hash][]*result{}
 	for _, order := range orders {
-		r, err := b.simulate(ctx, draft, order)
+		r, err := in.simulate(ctx, draft, order)
 		if err != nil {
 			failed = append(failed, order)
 			continue

@@ -1,4 +1,4 @@
-package builder
+package orders
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
 	"github.com/gavel-relay/gavel/devnet/contract"
 )
 
@@ -108,22 +109,22 @@ func TestPayouts(t *testing.T) {
 // A backrun on the chain: what the market's arithmetic says that it earns, what the searcher pays
 // of it, what the user gets of that, and what the builder keeps, to the wei.
 func TestARefundOnTheChain(t *testing.T) {
-	s := newStage(t)
-	s.send("eth_sendBundle", s.bundle("A B50", object{"refundPercent": 90}))
+	s := newMarket(t)
+	s.Send("eth_sendBundle", s.Bundle("A B50", orderstest.Object{"refundPercent": 90}))
 	draft, placed := s.draft()
 	baseFee, tip := draft.BaseFeeWei(), uint256.NewInt(params.GWei)
 	built, err := draft.Finish(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, moved := contract.Opening().Buy(uint256.MustFromBig(s.txs["A"].Value()))
+	_, moved := contract.Opening().Buy(uint256.MustFromBig(s.Txs["A"].Value()))
 	_, profit := contract.Gap(moved, contract.Opening())
 	payment := percentOf(profit, 50)
 	cost := new(uint256.Int).Mul(baseFee, uint256.NewInt(30_000))
 	refund := new(uint256.Int).Sub(percentOf(payment, 90), cost)
 
 	payout := built.Block.Transactions()[2]
-	if *payout.To() != addressOf(testWallet("user", 0)) || payout.Value().Cmp(refund.ToBig()) != 0 ||
+	if *payout.To() != orderstest.Address(orderstest.Wallet("user", 0)) || payout.Value().Cmp(refund.ToBig()) != 0 ||
 		len(payout.Data()) != 0 {
 		t.Errorf("%s wei go to %s, want %s", payout.Value(), payout.To(), refund)
 	}
@@ -143,16 +144,16 @@ func TestARefundOnTheChain(t *testing.T) {
 }
 
 // gasOf is what a transaction after A uses.
-func (s *stage) gasOf(name string) *uint256.Int {
+func (s *market) gasOf(name string) *uint256.Int {
 	s.t.Helper()
-	draft, err := s.node.Draft(s.t.Context(), s.args())
+	draft, err := s.node.Draft(s.t.Context(), orderstest.Args(s.node))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := draft.Apply(s.t.Context(), s.txs["A"]); err != nil {
+	if _, err := draft.Apply(s.t.Context(), s.Txs["A"]); err != nil {
 		s.t.Fatal(err)
 	}
-	out, err := draft.Apply(s.t.Context(), s.txs[name])
+	out, err := draft.Apply(s.t.Context(), s.Txs[name])
 	if err != nil || !out.Succeeded {
 		s.t.Fatalf("%+v, %v", out, err)
 	}

@@ -1,4 +1,4 @@
-package builder
+package orders
 
 import (
 	"bytes"
@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/google/uuid"
@@ -21,12 +18,12 @@ import (
 // maxBody bounds a request.
 const maxBody = 30 << 20
 
-// Handler is the builder's own JSON-RPC, where orders come in. Requests are signed in
+// Handler is a builder's own JSON-RPC, where orders come in. Requests are signed in
 // X-Flashbots-Signature; only who has signed an order can cancel or replace it.
-func (b *Builder) Handler() (http.Handler, error) {
+func (in *Intake) Handler() (http.Handler, error) {
 	server := rpc.NewServer()
 	server.SetHTTPBodyLimit(maxBody)
-	methods := &methods{intake: &b.intake, signer: b.Signer}
+	methods := (*methods)(in)
 	for namespace, receiver := range map[string]any{"eth": (*ethMethods)(methods), "mev": (*mevMethods)(methods)} {
 		if err := server.RegisterName(namespace, receiver); err != nil {
 			return nil, fmt.Errorf("make the builder's methods: %w", err)
@@ -48,28 +45,11 @@ func (b *Builder) Handler() (http.Handler, error) {
 	}), nil
 }
 
-// serve answers requests until the context ends.
-func (b *Builder) serve(ctx context.Context, listener net.Listener) error {
-	handler, err := b.Handler()
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // that nobody is answered any more is meant
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve builder %s: %w", b.Name, err)
-	}
-	return nil
-}
-
 // signerKey is the context's key of a request's signer.
 type signerKey struct{}
 
 // methods are what the JSON-RPC can do.
-type methods struct {
-	intake *intake
-	signer types.Signer
-}
+type methods Intake
 
 type (
 	ethMethods methods
@@ -85,7 +65,7 @@ var errFull = errors.New("too many orders")
 
 func (m *methods) take(ctx context.Context, order *Order) (taken, error) {
 	order.Signer, _ = ctx.Value(signerKey{}).(common.Address)
-	if !m.intake.add(order) {
+	if !m.queue.add(order) {
 		return taken{}, errFull
 	}
 	var hashes []byte
@@ -131,7 +111,7 @@ func (m *ethMethods) CancelBundle(ctx context.Context, form cancelForm) (bool, e
 		return false, errors.New("no replacementUuid")
 	}
 	signer, _ := ctx.Value(signerKey{}).(common.Address)
-	return m.intake.cancel(signer, form.ReplacementUUID), nil
+	return m.queue.cancel(signer, form.ReplacementUUID), nil
 }
 
 // SendPrivateTransaction is eth_sendPrivateTransaction.

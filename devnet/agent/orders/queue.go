@@ -1,4 +1,4 @@
-package builder
+package orders
 
 import (
 	"slices"
@@ -11,9 +11,9 @@ import (
 // maxOrders bounds what waits: a devnet never comes near it.
 const maxOrders = 10_000
 
-// intake are the orders that wait for their blocks. It is safe for concurrent use; its zero value
-// is empty.
-type intake struct {
+// queue are the orders that wait for their blocks. It is safe for concurrent use; its zero value is
+// empty.
+type queue struct {
 	mu      sync.Mutex // guards all below
 	arrived uint64
 	orders  []*waiting // oldest first
@@ -27,50 +27,50 @@ type waiting struct {
 
 // add takes an order, in the place of the one that it replaces. The answer is false if there is no
 // room.
-func (p *intake) add(order *Order) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.remove(order.Signer, order.Replacement)
-	if len(p.orders) >= maxOrders {
+func (q *queue) add(order *Order) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.remove(order.Signer, order.Replacement)
+	if len(q.orders) >= maxOrders {
 		return false
 	}
-	p.arrived++
-	order.arrival = p.arrived
-	p.orders = append(p.orders, &waiting{Order: order})
+	q.arrived++
+	order.arrival = q.arrived
+	q.orders = append(q.orders, &waiting{Order: order})
 	return true
 }
 
 // cancel forgets an order, and answers whether there was one. Bids that were made with it stay as
 // they are.
-func (p *intake) cancel(signer common.Address, replacement uuid.UUID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.remove(signer, replacement)
+func (q *queue) cancel(signer common.Address, replacement uuid.UUID) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.remove(signer, replacement)
 }
 
 // remove is for callers that hold mu.
-func (p *intake) remove(signer common.Address, replacement uuid.UUID) bool {
+func (q *queue) remove(signer common.Address, replacement uuid.UUID) bool {
 	if replacement == uuid.Nil {
 		return false
 	}
-	before := len(p.orders)
-	p.orders = slices.DeleteFunc(p.orders, func(w *waiting) bool {
+	before := len(q.orders)
+	q.orders = slices.DeleteFunc(q.orders, func(w *waiting) bool {
 		return w.Signer == signer && w.Replacement == replacement
 	})
-	return len(p.orders) < before
+	return len(q.orders) < before
 }
 
 // forBlock are the orders that may be in a block of a time, oldest first. Those that can be in no
 // later one either are forgotten, but for two blocks, in case that this one is not the next.
-func (p *intake) forBlock(block, timestamp uint64) []*Order {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.orders = slices.DeleteFunc(p.orders, func(w *waiting) bool {
+func (q *queue) forBlock(block, timestamp uint64) []*Order {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.orders = slices.DeleteFunc(q.orders, func(w *waiting) bool {
 		return block > keptBlocks && w.Window.over(block-keptBlocks, timestamp, w.firstTried) &&
 			w.Window.over(block, timestamp, w.firstTried)
 	})
 	var list []*Order
-	for _, w := range p.orders {
+	for _, w := range q.orders {
 		if w.firstTried == 0 && block >= w.Window.FirstBlock {
 			w.firstTried = block
 		}

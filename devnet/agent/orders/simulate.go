@@ -1,7 +1,8 @@
-package builder
+package orders
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"errors"
 	"fmt"
 
@@ -26,14 +27,14 @@ type result struct {
 }
 
 // simulate tries an order at the end of a draft, which it leaves as it is.
-func (b *Builder) simulate(ctx context.Context, draft *chain.Draft, order *Order) (*result, error) {
-	_, r, err := b.place(ctx, draft, order)
+func (in *Intake) simulate(ctx context.Context, draft *chain.Draft, order *Order) (*result, error) {
+	_, r, err := in.place(ctx, draft, order)
 	return r, err
 }
 
 // place puts an order at the end of a fork of a draft, with the payouts of its refunds.
-func (b *Builder) place(ctx context.Context, draft *chain.Draft, order *Order) (*chain.Draft, *result, error) {
-	p := placing{draft: draft.Fork(), wallet: b.Config, refundWei: new(uint256.Int)}
+func (in *Intake) place(ctx context.Context, draft *chain.Draft, order *Order) (*chain.Draft, *result, error) {
+	p := placing{draft: draft.Fork(), wallet: in.wallet, refundWei: new(uint256.Int)}
 	before := p.draft.GainWei()
 	if _, err := p.bundle(ctx, &order.Bundle); err != nil {
 		return nil, nil, err
@@ -48,7 +49,7 @@ func (b *Builder) place(ctx context.Context, draft *chain.Draft, order *Order) (
 // placing puts one order into a draft that is thrown away if it fails.
 type placing struct {
 	draft     *chain.Draft
-	wallet    Config
+	wallet    *ecdsa.PrivateKey
 	refundWei *uint256.Int
 }
 
@@ -110,7 +111,7 @@ func (p *placing) tx(ctx context.Context, tx *Tx) (*uint256.Int, error) {
 
 // payOut pays a refund by a transaction of the coinbase.
 func (p *placing) payOut(ctx context.Context, payout Payout) error {
-	transfer := chain.Payment{From: p.wallet.Wallet, To: payout.To, ValueWei: payout.AmountWei}
+	transfer := chain.Payment{From: p.wallet, To: payout.To, ValueWei: payout.AmountWei}
 	switch out, err := p.draft.Transfer(ctx, transfer, payoutGas); {
 	case err != nil:
 		return fmt.Errorf("pay out %s wei to %s: %w", payout.AmountWei, payout.To, err)
