@@ -2,23 +2,23 @@ package stream
 
 import "math"
 
-// Range are numbers from one to another, both included.
+// Range is the numbers between two bounds, both included.
 type Range struct{ From, To int64 }
 
-// Always is every number that a bound may have.
+// Always is the range of all valid numbers.
 var Always = Range{To: math.MaxInt64}
 
-// Query asks for events of the past, the oldest first. Blocks and Times (seconds since 1970) must
-// both have Event.Block and Event.At.
+// Query asks for past events, oldest first: those whose Event.Block is in Blocks and whose Event.At
+// is in Times (seconds since 1970).
 type Query struct {
 	Blocks, Times Range
-	// Offset is how many of them to pass over, Limit how many to answer at most.
+	// Offset is how many of these events to skip, Limit how many to return at most.
 	Offset int64
 	Limit  int
 }
 
-// Info is what the history has: how many events, and between which blocks and times (seconds since
-// 1970). All zero when it has none.
+// Info is what the history has: the number of events, and the range of their blocks and times
+// (seconds since 1970). It is zero for an empty history.
 type Info struct {
 	Count            int64
 	MinBlock, MinSec int64

@@ -2,14 +2,14 @@ package stream
 
 import "github.com/gavel-relay/gavel/internal/refusal"
 
-// Refusal is one way of saying no.
+// Refusal is one reason to refuse a request.
 type Refusal = refusal.Refusal
 
 // Refused is the refusal of one request: an error, which every package that refuses returns.
 type Refused = refusal.Refused
 
-// Refusals is the catalogue, in the order of docs/stream.md. The variables below are its entries;
-// with which HTTP status each is answered is in stream/api.
+// Refusals is the catalogue, in the order of docs/stream.md. The variables below are its entries.
+// Their HTTP statuses are in stream/api.
 var Refusals refusal.Catalogue
 
 // The stream.
@@ -48,7 +48,7 @@ var (
 		"The service answers GET at / (the stream), /api/v1/history and /api/v1/history/info.")
 	MethodNotAllowed = Refusals.Define("method-not-allowed", "wrong HTTP method",
 		"The Allow header of the answer names the methods that the path knows.")
-	// 503 and not 429, after which deployed clients never come back.
+	// The status is 503 and not 429, because after 429 deployed clients never come back.
 	RateLimited = Refusals.Define("rate-limited", "too many requests of this address",
 		"This address has used up its allowance. Retry-After says when to go on.")
 	Overloaded = Refusals.Define("overloaded", "too many requests at once",

@@ -3,7 +3,7 @@
 // runs a fixed number of times as fast as the wall. Paced is for the devnet and scenarios: it runs
 // faster than the wall but stands while there is work to do.
 //
-//	Paced ─▶ a step of the wall ─▶ settle: nobody has anything to do (Idle) ─▶ move, wake who waits ─▶ …
+//	Paced ─▶ a step of the wall ─▶ settle: nothing is left to do (Idle) ─▶ move, wake waiting goroutines ─▶ …
 package clock
 
 import (

@@ -9,25 +9,25 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// History is the history. Errors are about the storage itself.
+// History is the history's storage. Its errors are about the storage, never about the query.
 type History interface {
-	// Info costs nothing.
+	// Info is what the history has. It is answered from memory.
 	Info() (stream.Info, error)
-	// Page is what a query asks for, ascending by id, and never more than its limit.
+	// Page returns the events that a query asks for, ascending by id, and at most its limit.
 	Page(ctx context.Context, q stream.Query) ([]stream.Event, error)
 }
 
-// HistoryConfig is what the handlers need.
+// HistoryConfig is what the history's handlers need.
 type HistoryConfig struct {
 	History History
-	// MaxLimit is how many events a page has at most, and by default: 500. There are clients that take
-	// a shorter page for the last one.
+	// MaxLimit is how many events a page has at most, and by default; 0 is 500. Pages are as long
+	// as they may be, because some clients take a shorter page for the last one.
 	MaxLimit int
-	// Origin is what Access-Control-Allow-Origin says: *.
+	// Origin is the value of Access-Control-Allow-Origin; empty is *.
 	Origin string
 }
 
-// pagesAtOnce bounds how many pages are in memory; others wait.
+// pagesAtOnce bounds how many pages are in memory at once; other requests wait.
 const pagesAtOnce = 16
 
 // MountHistory adds the operations of the history to a mux.
@@ -47,10 +47,10 @@ func MountHistory(mux *serve.Mux, c HistoryConfig) {
 
 type historyHandler struct {
 	HistoryConfig
-	pages chan struct{} // has a place for each page that is being made
+	pages chan struct{} // holds a token for each page that is being made
 }
 
-// operation answers, or says why not.
+// operation answers a request, or returns a refusal or an error.
 type operation func(w http.ResponseWriter, r *http.Request) error
 
 func (h *historyHandler) answering(do operation) http.HandlerFunc {
@@ -63,7 +63,7 @@ func (h *historyHandler) answering(do operation) http.HandlerFunc {
 	}
 }
 
-// preflight lets pages of other origins ask (Fetch Standard, 3.2).
+// preflight allows requests by pages of other origins (Fetch Standard, 3.2).
 func (h *historyHandler) preflight(w http.ResponseWriter, _ *http.Request) error {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")

@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// about is the answer (interface description, "History info record").
+// about is the answer of info (interface description, "History info record").
 type about struct {
 	Count        int64 `json:"count"`
 	MinBlock     int64 `json:"minBlock"`
@@ -16,7 +16,7 @@ type about struct {
 	MaxLimit     int   `json:"maxLimit"`
 }
 
-// info tells what there is. All zero but maxLimit is nothing.
+// info answers with what the history has. For an empty history everything but maxLimit is 0.
 func (h *historyHandler) info(w http.ResponseWriter, r *http.Request) error {
 	info, err := h.History.Info()
 	if err != nil {

@@ -25,7 +25,7 @@ func (h *historyHandler) post(w http.ResponseWriter, r *http.Request) error {
 	return h.page(w, r, q)
 }
 
-// page answers with events as they were streamed.
+// page answers with a query's events, each with its JSON as it was streamed.
 func (h *historyHandler) page(w http.ResponseWriter, r *http.Request, q stream.Query) error {
 	select {
 	case h.pages <- struct{}{}:
@@ -41,7 +41,7 @@ func (h *historyHandler) page(w http.ResponseWriter, r *http.Request, q stream.Q
 	return nil
 }
 
-// appendPage writes a list; an empty one is [], for there are clients that null breaks.
+// appendPage writes a list of events. An empty list is [], because null breaks some clients.
 func appendPage(to []byte, events []stream.Event) []byte {
 	to = append(to, '[')
 	for i, event := range events {

@@ -14,14 +14,14 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// bodyBytes bounds a POST.
+// bodyBytes bounds the body of a POST.
 const bodyBytes = 64 << 10
 
-// values are the parameters of a query as they came, by name; those that are not there are not set.
+// values are the parameters of a query as text, by name. Missing parameters are not set.
 type values map[string]string
 
-// readQuery reads the query of a GET. Of a name that is there twice the first one counts, and names
-// that nobody knows do not.
+// readQuery reads the query of a GET. If a name comes twice, the first one counts. Unknown names
+// are ignored.
 func (h *historyHandler) readQuery(r *http.Request) (stream.Query, error) {
 	sent, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -34,8 +34,8 @@ func (h *historyHandler) readQuery(r *http.Request) (stream.Query, error) {
 	return v.query(h.MaxLimit)
 }
 
-// readBody reads the object of a POST. As the client that sends one means it, a zero or null is no
-// bound, and a name may end with a colon.
+// readBody reads the object of a POST. Only one known client sends such requests: for it 0 or null
+// means no bound, and its names may end with a colon.
 func (h *historyHandler) readBody(w http.ResponseWriter, r *http.Request) (q stream.Query, err error) {
 	body, err := serve.ReadBody(w, r, bodyBytes, "gzip")
 	switch {
@@ -55,7 +55,7 @@ func (h *historyHandler) readBody(w http.ResponseWriter, r *http.Request) (q str
 	return v.query(h.MaxLimit)
 }
 
-// readObject reads an object of numbers; an empty body has none.
+// readObject reads an object of numbers. An empty body counts as an empty object.
 func readObject(body []byte) (values, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return values{}, nil
@@ -72,7 +72,7 @@ func readObject(body []byte) (values, error) {
 		}
 		plain := strings.TrimSuffix(name, ":")
 		if _, both := sent[plain]; both && plain != name {
-			continue // the right name counts
+			continue // the name without a colon counts
 		}
 		if text != "null" && text != "0" {
 			v[plain] = text
@@ -81,8 +81,8 @@ func readObject(body []byte) (values, error) {
 	return v, nil
 }
 
-// readMembers reads the members of an object. One that comes twice would mean the first to one
-// reader and the last to another.
+// readMembers reads the members of an object. It refuses a name that comes twice, because some
+// readers would take its first value and some its last.
 func readMembers(body []byte) (map[string]json.RawMessage, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
@@ -144,7 +144,7 @@ func (v values) bounds(start, end string) (r stream.Range, err error) {
 	return r, nil
 }
 
-// number is a parameter: decimal digits, up to 2⁶³-1.
+// number is the value of a parameter, decimal digits up to 2⁶³-1, or otherwise if it is not set.
 func (v values) number(name string, otherwise int64) (int64, error) {
 	text, set := v[name]
 	if !set {

@@ -13,32 +13,32 @@ import (
 	"github.com/gavel-relay/gavel/stream/broadcast"
 )
 
-// Broadcast is where the events are heard.
+// Broadcast is where listeners get events from.
 type Broadcast interface {
-	// Listen joins; whoever joins must leave. Refusals are *stream.Refused.
+	// Listen adds a listener. The caller must call its Leave. Refusals are *stream.Refused.
 	Listen(ctx context.Context, wanted broadcast.Subscription) (*broadcast.Listener, error)
 	// Recent are the last events, oldest first.
 	Recent() []stream.Event
 }
 
-// LiveConfig is what the handlers need.
+// LiveConfig is what the stream's handlers need.
 type LiveConfig struct {
 	Broadcast Broadcast
-	// Ping is how long a connection is silent before a ping: 15 h.
+	// Ping is how long a connection is silent before a ping; 0 is 15 s.
 	Ping time.Duration
-	// Origin is what Access-Control-Allow-Origin says: *.
+	// Origin is the value of Access-Control-Allow-Origin; empty is *.
 	Origin string
-	// AddressOf is what stands for the address of a request's client, which has a share of the
-	// listeners; nil if nobody knows.
+	// AddressOf is the key of a client's address, for the bound on listeners of one address. If it
+	// is nil, that bound has no effect.
 	AddressOf func(*http.Request) string
-	// Network is named by the page, as in "mainnet"; it may be empty.
+	// Network is the network's name on the page, such as "mainnet"; it may be empty.
 	Network string
 }
 
-// retryListen is what somebody without a place is told to wait, in seconds.
+// retryListen is the Retry-After, in seconds, for a listener without a place.
 const retryListen = 5
 
-// MountLive adds the stream to a mux.
+// MountLive adds the operations of the stream to a mux.
 func MountLive(mux *serve.Mux, c LiveConfig) {
 	h := &liveHandler{c}
 	h.Ping = cmp.Or(h.Ping, 15*time.Second)
@@ -49,7 +49,7 @@ func MountLive(mux *serve.Mux, c LiveConfig) {
 
 type liveHandler struct{ LiveConfig }
 
-// root answers with the stream, unless somebody would rather have a page to look at.
+// root answers with the stream, or with the page if the client prefers HTML.
 func (h *liveHandler) root(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", h.Origin)
@@ -57,8 +57,8 @@ func (h *liveHandler) root(w http.ResponseWriter, r *http.Request) {
 	if asksGzip(r) {
 		header.Set("Vary", "Accept, Accept-Encoding")
 	}
-	// What fits neither is answered with the stream: there are clients that a refusal would stop for
-	// good.
+	// If Accept allows neither, the answer is the stream, because after a refusal some clients
+	// never come back.
 	if media, _ := serve.Negotiate(r, "text/event-stream", "text/html"); media == "text/html" {
 		h.page(w, r)
 		return
@@ -66,7 +66,8 @@ func (h *liveHandler) root(w http.ResponseWriter, r *http.Request) {
 	h.stream(w, r)
 }
 
-// preflight lets pages of other origins send what resumes a stream (Fetch Standard, 3.2).
+// preflight lets pages of other origins send the header that resumes a stream (Fetch Standard,
+// 3.2).
 func (h *liveHandler) preflight(w http.ResponseWriter, _ *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", h.Origin)
@@ -77,11 +78,11 @@ func (h *liveHandler) preflight(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// subscriptionOf reads what a request wants to hear.
+// subscriptionOf reads which events a request wants, and how.
 func subscriptionOf(r *http.Request) (wanted broadcast.Subscription, refused *stream.Refused) {
 	query := r.URL.Query()
 	wanted.IDs = query.Get("ids") == "1"
-	// the header is newer: a browser sends both when it comes back
+	// The header wins, because it is newer: a browser that reconnects sends both.
 	text := cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("lastEventId"))
 	if !wanted.IDs || text == "" {
 		return wanted, nil
@@ -94,10 +95,10 @@ func subscriptionOf(r *http.Request) (wanted broadcast.Subscription, refused *st
 	return wanted, nil
 }
 
-// asksGzip says whether a request leaves it to Accept-Encoding whether the stream is compressed.
+// asksGzip says whether the query allows compression.
 func asksGzip(r *http.Request) bool { return r.URL.Query().Get("gzip") == "1" }
 
-// wantsGzip says whether a request asks for compression, twice.
+// wantsGzip says whether a request asks for compression by its query and by Accept-Encoding.
 func wantsGzip(r *http.Request) bool {
 	if !asksGzip(r) {
 		return false
@@ -111,7 +112,7 @@ func wantsGzip(r *http.Request) bool {
 	return false
 }
 
-// refuses says whether a parameter is a quality of zero.
+// refuses says whether a parameter is a quality of 0, or not a number.
 func refuses(parameter string) bool {
 	value, isQuality := strings.CutPrefix(parameter, "q=")
 	quality, err := strconv.ParseFloat(value, 64)

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// Statuses says with which HTTP status each refusal of the stream is answered.
+// Statuses has the HTTP status of each refusal of the stream.
 var Statuses = serve.Statuses{
 	// The stream.
 	stream.TooManyListeners.ID:   http.StatusServiceUnavailable,

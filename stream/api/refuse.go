@@ -11,11 +11,11 @@ import (
 	"github.com/gavel-relay/gavel/stream/broadcast"
 )
 
-// retrySeconds is what is told with a 503.
+// retrySeconds is the Retry-After of an answer with 503.
 const retrySeconds = "5"
 
-// Refuse answers with an error as this interface does. One that is no refusal is our own fault:
-// 500, and its text stays inside.
+// Refuse answers with an error in this interface's form, {"error":"…"}. An error that is no refusal
+// is an internal one: the status is 500, and its text is logged and not sent.
 func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	refused := (*stream.Refused)(nil)
 	if !errors.As(err, &refused) {
@@ -30,13 +30,13 @@ func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 		w.Header().Set("Retry-After", retrySeconds)
 	}
 	raw, err := json.Marshal(map[string]string{"error": refused.Error()})
-	if err != nil { // text always marshals
+	if err != nil { // strings always marshal
 		raw = []byte(`{"error":"internal error"}`)
 	}
 	serve.Bytes(w, status, "application/json", raw)
 }
 
-// storage is an error of the port. Whatever it is, the request may succeed later.
+// storage makes an error of History a refusal. Whatever it is, the request may succeed later.
 func storage(err error) error {
 	if refused := (*stream.Refused)(nil); errors.As(err, &refused) {
 		return err
@@ -44,8 +44,8 @@ func storage(err error) error {
 	return errors.Join(stream.HistoryUnavailable.Plain(), err)
 }
 
-// refuseListener says no. Who finds no place, or a service that is not ready, is told to come
-// again.
+// refuseListener refuses a listener. If there is no place, or the service is not ready, the answer
+// has a Retry-After.
 func refuseListener(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *stream.Refused
 	if errors.As(err, &refused) && Statuses[refused.ID] == http.StatusServiceUnavailable {
@@ -57,5 +57,5 @@ func refuseListener(w http.ResponseWriter, r *http.Request, err error) {
 	Statuses.Refuse(w, r, err)
 }
 
-// unexpected says whether an end is our own fault.
+// unexpected says whether the history's failure ended a stream; other ends are usual.
 func unexpected(err error) bool { return errors.Is(err, broadcast.ErrHistory) }

@@ -16,8 +16,8 @@ import (
 
 var ping = []byte(":ping\n\n")
 
-// stream answers with server-sent events. There is no last one: a stream that ends, because the
-// service stops or the listener is behind, is closed, and clients come back.
+// stream answers with server-sent events. There is no event that marks the end. If the service
+// stops or the listener is behind, the connection is closed, and clients reconnect.
 func (h *liveHandler) stream(w http.ResponseWriter, r *http.Request) {
 	wanted, refused := subscriptionOf(r)
 	if refused != nil {
@@ -46,9 +46,9 @@ func (h *liveHandler) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// whenOver calls end when the context is over. What it returns prevents that, or waits until it was
-// called: then no goroutine but the request's own has its answer in its hands, which no other may
-// have when the request is done.
+// whenOver calls end, in another goroutine, when the context is over. prevent stops that, or waits
+// until end has returned. So only the request's own goroutine uses the answer after prevent, as
+// net/http demands when a request is done.
 func whenOver(ctx context.Context, end func()) (prevent func()) {
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -66,7 +66,7 @@ func whenOver(ctx context.Context, end func()) (prevent func()) {
 func announce(header http.Header, r *http.Request, compressed bool) {
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-cache")
-	header.Set("X-Accel-Buffering", "no") // for nginx, which else holds back what is not much
+	header.Set("X-Accel-Buffering", "no") // so that nginx does not buffer small writes
 	if r.ProtoMajor == 1 && r.ProtoMinor == 1 {
 		header.Set("Connection", "keep-alive")
 	}
@@ -75,8 +75,8 @@ func announce(header http.Header, r *http.Request, compressed bool) {
 	}
 }
 
-// follow writes what a listener hears until one of both goes. The headers go out at once, so that
-// clients know that they are connected.
+// follow writes a listener's events until the listener or the client ends. It sends the headers at
+// once, so that clients know that they are connected.
 //
 //	chunks ─▶ write … write ─▶ flush when there are no more
 //	15 s nothing written    ─▶ :ping, flush
@@ -106,7 +106,8 @@ func (h *liveHandler) follow(listener *broadcast.Listener, out *output) error {
 	}
 }
 
-// drain writes all that there is. What was written before an end is flushed all the same.
+// drain writes all events that are ready. It also flushes what was written before the listener
+// ended.
 func drain(listener *broadcast.Listener, out *output) error {
 	for {
 		frames, err := listener.Take()
@@ -124,7 +125,7 @@ func drain(listener *broadcast.Listener, out *output) error {
 	}
 }
 
-// output is where a stream goes. All but abandon are for one goroutine.
+// output writes a stream to the client. All methods but abandon are for one goroutine.
 type output struct {
 	connection *http.ResponseController
 	plain      io.Writer
@@ -134,9 +135,10 @@ type output struct {
 func newOutput(w http.ResponseWriter, compressed bool) *output {
 	o := &output{connection: http.NewResponseController(w), plain: w}
 	if compressed {
-		// Without memory from write to write: a window for each listener would cost more than all the
-		// rest of it. What is written then is complete, and there is nothing to flush.
-		o.compressed, _ = gzip.NewWriterLevel(w, gzip.StatelessCompression) // the level is known
+		// This level keeps no window between writes: a window for each listener would cost more
+		// memory than everything else of it. So each write is complete, and the compressor has
+		// nothing to flush.
+		o.compressed, _ = gzip.NewWriterLevel(w, gzip.StatelessCompression) // the level is valid
 	}
 	return o
 }
@@ -162,5 +164,6 @@ func (o *output) flush() error {
 	return nil
 }
 
-// abandon ends a write that is under way: who was cut, or has gone, must not hold us.
+// abandon ends a write that is under way, so that a listener that was cut, or has gone, does not
+// hold up the request.
 func (o *output) abandon() { _ = o.connection.SetWriteDeadline(time.Unix(1, 0)) }

@@ -18,8 +18,8 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// The page is one answer: its style and its script are in it, and by their hashes nothing else may
-// run.
+// The page is a single answer with its style and script inside. The policy allows these two by
+// their hashes, and no other style or script.
 var (
 	//go:embed webpage/page.html
 	pageHTML string
@@ -40,18 +40,18 @@ func sourceHash(source string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// view is what the template shows.
+// view has the template's values.
 type view struct {
 	Network string
 	Style   template.CSS
 	Script  template.JS
-	// LastID is the id of the newest row, after which the page's EventSource begins; 0 when there is
-	// none.
+	// LastID is the id of the newest event, after which the page's EventSource begins; 0 if there
+	// is none.
 	LastID uint64
 	Rows   []row // newest first
 }
 
-// row is an event as people read it. A field that is not shared is empty.
+// row is an event as the page shows it. A field that is not shared is empty.
 type row struct {
 	Hash, To, Selector, Gas string
 	Transactions, Logs      int
@@ -59,10 +59,10 @@ type row struct {
 	At                      time.Time
 }
 
-// page answers with the page. The last events are in it already; it then listens for those that
-// follow.
+// page answers with the page, which already has the last events. Then its script listens for the
+// events that follow.
 func (h *liveHandler) page(w http.ResponseWriter, r *http.Request) {
-	// Both are ours and in no way a client'h.
+	// Style and script are our own; nothing in them comes from a client.
 	shown := view{Network: h.Network, Style: template.CSS(pageCSS), Script: template.JS(pageJS)}
 	for _, event := range slices.Backward(h.Broadcast.Recent()) {
 		shown.LastID = max(shown.LastID, event.ID)
@@ -83,7 +83,7 @@ func (h *liveHandler) page(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, "text/html; charset=utf-8", body.Bytes())
 }
 
-// rowOf reads an event for people; false if it cannot be read.
+// rowOf makes an event a row; false if it cannot be read.
 func rowOf(event stream.Event) (read row, ok bool) {
 	var hint struct {
 		Hash    string            `json:"hash"`
@@ -107,7 +107,7 @@ func rowOf(event stream.Event) (read row, ok bool) {
 	return read, true
 }
 
-// Clock is the time of a row, in UTC.
+// Clock is the time of day of a row, in UTC.
 func (r row) Clock() string {
 	if r.At.IsZero() {
 		return ""
@@ -115,7 +115,7 @@ func (r row) Clock() string {
 	return r.At.Format(time.TimeOnly)
 }
 
-// More is how many transactions there are beside the first, as in "+2"; empty for none.
+// More is the number of transactions after the first, as in "+2"; empty if there are none.
 func (r row) More() string {
 	if r.Transactions < 2 {
 		return ""

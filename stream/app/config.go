@@ -1,5 +1,5 @@
-// Package app puts the event stream together: Config says what is wanted, wire.go draws every arrow
-// between the rooms, Run keeps them going.
+// Package app puts the event stream together: Config says what is wanted, wire.go connects the
+// packages, and Run runs them.
 package app
 
 import (
@@ -15,62 +15,68 @@ import (
 	"github.com/gavel-relay/gavel/stream/history"
 )
 
-// Config is what the service needs to know. Validate fills in the defaults that are named here.
+// Config configures the service. Zero values stand for the defaults named here; Validate fills them
+// in.
 type Config struct {
-	// Journal is where the facts of the bundle RPC are. By URL it is read only; without one it is in
-	// this process, which is for a process that runs the bundle RPC too, and for trying things out.
+	// Journal says where the facts of the bundle RPC are. A journal by URL is opened read-only.
+	// Without a URL it is in this process, for a process that also runs the bundle RPC, and for
+	// trials.
 	Journal journal.Config
-	// Source, if set, is a journal that is open already; the App does not close it.
+	// Source, if set, is an open journal, which is used instead of Journal. The App does not close
+	// it.
 	Source *journal.Journal
-	// DataDir keeps journal and history; empty keeps them in memory.
+	// DataDir is the folder of journal and history; empty keeps them in memory.
 	DataDir string
-	// Database is the URL of the history (see store.Open); empty is a SQLite file in DataDir.
+	// Database is the URL of the history's database (see store.Open); empty is a SQLite file in
+	// DataDir.
 	Database string
-	// Retention is what the history keeps: everything.
+	// Retention says what the history keeps; the zero value keeps everything.
 	Retention history.Retention
-	// Hints is what the operator shares beside what senders do: hint.DefaultConfig.
+	// Hints is what the operator shows beside what senders share; nil is hint.DefaultConfig.
 	Hints *hint.Config
-	// MaxLimit is how many events a page of the history has at most: 500.
+	// MaxLimit is how many events a page of the history has at most; 0 is 500.
 	MaxLimit int
-	// Origin is whose pages may read, as Access-Control-Allow-Origin says it: *.
+	// Origin is the value of Access-Control-Allow-Origin; empty is *, which lets pages of any
+	// origin read.
 	Origin string
-	// Network is named on the page for people; it may be empty.
+	// Network is the network's name on the page; it may be empty.
 	Network string
-	// Ping is how long a connection is silent before a ping: 15 s.
+	// Ping is how long a connection is silent before a ping; 0 is 15 s.
 	Ping time.Duration
 	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
 	TraceEndpoint string
-	// Limits bound what listeners can take.
+	// Limits bound what clients can use.
 	Limits Limits
-	// Clock is the real one unless a devnet brings its own.
+	// Clock is chain time; nil is the real clock.
 	Clock clock.Clock
 	Log   *slog.Logger
 }
 
-// Limits bound what listeners can take. A zero takes the default that is named.
+// Limits bound what clients can use. Zero values stand for the defaults named here.
 type Limits struct {
-	// Listeners that may be connected: 10,000.
+	// Listeners is how many listeners may be connected; 0 is 10,000.
 	Listeners int
-	// QueueBytes is how far a listener may be behind before it is cut: 4 MiB.
+	// QueueBytes is how far a listener may be behind before it is cut; 0 is 4 MiB.
 	QueueBytes int
-	// EventBytes bounds an event's JSON: a longer one is stored, but not streamed. 0 is no bound.
+	// EventBytes bounds an event's JSON. A longer event is stored, but not streamed. 0 is no bound.
 	EventBytes int
-	// ListenersPerAddress are those of one address: 100.
+	// ListenersPerAddress bounds the listeners of one address; 0 is 100.
 	ListenersPerAddress int
-	// PerSecond and Burst are the requests of one address: 200 a second, 400 at once. Negative is no
-	// bound.
+	// PerSecond and Burst bound the requests of one address; 0 is 200 a second and 400 at once. A
+	// negative PerSecond is no bound.
 	PerSecond, Burst int
-	// Connections that may be open: those of all listeners and 1,024 more.
+	// Connections is how many connections may be open; 0 is Listeners plus 1,024.
 	Connections int
-	// ConnectionsPerAddress are those of one address: 1,024; trusted proxies have no bound.
+	// ConnectionsPerAddress bounds the connections of one address; 0 is 1,024. Trusted proxies have
+	// no bound.
 	ConnectionsPerAddress int
-	// TrustedProxies may say in X-Forwarded-For whom they forward.
+	// TrustedProxies may name their clients in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
-	// Linger is how long requests are still taken after the stop, with /readyz at 503: none.
+	// Linger is how long requests are still accepted after the stop, while /readyz answers 503.
 	Linger time.Duration
 }
 
-// Validate fills in defaults and says what makes no sense.
+// Validate fills in defaults, and returns an error for contradictions.
 func (c *Config) Validate() error {
 	if c.Journal.URL != "" && c.Journal.Listen != "" {
 		return errors.New("stream: a journal elsewhere cannot listen here")

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/broadcast"
 )
 
-// defineMetrics defines the service's metrics in a set. Their figures are counted in the rooms, and
-// asked for when somebody looks.
+// defineMetrics adds the service's metrics to a set. The packages count the figures, which are read
+// when the metrics are collected.
 //
 //	broadcast, history, journal ◀── asked when somebody looks ── registry ─▶ /metrics
 func (a *App) defineMetrics(set *observe.Set) {
@@ -44,7 +44,7 @@ func (a *App) defineMetrics(set *observe.Set) {
 	}
 }
 
-// stored is how many events the history has; -1 when it does not answer.
+// stored is how many events the history has; -1 if it does not answer.
 func (a *App) stored() float64 {
 	info, err := a.history.Info()
 	if err != nil {
@@ -53,5 +53,5 @@ func (a *App) stored() float64 {
 	return float64(info.Count)
 }
 
-// lag is how many facts the history has not taken up; -1 when it or the journal does not answer.
+// lag is how many facts the history has not applied yet; -1 if it or the journal does not answer.
 func (a *App) lag() float64 { return projection.Lag(a.journal, a.history) }

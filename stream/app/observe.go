@@ -13,14 +13,14 @@ import (
 	"github.com/gavel-relay/gavel/stream/api"
 )
 
-// observed is what is measured, and traced if somebody wants it.
+// observed has the service's metrics, and its traces if a collector is configured.
 type observed struct {
 	registry *prometheus.Registry
 	set      *observe.Set
 	http     *observe.HTTP
 }
 
-// openTracing connects to a collector of traces, if one is configured, and measures requests.
+// openTracing makes the registry of metrics, and the tracer if a collector is configured.
 func (a *App) openTracing(ctx context.Context) error {
 	tracer, shutdown, err := observe.Tracing(ctx, a.cfg.TraceEndpoint, "gavel-stream")
 	if err != nil {
@@ -33,7 +33,7 @@ func (a *App) openTracing(ctx context.Context) error {
 	return nil
 }
 
-// Admin is health and metrics, for the operator.
+// Admin is the operator's API: health and metrics.
 func (a *App) Admin() http.Handler {
 	mux := &serve.Mux{NotFound: api.Statuses.Of(stream.NotFound.Plain()),
 		NotAllowed: api.Statuses.Of(stream.MethodNotAllowed.Plain())}
@@ -43,7 +43,7 @@ func (a *App) Admin() http.Handler {
 	return mux
 }
 
-// readiness says why the service is not ready, if it is not: the history or the journal does not
+// readiness is an error if the service is not ready, because the history or the journal does not
 // answer.
 func (a *App) readiness() error {
 	if _, err := a.history.Info(); err != nil || a.lag() < 0 {
@@ -52,7 +52,7 @@ func (a *App) readiness() error {
 	return nil
 }
 
-// ServeAdmin answers the operator until the context ends.
+// ServeAdmin serves the operator's API until the context ends.
 func (a *App) ServeAdmin(ctx context.Context, listener net.Listener) error {
 	return serve.Serve(ctx, listener, a.Admin(), serve.Options{Log: a.cfg.Log})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/stream/history"
 )
 
-// New opens the journal and the history, and wires the rooms to them.
+// New opens the journal and the history, and connects the packages to them.
 func New(ctx context.Context, cfg Config) (*App, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 	return a, nil
 }
 
-// open opens what must be closed again.
+// open opens everything that must be closed.
 func (a *App) open(ctx context.Context) error {
 	if err := a.openJournal(ctx); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (a *App) open(ctx context.Context) error {
 	return nil
 }
 
-// openJournal opens a journal, unless the caller has given one that is open.
+// openJournal opens a journal, unless the caller has given an open one.
 func (a *App) openJournal(ctx context.Context) (err error) {
 	if a.journal = a.cfg.Source; a.journal != nil {
 		return nil
@@ -56,7 +56,7 @@ func (a *App) openJournal(ctx context.Context) (err error) {
 	return nil
 }
 
-// openHistory opens the history, and refuses one of another journal.
+// openHistory opens the history, and refuses a database of another journal.
 func (a *App) openHistory(ctx context.Context) (err error) {
 	config := history.Config{Project: a.project, Log: a.cfg.Log}
 	if a.history, err = history.Open(ctx, a.databaseURL(), config); err != nil {
@@ -69,7 +69,7 @@ func (a *App) openHistory(ctx context.Context) (err error) {
 	return nil
 }
 
-// project makes of an order what everybody may know of it.
+// project makes an order's public line; nil if nothing of it is shared.
 func (a *App) project(shared *orderflow.Shared) ([]byte, error) {
 	return hint.Project(shared, *a.cfg.Hints)
 }

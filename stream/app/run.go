@@ -13,14 +13,14 @@ import (
 const (
 	// closeTimeout bounds the orderly closing of the stores.
 	closeTimeout = 5 * time.Second
-	// goodbye is how long listeners may take what was published before the stop.
+	// goodbye is how long listeners have to read what was published before the stop.
 	goodbye = time.Second
 )
 
 // Handler is the public API.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Run reads the journal, keeps the history and tells the listeners, until the context ends. It
+// Run reads the journal, writes the history and publishes events, until the context ends. It
 // returns nil after an orderly stop.
 func (a *App) Run(ctx context.Context) error { return run.Together(ctx, a.parts()...) }
 
@@ -34,8 +34,8 @@ func (a *App) parts() []func(context.Context) error {
 	}
 }
 
-// Serve answers requests on the listener and works until the context ends; then listeners get what
-// was published and are let go.
+// Serve is Run that also answers requests on the listener. When the context ends, listeners get
+// what was published, and then their streams end.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return run.Behind(ctx, func(serving context.Context) error {
 		return serve.Serve(serving, listener, a.handler, serve.Options{
@@ -46,8 +46,8 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	}, append(a.parts(), func(behind context.Context) error { return a.dismiss(ctx, behind) })...)
 }
 
-// dismiss waits for the stop and ends the streams, which would not end by themselves; those who are
-// slow are cut a moment later.
+// dismiss waits for the stop and for Linger, and then ends the streams, which would not end by
+// themselves. Slow listeners are cut after goodbye.
 func (a *App) dismiss(ctx, behind context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -67,5 +67,5 @@ func (a *App) dismiss(ctx, behind context.Context) error {
 	return nil
 }
 
-// Close closes the stores. It may be called on an App that New could not finish.
+// Close closes what New has opened, also if New has failed.
 func (a *App) Close() error { return a.opened.Close(closeTimeout) }

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/stream/history"
 )
 
-// App is an opened service. New opens it, Run keeps it going, Close closes it.
+// App is an open service. New opens it, Run runs it, Close closes it.
 type App struct {
 	cfg       Config
 	journal   *journal.Journal
@@ -23,11 +23,11 @@ type App struct {
 	opened    run.Opened
 }
 
-// wire draws the arrows between the rooms, in the order in which an event takes them. The first
-// one, from the journal to the history, is Run's.
+// wire connects the packages, in the order in which an event passes them. Only the first step, from
+// the journal to the history, is made by Run.
 //
 //	journal ─order─▶ history ─stored event─▶ broadcast ─▶ listeners of GET /
-//	                    ▲  └──── past events ────┘ (those who resume)
+//	                    ▲  └──── past events ────┘ (listeners that resume)
 //	                    └─ pages ─▶ GET /api/v1/history
 func (a *App) wire() {
 	a.broadcast = broadcast.New(broadcast.Config{
@@ -46,10 +46,10 @@ func (a *App) wire() {
 	a.handler = a.limit(mux, byAddress)
 }
 
-// maxClients is how many addresses are remembered for their allowance.
+// maxClients is how many addresses the limiter remembers.
 const maxClients = 100_000
 
-// limit bounds the requests of one address.
+// limit bounds how many requests each address may send.
 func (a *App) limit(next http.Handler, byAddress func(*http.Request) string) http.Handler {
 	perSecond := a.cfg.Limits.PerSecond
 	if perSecond <= 0 {
@@ -63,7 +63,7 @@ func (a *App) limit(next http.Handler, byAddress func(*http.Request) string) htt
 	})
 }
 
-// refuse answers for paths and methods that nobody knows; pages of other origins may read that too.
+// refuse answers requests for unknown paths and methods. Pages of other origins may read that, too.
 func (a *App) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Access-Control-Allow-Origin", a.cfg.Origin)
 	api.Refuse(w, r, err)

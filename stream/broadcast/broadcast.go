@@ -13,69 +13,70 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// History is what was streamed before. It is asked by listeners that resume.
+// History has what was streamed before, for listeners that resume.
 type History interface {
-	// After is up to limit events whose ids are greater than the given one, ascending without gaps;
-	// fewer only when there are no more. An event is here before it is published.
+	// After returns up to limit events with ids above the given one, ascending and without gaps. It
+	// returns fewer only if there are no more. An event must be in the history before it is
+	// published.
 	After(ctx context.Context, id uint64, limit int) ([]stream.Event, error)
 }
 
-// ErrBehind is why a listener is cut that has not taken what it should have.
+// ErrBehind is why a listener is cut that has left too much unread.
 var ErrBehind = errors.New("listener is behind")
 
-// ErrHistory is why a listener cannot resume: the history does not answer.
+// ErrHistory is why a listener cannot resume: the history cannot be read.
 var ErrHistory = errors.New("read the history")
 
-// Config says how a broadcast behaves. Zero values take the defaults that are named.
+// Config configures a broadcast. Zero values stand for the defaults named here.
 type Config struct {
-	// History lets listeners resume; without one they hear only what comes.
+	// History lets listeners resume. Without it they get new events only.
 	History History
-	// MaxListeners bounds how many listen at a time: 10,000.
+	// MaxListeners is how many may listen at a time; 0 is 10,000.
 	MaxListeners int
-	// MaxPerAddress bounds those who come from one address, if it is known: 100.
+	// MaxPerAddress is how many may listen from one address, if that is known; 0 is 100.
 	MaxPerAddress int
-	// QueueBytes is how far a listener may be behind before it is cut: 4 MiB. All listeners together
-	// hold no more than that, since they share it.
+	// QueueBytes is how far a listener may be behind before it is cut; 0 is 4 MiB. The listeners
+	// share the queue's memory, so all together hold no more than that.
 	QueueBytes int
-	// PerListener is how long events gather for each listener there is: 20 µs, 250 ms for all at most.
-	// It bounds what writing costs: listeners are woken no more than 50,000 times a second in all,
-	// however many there are.
+	// PerListener is how long events gather before the next write, for each listener; 0 is 20 µs.
+	// In all it is at most 250 ms. It bounds the cost of writing: with the default, listeners are
+	// woken at most 50,000 times a second in all.
 	PerListener time.Duration
-	// MaxEventBytes bounds the JSON of an event; a longer one is not sent, but counted. 0 for no
+	// MaxEventBytes bounds the JSON of an event. A longer event is counted and not sent. 0 is no
 	// bound.
 	MaxEventBytes int
 	Log           *slog.Logger
 }
 
-// Limits that are not configured.
+// Limits that can't be configured.
 const (
 	maxGather = 250 * time.Millisecond
-	// pageEvents is how much of the past is read, and held, at a time for a listener, and reads how
-	// many read at once.
+	// pageEvents is how many past events are read and held at a time for a listener. reads is how
+	// many listeners read at once.
 	pageEvents = 100
 	reads      = 4
-	// recentEvents is how many events are remembered for who wants to see something at once.
+	// recentEvents is how many events are kept for Recent.
 	recentEvents = 25
 )
 
-// Broadcast are those who listen now. It is safe for concurrent use.
+// Broadcast sends events to its listeners. It is safe for concurrent use.
 type Broadcast struct {
 	config  Config
-	reading chan struct{} // has a place for everyone who reads the past
+	reading chan struct{} // holds a token for each listener that reads the history
 
 	published, delivered, refused, cut, resumed, long, dropped atomic.Uint64
 
 	mu        sync.Mutex // guards what follows
 	listeners map[*Listener]struct{}
-	addresses map[string]int // how many listen from each
-	tail      *chunk         // the last of the list, where those wait who have taken everything
-	pending   *chunk         // gathers; nil when there is nothing
-	gathering bool           // a timer will release what is pending
-	newest    uint64         // id of the last event that was taken for publishing
+	addresses map[string]int // number of listeners from each
+	tail      *chunk         // the end of the list, where listeners wait that have taken everything
+	pending   *chunk         // events that gather; nil if there are none
+	gathering bool           // a timer will release pending
+	newest    uint64         // id of the last event that was given to Publish
 	released  uint64         // id of the last event in the list
 	recent    []stream.Event
 	closed    bool
-	left      chan struct{} // closed when the broadcast is closed and nobody listens any more; nil before
+	left      chan struct{} // made by Close; closed when there are no listeners any more
 }
 
 // New makes an empty broadcast.
@@ -89,8 +90,8 @@ func New(config Config) *Broadcast {
 		addresses: map[string]int{}, tail: newChunk()}
 }
 
-// Publish sends events to everybody who listens. Their ids ascend, also from call to call; an event
-// that is not newer than those before was sent already and is left out. It waits for no listener.
+// Publish sends events to all listeners, and waits for none of them. Ids ascend, also from call to
+// call: an event whose id is not above all earlier ones was sent before, and is left out.
 func (b *Broadcast) Publish(events []stream.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,8 +117,8 @@ func (b *Broadcast) Publish(events []stream.Event) {
 	}
 }
 
-// fit says whether an event can be sent, and counts those that cannot, or hardly. The caller holds
-// the mutex.
+// fit says whether an event can be sent. It counts all events, and those that are too long or long.
+// The caller holds the mutex.
 func (b *Broadcast) fit(event stream.Event) bool {
 	b.published.Add(1)
 	if len(event.JSON) > LongLineBytes {
@@ -140,15 +141,15 @@ func (b *Broadcast) remember(event stream.Event) {
 	b.recent = append(b.recent, event)
 }
 
-// Recent are the last 25 events since the start, or fewer, oldest first.
+// Recent are the last events since the start, at most 25, oldest first.
 func (b *Broadcast) Recent() []stream.Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.recent)
 }
 
-// release puts what is pending at the end of the list, wakes those who wait, and lets the next
-// events gather. The caller holds the mutex.
+// release appends pending to the list, wakes the waiting listeners, and lets the next events
+// gather. The caller holds the mutex.
 func (b *Broadcast) release() {
 	b.gathering = false
 	if b.pending == nil {
@@ -167,7 +168,7 @@ func (b *Broadcast) release() {
 	}
 }
 
-// gathered ends a time of gathering.
+// gathered releases the events that have gathered.
 func (b *Broadcast) gathered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,8 +177,8 @@ func (b *Broadcast) gathered() {
 	}
 }
 
-// cutBehind ends the listeners that left too much in the list; what is only about to be added to
-// it, however large, is no reason. The caller holds the mutex.
+// cutBehind cuts the listeners that have left too much of the list unread. The chunk that is about
+// to be added does not count, however large it is. The caller holds the mutex.
 func (b *Broadcast) cutBehind() {
 	for l := range b.listeners {
 		at := l.at.Load()
@@ -185,13 +186,13 @@ func (b *Broadcast) cutBehind() {
 			continue
 		}
 		b.cut.Add(1)
-		l.at.Store(nil) // else it would hold what it will never take
+		l.at.Store(nil) // otherwise the listener would keep chunks in memory that it never takes
 		l.end(ErrBehind)
 		b.remove(l)
 	}
 }
 
-// remove takes a listener out. The caller holds the mutex.
+// remove removes a listener. The caller holds the mutex.
 func (b *Broadcast) remove(l *Listener) {
 	if _, here := b.listeners[l]; here {
 		delete(b.listeners, l)
@@ -202,15 +203,15 @@ func (b *Broadcast) remove(l *Listener) {
 	}
 }
 
-// noteEmpty wakes those who wait for the last listener to leave. The caller holds the mutex.
+// noteEmpty wakes Close when the last listener has left. The caller holds the mutex.
 func (b *Broadcast) noteEmpty() {
 	if b.closed && len(b.listeners) == 0 {
 		close(b.left)
 	}
 }
 
-// Close sends what is pending, ends all listeners after it, and waits until they have left, or
-// until the context ends. Nobody can listen, and nothing is published, afterwards.
+// Close sends pending events, ends all listeners after these, and waits until they have left or the
+// context ends. Afterwards nothing is published and Listen refuses.
 func (b *Broadcast) Close(ctx context.Context) error {
 	select {
 	case <-b.close():
@@ -226,7 +227,7 @@ func (b *Broadcast) close() <-chan struct{} {
 	if !b.closed {
 		b.release()
 		b.closed, b.left = true, make(chan struct{})
-		close(b.tail.ready) // with nothing behind it
+		close(b.tail.ready) // and next stays nil: the end
 		b.noteEmpty()
 	}
 	return b.left

@@ -6,34 +6,34 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// chunk is some events that leave together. Once it is in the list only its successor may be set,
-// once.
+// chunk has events that are sent together. Once it is in the list it does not change, except that
+// next is set once.
 type chunk struct {
 	// plain and numbered are the same events without and with ids.
 	plain, numbered []byte
-	// ids are the events', ends where each ends in numbered.
+	// ids are the ids of the events. ends are the indexes in numbered at which each ends.
 	ids  []uint64
 	ends []int
-	// total is how many bytes (of numbered) there were in all chunks up to the end of this one.
+	// total is how many bytes of numbered all chunks have up to the end of this one.
 	total uint64
 
-	next  *chunk        // what follows; read it only after ready is closed. nil then: nothing will ever follow
+	next  *chunk        // the next chunk. Read it only after ready is closed; if it is nil then, no chunk will follow
 	ready chan struct{} // closed once next is decided
 }
 
 func newChunk() *chunk { return &chunk{ready: make(chan struct{})} }
 
-// add appends an event. Only who makes the chunk may call it.
+// add appends an event. It may be called only before the chunk is in the list.
 func (c *chunk) add(event stream.Event) {
 	c.plain = appendFrame(c.plain, event, false)
 	c.numbered = appendFrame(c.numbered, event, true)
 	c.ids, c.ends = append(c.ids, event.ID), append(c.ends, len(c.numbered))
 }
 
-// events is how many there are.
+// events is the number of events.
 func (c *chunk) events() int { return len(c.ids) }
 
-// after is what of the chunk, with ids, follows an event, and how many events that is.
+// after is the part of numbered after the event of an id, and its number of events.
 func (c *chunk) after(id uint64) (frames []byte, events int) {
 	place, found := slices.BinarySearch(c.ids, id)
 	if found {

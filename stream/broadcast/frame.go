@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// LongLineBytes is the length from which a line is counted and warned of: the line reader of a much
-// used client gives up at 65,536 bytes, silently.
+// LongLineBytes is the length above which an event is counted as long and logged, because the line
+// reader of a widely used client silently stops at 65,536 bytes.
 const LongLineBytes = 60 << 10
 
 var (
@@ -19,7 +19,8 @@ var (
 	errTooLong   = errors.New("event is longer than configured")
 )
 
-// check says why an event cannot be sent. maxBytes bounds its JSON; 0 for no bound.
+// check returns why an event cannot be sent; nil if it can. maxBytes bounds its JSON; 0 is no
+// bound.
 func check(event stream.Event, maxBytes int) error {
 	switch {
 	case bytes.ContainsAny(event.JSON, "\r\n"):
@@ -30,9 +31,9 @@ func check(event stream.Event, maxBytes int) error {
 	return nil
 }
 
-// appendFrame adds an event as it is on the wire. There is nothing else on it: no event name, no
-// retry time, and an id only for who asked for it, because there are clients that take every other
-// line for broken JSON.
+// appendFrame appends an event in its form on the wire: without event name and retry time, and with
+// an id only for listeners that asked for ids. Some clients take every line but the data for broken
+// JSON.
 func appendFrame(to []byte, event stream.Event, numbered bool) []byte {
 	framed := sse.Event{Data: event.JSON}
 	if numbered {

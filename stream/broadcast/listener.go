@@ -8,19 +8,20 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// Subscription is what somebody wants to hear.
+// Subscription is what a listener wants.
 type Subscription struct {
-	// IDs wants the id before every event.
+	// IDs: it wants an id before every event.
 	IDs bool
-	// Resume wants first what followed the event After; it needs IDs.
+	// Resume: it first wants the events after the one with the id After. It has no effect without
+	// IDs.
 	Resume bool
 	After  uint64
-	// Address is what stands for where the listener comes from; empty if nobody knows, and then it has
-	// no share.
+	// Address is the key of the listener's address, for MaxPerAddress; empty if unknown, which has
+	// no bound.
 	Address string
 }
 
-// Listener is one who listens. Ready and Take are for one goroutine.
+// Listener is one listener. Ready and Take are for one goroutine.
 type Listener struct {
 	broadcast *Broadcast
 	address   string
@@ -28,18 +29,18 @@ type Listener struct {
 	ctx       context.Context
 	end       context.CancelCauseFunc
 
-	// at is the chunk that was taken last. nil before the listener joins the others, and once it is
-	// cut.
+	// at is the chunk that was taken last. It is nil before the listener joins the others, and
+	// after it was cut.
 	at atomic.Pointer[chunk]
-	// past is where it is in the past; nil when it is through. sent is the last event that it need not
-	// be told again.
+	// past reads the history; nil when that is done. sent is the id of the last event that it read,
+	// which must not be sent again.
 	past *reader
 	sent uint64
 }
 
-// Listen joins. The caller must Leave, also after it was cut. It refuses with
-// stream.TooManyListeners, or stream.NotReady when the broadcast is closed or, with ErrHistory and
-// its cause, the past cannot be read.
+// Listen adds a listener. The caller must Leave, also after the listener was cut. Listen refuses
+// with stream.TooManyListeners, and with stream.NotReady if the broadcast is closed or the history
+// cannot be read (the error then wraps ErrHistory and the cause, too).
 func (b *Broadcast) Listen(ctx context.Context, what Subscription) (*Listener, error) {
 	l := &Listener{broadcast: b, address: what.Address, numbered: what.IDs}
 	l.ctx, l.end = context.WithCancelCause(ctx)
@@ -60,7 +61,7 @@ func (b *Broadcast) Listen(ctx context.Context, what Subscription) (*Listener, e
 	return l, nil
 }
 
-// admit gives a place.
+// admit gives a listener a place, or refuses it.
 func (b *Broadcast) admit(l *Listener) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,8 +80,8 @@ func (b *Broadcast) admit(l *Listener) error {
 	return nil
 }
 
-// join puts a listener at the end of the list. It tells the last event before, 0 if there was none
-// since the start.
+// join puts a listener at the end of the list. It returns the id of the last event before; 0 if
+// there was none since the start.
 func (b *Broadcast) join(l *Listener) (released uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,11 +89,11 @@ func (b *Broadcast) join(l *Listener) (released uint64) {
 	return b.released
 }
 
-// Context ends when the listener leaves, when the context that it came with ends, and when it is
-// cut: ErrBehind is the cause then.
+// Context ends when the listener leaves, when the context of Listen ends, and when the listener is
+// cut, with the cause ErrBehind.
 func (l *Listener) Context() context.Context { return l.ctx }
 
-// Leave gives the place back. It may be called twice.
+// Leave gives the place back. It may be called again.
 func (l *Listener) Leave() {
 	l.end(context.Canceled)
 	l.broadcast.mu.Lock()
@@ -100,10 +101,10 @@ func (l *Listener) Leave() {
 	l.broadcast.remove(l)
 }
 
-// always is ready.
+// always is a closed channel.
 var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// Ready is closed when there is something to take, or to learn from Take.
+// Ready is closed when Take has events or an error.
 func (l *Listener) Ready() <-chan struct{} {
 	if at := l.at.Load(); l.past == nil && at != nil {
 		return at.ready
@@ -111,9 +112,9 @@ func (l *Listener) Ready() <-chan struct{} {
 	return always
 }
 
-// Take is what comes next, in the bytes of the wire; nobody may change them. There may be none,
-// although it was ready. Errors: io.EOF after the last event of a broadcast that was closed,
-// ErrBehind, the context's, and stream.NotReady with ErrHistory.
+// Take returns the next events, in their form on the wire. The caller must not change the bytes.
+// They may be empty, although Ready was closed. Errors: io.EOF after the last event of a closed
+// broadcast, ErrBehind, the context's cause, and stream.NotReady with ErrHistory.
 func (l *Listener) Take() ([]byte, error) {
 	if l.past != nil {
 		return l.past.take(l)
@@ -137,7 +138,7 @@ func (l *Listener) Take() ([]byte, error) {
 	return l.wanted(next), nil
 }
 
-// wanted is what of a chunk the listener has not had.
+// wanted is the part of a chunk that the listener has not got yet.
 func (l *Listener) wanted(c *chunk) []byte {
 	frames, events := c.plain, c.events()
 	if l.numbered {

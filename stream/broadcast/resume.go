@@ -7,28 +7,30 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// reader reads the past to one listener, page by page, and joins it to the others at the end. A
-// listener that has far to go joins late, so that meanwhile it leaves nothing in the list and is
-// not behind.
+// reader reads past events for one listener, page by page, and adds it to the others at the end. A
+// listener joins only when it has nearly caught up, so that it is not behind in the list while it
+// reads.
 //
 //	page ─▶ page ─▶ a short page: join, remember the last event that was published before ─▶ page, up to that event ─▶ live
 //
-// It begins with the event that the listener had last. If there is none with such an id yet, the
-// history has begun anew since, and nobody knows what the listener has of it: it hears what comes.
+// Reading begins with the listener's last event. If the history has not reached that id, it was
+// begun anew since, and it is unknown which of its events the listener has. Then the listener gets
+// new events only.
 type reader struct {
-	had   uint64 // the listener's last event
-	from  uint64 // what was read already
-	held  []byte // framed, not taken yet
-	count int    // events that are held
-	// joined says that the listener gets what comes, until is the last event that came before.
+	had   uint64 // id of the listener's last event
+	from  uint64 // id up to which the history was read
+	held  []byte // framed events that are not taken yet
+	count int    // number of events in held
+	// joined says that the listener is in the list. until is the id of the last event before it
+	// joined.
 	joined bool
 	until  uint64
-	done   bool // what is held is the last of the past
+	done   bool // held has the last past events
 }
 
 func newReader(had uint64) *reader { return &reader{had: had, from: max(had, 1) - 1} }
 
-// take is what is held, or the next page.
+// take returns held, or else the next page.
 func (r *reader) take(l *Listener) ([]byte, error) {
 	if r.held == nil && !r.done {
 		if err := r.turn(l); err != nil {
@@ -44,7 +46,7 @@ func (r *reader) take(l *Listener) ([]byte, error) {
 	return frames, nil
 }
 
-// turn reads a page, and takes the next step.
+// turn reads the next page, and joins when it is a short one.
 func (r *reader) turn(l *Listener) error {
 	events, err := r.page(l.ctx, l.broadcast)
 	if err != nil {
@@ -67,12 +69,12 @@ func (r *reader) turn(l *Listener) error {
 	return nil
 }
 
-// reached says that the past is read up to where the others are. When nothing was published since
-// the start nobody knows where that is.
+// reached says that the history is read up to the event at which the listener joined. If nothing
+// was published since the start, that event is unknown.
 func (r *reader) reached() bool { return r.until > 0 && r.from >= r.until }
 
-// page reads. Few do so at a time, so that a crowd that comes back after a restart does not press
-// the history.
+// page reads a page. Only a few listeners read at a time, so that many listeners that reconnect
+// after a restart do not overload the history.
 func (r *reader) page(ctx context.Context, b *Broadcast) ([]stream.Event, error) {
 	select {
 	case b.reading <- struct{}{}:

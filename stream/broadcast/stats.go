@@ -1,20 +1,20 @@
 package broadcast
 
-// Stats are figures of a broadcast, since it was made.
+// Stats are figures of a broadcast since it was made.
 type Stats struct {
 	// Listeners is how many listen now.
 	Listeners int
-	// Published is how many events there were, Delivered how often a listener took one.
+	// Published is how many events were published, Delivered how often a listener took one.
 	Published, Delivered uint64
-	// Refused is how many could not listen because all places were taken, Cut how many were cut
-	// because they were behind, Resumed how many were read the past.
+	// Refused is how many listeners found no place, Cut how many were cut because they were behind,
+	// Resumed how many resumed after an id.
 	Refused, Cut, Resumed uint64
-	// Long is how many events were longer than LongLineBytes, Dropped how many were not sent because
-	// they were longer than configured.
+	// Long is how many events were longer than LongLineBytes, Dropped how many were not sent
+	// because they were longer than configured or had a line break.
 	Long, Dropped uint64
 }
 
-// Stats are the figures now.
+// Stats returns the figures of this moment.
 func (b *Broadcast) Stats() Stats {
 	b.mu.Lock()
 	listeners := len(b.listeners)

@@ -1,6 +1,6 @@
-// Package client listens to an order-flow event stream and reads its history, as searchers do. It
-// shares no code with the service, so that a mistake of ours on one side is not made good by the
-// same one on the other; what it takes for granted is the interface alone.
+// Package client listens to an order-flow event stream and reads its history, as searchers do.
+// Apart from internal/sse it shares no code with the service, so that a mistake on one side is not
+// hidden by the same mistake on the other. It relies on the interface description only.
 //
 //	Events: GET /?ids=1 ─▶ lines ─▶ events ─▶ caller
 //	          ▲   broken ─▶ wait, twice as long each time ─▶ GET with Last-Event-ID: nothing is lost
@@ -21,28 +21,28 @@ import (
 	"github.com/gavel-relay/gavel/internal/sse"
 )
 
-// Options change how a client talks. Zero values take the defaults that are named.
+// Options configure a client. Zero values stand for the defaults named here.
 type Options struct {
-	// HTTP is the client to use; it must not bound how long an answer takes. By default one with a
-	// connection pool of its own.
+	// HTTP is the client to use. It must not bound how long an answer takes. The default has its
+	// own connection pool.
 	HTTP *http.Client
-	// MinWait and MaxWait bound the wait before Events connects again: 100 ms, which doubles with each
-	// failure up to 10 s. A stream that brought an event begins anew. Where the service says how long
-	// to wait (Retry-After) it waits that, up to MaxWait.
+	// MinWait and MaxWait bound the wait before Events connects again; 0 is 100 ms and 10 s. The
+	// wait begins with MinWait, doubles with each failure, and is MinWait again after an event. If
+	// the service asks for a longer wait (Retry-After), Events waits that long, up to MaxWait.
 	MinWait, MaxWait time.Duration
-	// Silence is how long nothing may come, not even a ping, before a connection counts as broken: 40
-	// s.
+	// Silence is how long nothing may come, not even a ping, before a connection counts as broken;
+	// 0 is 40 s.
 	Silence time.Duration
-	// MaxLineBytes bounds a line of the stream: 8 MiB. A longer one breaks the connection.
+	// MaxLineBytes bounds a line of the stream; 0 is 8 MiB. A longer line ends the connection.
 	MaxLineBytes int
-	// MaxPageBytes bounds an answer of the history: 64 MiB.
+	// MaxPageBytes bounds an answer of the history; 0 is 64 MiB.
 	MaxPageBytes int64
-	// Broken is told why a connection ended, before the wait; nil for nobody.
+	// Broken, if set, is called with the reason why a connection ended, before the wait.
 	Broken func(err error, wait time.Duration)
 }
 
-// ErrLineTooLong is why a connection ends that sends a longer line, or a longer event in several
-// lines, than Options.MaxLineBytes.
+// ErrLineTooLong says that a line, or an event in several lines, was longer than
+// Options.MaxLineBytes.
 var ErrLineTooLong = sse.ErrTooLong
 
 // Client talks to one stream. It is safe for concurrent use.
@@ -76,17 +76,17 @@ func New(base string, options Options) (*Client, error) {
 // StatusError is an answer with another status than 200.
 type StatusError struct {
 	Status int
-	// Message is what the service said.
+	// Message is the message of the answer.
 	Message string
-	// RetryAfter is how long it asks to wait; 0 if it does not.
+	// RetryAfter is how long the service asks to wait; 0 if it does not.
 	RetryAfter time.Duration
 }
 
 // Error implements error.
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Message) }
 
-// permanent says whether the same request can only fail again: it was wrong. What is only too much,
-// or too early, passes.
+// permanent says whether the request was wrong, so that it would fail again. Too many requests and
+// time-outs are not permanent.
 func permanent(err error) bool {
 	var status *StatusError
 	return errors.As(err, &status) && status.Status >= 400 && status.Status < 500 &&
@@ -94,7 +94,8 @@ func permanent(err error) bool {
 		status.Status != http.StatusRequestTimeout
 }
 
-// get asks for a path and takes only 200. The caller closes the body.
+// get requests a path. An answer with another status than 200 is a StatusError. The caller must
+// close the body.
 func (c *Client) get(ctx context.Context, pathAndQuery string, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+pathAndQuery, http.NoBody)
 	if err != nil {
@@ -112,16 +113,16 @@ func (c *Client) get(ctx context.Context, pathAndQuery string, header http.Heade
 	return response, nil
 }
 
-// statusOf reads what a service says that refuses: JSON with a message or an error, or any text.
+// statusOf reads a refusal: JSON with a message or an error, or any text.
 func statusOf(response *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(response.Body, 4<<10))
 	if err != nil {
 		return errors.Join(&StatusError{Status: response.StatusCode, Message: response.Status}, err)
 	}
 	var said struct{ Message, Error string }
-	_ = json.Unmarshal(text, &said) // else the text is the message
+	_ = json.Unmarshal(text, &said) // if it fails, the text is the message
 	wait, err := time.ParseDuration(cmp.Or(response.Header.Get("Retry-After"), "0") + "s")
-	if err != nil || wait < 0 { // a date, which nobody sends here
+	if err != nil || wait < 0 { // a date, which streams do not send
 		wait = 0
 	}
 	message := cmp.Or(said.Message, said.Error, strings.TrimSpace(string(text)), response.Status)

@@ -9,19 +9,18 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// Event is a hint: what the sender of an order shares of it. What is not shared is nil.
+// Event is a hint: what the sender of an order shares of it. Fields that are not shared are nil.
 type Event struct {
-	// ID is the place in the stream; 0 where the service does not number its events, and in the
-	// history.
+	// ID is the event's id in the stream; 0 if the service does not send ids, and in the history.
 	ID uint64 `json:"-"`
 	// Hash is the Keccak-256 of the transaction's or bundle's hash; a backrun names its target by it.
 	Hash common.Hash `json:"hash"`
 	Logs []Log       `json:"logs"`
 	Txs  []Tx        `json:"txs"`
-	// MevGasPrice is in wei per gas. Both are rounded up.
+	// MevGasPrice is in wei per gas. MevGasPrice and GasUsed are rounded up.
 	MevGasPrice *hexutil.Big    `json:"mevGasPrice"`
 	GasUsed     *hexutil.Uint64 `json:"gasUsed"`
-	// Raw is the event as it came.
+	// Raw is the event's JSON as it came.
 	Raw json.RawMessage `json:"-"`
 }
 

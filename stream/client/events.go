@@ -12,15 +12,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/sse"
 )
 
-// Events listens until the context ends or the caller breaks off; when the connection breaks it
-// comes back and goes on after the last event. What is published between two connections before the
-// first event is missed, since there is no event to go on after. An event that cannot be decoded
-// comes with an error and its Raw bytes, and the next ones follow. When there is no use in coming
-// back (the service refuses the request as wrong, or the context ends) the last pair has no event
-// but the error.
+// Events listens until the context ends or the caller breaks off. If the connection breaks, Events
+// reconnects and goes on after the last event. Before the first event it has no id to go on after,
+// so it misses what is published between two connections. An event that cannot be decoded comes
+// with an error and its Raw bytes, and further events follow. If reconnecting is of no use (the
+// service refuses the request as wrong, or the context has ended), the last pair has the error and
+// no event.
 func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] { return c.EventsAfter(ctx, 0) }
 
-// EventsAfter is Events from the first event after the one with this id; with 0 from now on.
+// EventsAfter is Events from the first event after the one with this id; with 0 it begins with new
+// events.
 func (c *Client) EventsAfter(ctx context.Context, id uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		follower := &follower{client: c, wait: c.options.MinWait}
@@ -47,13 +48,13 @@ func (c *Client) EventsAfter(ctx context.Context, id uint64) iter.Seq2[Event, er
 	}
 }
 
-// errEnough means that the caller wants no more.
+// errEnough says that the caller broke off.
 var errEnough = errors.New("caller has enough")
 
-// errSilent is why a connection ends on which not even a ping came.
+// errSilent ends a connection on which not even a ping came.
 var errSilent = errors.New("nothing came for too long")
 
-// follower is one who listens, over all its connections.
+// follower is the state of one call of Events over all its connections.
 type follower struct {
 	client *Client
 	last   string // id of the last event
@@ -87,14 +88,14 @@ func (f *follower) connect(ctx context.Context, yield func(Event, error) bool) e
 		f.wait = f.client.options.MinWait
 		event, err := decodeEvent(message.Data)
 		f.last = message.ID
-		event.ID, _ = strconv.ParseUint(message.ID, 10, 64) // none, or one of another service: 0
+		event.ID, _ = strconv.ParseUint(message.ID, 10, 64) // 0 if there is no id, or one that is no number
 		if !yield(event, err) {
 			return errEnough
 		}
 	}
 }
 
-// pause waits before the next connection; false if the context ended.
+// pause waits before the next connection. It returns false if the context ended.
 func (f *follower) pause(ctx context.Context, why error) bool {
 	wait := f.wait
 	var status *StatusError

@@ -2,18 +2,17 @@ package client
 
 import "context"
 
-// Kind is what an event is of.
+// Kind says whether an event is of a transaction or of a bundle.
 type Kind string
 
-// The kinds. The wire has no name for them: an event shows how many transactions it has by those
-// that it shares, see Event.Kind.
+// The kinds. The wire does not name them; see Event.Kind.
 const (
 	KindTransaction Kind = "transaction"
 	KindBundle      Kind = "bundle"
 )
 
-// Kind is a transaction's with one element in Txs, or with none: who shares nothing of its
-// transactions does not say how many they are, and mostly it is one. With several it is a bundle's.
+// Kind is KindBundle if Txs has several elements, and else KindTransaction. If a sender shares
+// nothing of its transactions, their number is unknown, but usually it is one.
 func (e *Event) Kind() Kind {
 	if len(e.Txs) > 1 {
 		return KindBundle
@@ -21,16 +20,16 @@ func (e *Event) Kind() Kind {
 	return KindTransaction
 }
 
-// Handlers are called with the events of their kind, one after the other. A nil one leaves them
-// out.
+// Handlers are called with the events of their kind, one after the other. A nil handler ignores its
+// events.
 type Handlers struct {
 	Transaction, Bundle func(Event)
-	// Broken is told of an event that cannot be decoded; it has its Raw bytes.
+	// Broken is called with an event that cannot be decoded, which has its Raw bytes.
 	Broken func(Event, error)
 }
 
-// Handle listens as Events does and calls handlers until the context ends or there is no use in
-// coming back; the error says why.
+// Handle listens as Events does, and calls handlers until the context ends or reconnecting is of no
+// use. The error is the reason.
 func (c *Client) Handle(ctx context.Context, handlers Handlers) error {
 	for event, err := range c.Events(ctx) {
 		switch {

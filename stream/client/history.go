@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// Info is what the history holds.
+// Info says what the history has.
 type Info struct {
 	Count, MinBlock, MaxBlock uint64
 	// MinTimestamp and MaxTimestamp are seconds of Unix time.
@@ -20,17 +20,17 @@ type Info struct {
 	MaxLimit uint64
 }
 
-// Query says which records of the history are wanted; nil is no bound. Bounds are inclusive.
+// Query says which records of the history are wanted. Bounds are inclusive; nil is no bound.
 type Query struct {
 	BlockStart, BlockEnd *uint64
 	// TimestampStart and TimestampEnd are seconds of Unix time.
 	TimestampStart, TimestampEnd *uint64
-	// Limit is how many records an answer has at most, 0 for as many as there may be. Offset is how
-	// many are passed over.
+	// Limit is how many records an answer has at most; 0 is the service's maximum. Offset is how
+	// many records to skip.
 	Limit, Offset uint64
 }
 
-// Record is an event of the past.
+// Record is a past event.
 type Record struct {
 	Block     uint64
 	Timestamp uint64
@@ -51,7 +51,7 @@ func (r *Record) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Info asks what the history holds.
+// Info asks what the history has.
 func (c *Client) Info(ctx context.Context) (info Info, err error) {
 	return info, c.read(ctx, "/api/v1/history/info", &info)
 }
@@ -61,8 +61,8 @@ func (c *Client) History(ctx context.Context, query Query) (records []Record, er
 	return records, c.read(ctx, "/api/v1/history?"+query.encode(), &records)
 }
 
-// All is all of the history that a query wants from its offset on, page by page; an error is the
-// last pair. The query's limit is the size of a page.
+// All yields all records that a query asks for, from its offset on, and reads them page by page.
+// The query's limit is the size of a page. After an error nothing follows.
 func (c *Client) All(ctx context.Context, query Query) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if query.Limit == 0 {
@@ -92,7 +92,7 @@ func (c *Client) All(ctx context.Context, query Query) iter.Seq2[Record, error] 
 	}
 }
 
-// encode is the query of the URL.
+// encode is the query in the form of a URL's.
 func (q Query) encode() string {
 	values := url.Values{}
 	for name, bound := range map[string]*uint64{
@@ -111,7 +111,7 @@ func (q Query) encode() string {
 	return values.Encode()
 }
 
-// read asks for JSON.
+// read requests a path and decodes the JSON of its answer.
 func (c *Client) read(ctx context.Context, pathAndQuery string, into any) error {
 	response, err := c.get(ctx, pathAndQuery, http.Header{"Accept": {"application/json"}})
 	if err != nil {

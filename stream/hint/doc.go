@@ -1,22 +1,22 @@
-// Package hint decides what leaves the house of an order: it projects what the bundle RPC tells
-// (orderflow.Shared) onto what its sender lets searchers see, and writes that as one line of JSON.
-// Nothing else of an order is ever streamed or stored. It is pure.
+// Package hint decides what of an order is published. From the bundle RPC's fact (orderflow.Shared)
+// it takes what the sender lets searchers see, and writes that as one line of JSON. Nothing else of
+// an order is ever streamed or stored. The package is pure.
 //
 //	orderflow.Shared ─▶ Bundle.Hints ─▶ shown: hints and what they imply ─▶ {"hash":…,"logs":…,"txs":[{…}],"mevGasPrice":…,"gasUsed":…}
 //	                       │                                                           │      │
 //	                       ├─ transaction: its logs and its object ────────────────────┴──────┘
 //	                       └─ inner bundle: its own hints, or nothing of it          depth first, one after another
 //
-// What decides, key by key (interface description, "Event" and "Hints"; where it is silent, what
-// clients of today need):
+// The rules, key by key (interface description, "Event" and "Hints"; where it says nothing, what
+// today's clients need):
 //
-//   - hash is the Keccak-256 of the order's hash, so that a searcher can follow an order without
-//     knowing it, and find it once it has landed.
-//   - logs and txs are always there, null when there are none: clients refuse an event without
-//     them, and one with an empty list is lost.
-//   - keys within a transaction are there when they are shown, and only then. A contract's creation
-//     has no to; blobs' hashes and set-code
-//     authorizations are not among them, for the description knows no names for them.
-//   - mevGasPrice and gasUsed belong to the operator, not to the sender (Config). They are rounded
-//     up, to three and two digits.
+//   - hash is the Keccak-256 of the order's hash. With it a searcher can refer to an order whose
+//     hash it does not know, and recognise the order once it has landed.
+//   - logs and txs are always present, and null if there are none: some clients refuse an event
+//     without them, and ignore one with an empty list.
+//   - keys within a transaction are present if and only if they are shown. The creation of a
+//     contract has no to. Blob hashes and set-code authorizations are never shown, because the
+//     description has no names for them.
+//   - the operator, not the sender, decides whether mevGasPrice and gasUsed are shown (Config).
+//     They are rounded up, to three and two digits.
 package hint

@@ -13,7 +13,7 @@ type object struct {
 	begun bool
 }
 
-// key begins a pair and answers what to append the value to.
+// key writes a key, and returns the slice to which the value must be appended.
 func (o *object) key(key string) []byte {
 	if o.begun {
 		o.to = append(o.to, ',')
@@ -25,14 +25,14 @@ func (o *object) key(key string) []byte {
 
 func (o *object) bytes(key string, value []byte) { o.to = appendBytes(o.key(key), value) }
 
-// big adds a quantity of any size: what was signed need not fit into 256 bits to be shared.
+// big adds a quantity of any size, because a signed value may have more than 256 bits.
 func (o *object) big(key string, value *big.Int) {
 	o.to = append(value.Append(append(o.key(key), `"0x`...), 16), '"')
 }
 
 func (o *object) end() []byte { return append(o.to, '}') }
 
-// appendBytes writes bytes in hex, lower case.
+// appendBytes writes bytes in lower-case hex.
 func appendBytes(to, value []byte) []byte {
 	return append(hex.AppendEncode(append(to, `"0x`...), value), '"')
 }
@@ -42,7 +42,8 @@ func appendQuantity(to []byte, n *uint256.Int) []byte {
 	return append(append(append(to, '"'), n.Hex()...), '"')
 }
 
-// appendList writes a list of elements that are each followed by a comma; null when there are none.
+// appendList writes a list. elements must each be followed by a comma; without elements the list is
+// null.
 func appendList(to, elements []byte) []byte {
 	if len(elements) == 0 {
 		return append(to, "null"...)

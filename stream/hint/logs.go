@@ -6,21 +6,21 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
-// SwapTable says which logs tell of a swap, by their first topic, and what default_logs keeps of
-// each.
+// SwapTable has the logs that report a swap, by their first topic. It says what default_logs shows
+// of each.
 type SwapTable map[common.Hash]Swap
 
-// Swap is a kind of pool's log of a swap.
+// Swap is the log by which one kind of pool reports a swap.
 type Swap struct {
-	// Name is the pool's, for people.
+	// Name is the name of the kind of pool, for people.
 	Name string
-	// PoolTopic tells that many pools share a contract and the second topic says which one it is. It
-	// is kept then, and a log without it dropped.
+	// PoolTopic: many pools share a contract, and the second topic names the pool. That topic is
+	// shown, too, and a log without it is dropped.
 	PoolTopic bool
 }
 
-// DefaultSwaps are the kinds of pools that are documented (docs/spec.md, Swap logs). The table is
-// the caller's own.
+// DefaultSwaps are the documented kinds of pools (docs/spec.md, Swap logs). The caller may change
+// the table.
 func DefaultSwaps() SwapTable {
 	return SwapTable{
 		common.HexToHash("0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822"): {Name: "Uniswap v2"},
@@ -33,7 +33,7 @@ func DefaultSwaps() SwapTable {
 	}
 }
 
-// kept is how many topics of a log stay as they are; 0 means that default_logs drops it.
+// kept is how many topics of a log are shown; 0 means that default_logs drops the log.
 func (t SwapTable) kept(log *orderflow.Log) int {
 	if len(log.Topics) == 0 {
 		return 0
@@ -48,7 +48,7 @@ func (t SwapTable) kept(log *orderflow.Log) int {
 	return 1
 }
 
-// addLogs adds what is shown of a transaction's logs.
+// addLogs adds a transaction's logs as far as they are shown.
 func (p *projection) addLogs(logs []orderflow.Log, show orderflow.Hints) {
 	switch {
 	case show&orderflow.Logs != 0:
@@ -64,8 +64,8 @@ func (p *projection) addLogs(logs []orderflow.Log, show orderflow.Hints) {
 	}
 }
 
-// appendLog writes a log with its first topics. The others are zero: searchers may know how many
-// there are.
+// appendLog writes a log with its first topics. The others are written as zero, so their number
+// stays visible.
 func appendLog(to []byte, log *orderflow.Log, kept int, data []byte) []byte {
 	to = appendBytes(append(to, `{"address":`...), log.Address[:])
 	to = append(to, `,"topics":[`...)

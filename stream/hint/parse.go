@@ -8,9 +8,9 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
 
-// ParseSwaps reads further kinds of pools, with commas: NAME=TOPIC, or NAME=TOPIC+pool where the
-// second topic says which pool it is. The topic is the first of the pool's log of a swap: 32 bytes
-// in hex. An error is the operator's mistake.
+// ParseSwaps reads further kinds of pools, separated by commas: NAME=TOPIC, or NAME=TOPIC+pool if
+// the second topic names the pool. TOPIC is the first topic of the log of a swap, 32 bytes in hex.
+// An error says what the operator must correct.
 func ParseSwaps(text string) (SwapTable, error) {
 	table := SwapTable{}
 	for item := range strings.SplitSeq(text, ",") {

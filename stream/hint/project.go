@@ -8,35 +8,35 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
-// Config is what the operator decides. Nobody may change it while it is in use.
+// Config is what the operator decides. It must not be changed while it is in use.
 type Config struct {
-	// Swaps are the logs that default_logs lets through. DefaultSwaps are those that the description's
-	// services know.
+	// Swaps are the logs that default_logs shows. DefaultSwaps are those of the interface
+	// description.
 	Swaps SwapTable
-	// MevGasPrice and GasUsed tell what the simulation found, rounded.
+	// MevGasPrice and GasUsed show the simulation's numbers, rounded up.
 	MevGasPrice, GasUsed bool
-	// GasLimit repeats a transaction's gas under the name gasLimit: the description has both, clients
-	// read gas.
+	// GasLimit repeats a transaction's gas under the name gasLimit. The description has both names;
+	// clients read gas.
 	GasLimit bool
 }
 
-// DefaultConfig is what clients expect: with mevGasPrice, without gasUsed.
+// DefaultConfig is what deployed clients expect: with mevGasPrice, without gasUsed.
 func DefaultConfig() Config { return Config{Swaps: DefaultSwaps(), MevGasPrice: true} }
 
-// LiteralConfig is what the interface description has: with gasUsed, and with gasLimit beside gas.
+// LiteralConfig is what the interface description says: with gasUsed, and with gasLimit beside gas.
 func LiteralConfig() Config {
 	return Config{Swaps: DefaultSwaps(), MevGasPrice: true, GasUsed: true, GasLimit: true}
 }
 
-// Digits that are left of what the simulation found (docs/spec.md, Rounding).
+// Significant digits that are shown of the simulation's numbers (docs/spec.md, Rounding).
 const (
 	gasPriceDigits = 3
 	gasUsedDigits  = 2
 )
 
-// Project is what everybody may know of an order, in one line; nil when its sender shares nothing.
-// An error means that a transaction of which something is shown cannot be read. The order is not
-// changed, and the line keeps nothing of it.
+// Project returns what is public of an order, in one line; nil if its sender shares nothing. It
+// returns an error if a transaction of which something is shown cannot be read. It does not change
+// the order, and the line shares no memory with it.
 func Project(shared *orderflow.Shared, cfg Config) (json []byte, err error) {
 	if shown(shared.Bundle.Hints) == 0 {
 		return nil, nil
@@ -59,14 +59,14 @@ func Project(shared *orderflow.Shared, cfg Config) (json []byte, err error) {
 	return append(line, '}'), nil
 }
 
-// projection gathers the elements of the two lists, each followed by a comma.
+// projection collects the elements of the two lists, each followed by a comma.
 type projection struct {
 	cfg       Config
 	logs, txs []byte
 }
 
-// bundle adds a bundle's elements, depth first. An inner bundle that shares nothing adds nothing;
-// what is around it does not count.
+// bundle adds a bundle's elements, depth first. An inner bundle that shares nothing adds nothing,
+// whatever the outer bundle shares.
 func (p *projection) bundle(b *orderflow.Bundle) error {
 	show := shown(b.Hints)
 	if show == 0 {

@@ -5,8 +5,8 @@ import "github.com/holiman/uint256"
 // most is 2²⁵⁶-1.
 var most = new(uint256.Int).SetAllOne()
 
-// roundUp is the least number with so many significant digits that is not below n. One that would
-// need more than 256 bits is 2²⁵⁶-1.
+// roundUp is the lowest number with so many significant digits that is not below n; 2²⁵⁶-1 if that
+// would need more than 256 bits.
 func roundUp(n *uint256.Int, digits int) *uint256.Int {
 	unit := uint256.NewInt(1)
 	for range len(n.Dec()) - digits {

@@ -4,19 +4,18 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
-// ofTx are the hints that say something of each transaction: with any of them it has an object in
+// ofTx are the hints about single transactions: with any of them a transaction has an object in
 // txs.
 const ofTx = orderflow.ContractAddress | orderflow.FunctionSelector | orderflow.Calldata |
 	orderflow.TxHash | orderflow.Full
 
-// known are all hints; others are from a later version and mean nothing here.
+// known are all hints. Others come from a later version and are ignored.
 const known = orderflow.Hash | ofTx | orderflow.Logs | orderflow.DefaultLogs
 
-// shown is what hints let see, with what they imply (interface description, "Hints"): calldata
-// shows its selector, a selector shows whose it is, full shows all three, and any of them the
-// order's double hash. Transactions' own hashes are shown by tx_hash alone: they cannot be computed
-// from what full shows, without the signature. Logs, if all are asked for, make default_logs
-// needless.
+// shown adds to hints what they imply (interface description, "Hints"): calldata implies the
+// selector, a selector implies the contract's address, full implies all three, and any hint implies
+// the order's matching hash. Only tx_hash shows the hashes of transactions: without the signature
+// they cannot be computed from what full shows. logs shows all logs, so it replaces default_logs.
 func shown(hints orderflow.Hints) orderflow.Hints {
 	hints &= known
 	if hints&orderflow.Full != 0 {

@@ -9,14 +9,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
-// appendTx writes what is shown of a transaction. Keys come in the order in which services have
-// always written them.
+// appendTx writes what is shown of a transaction. The keys have the order of deployed services.
 func appendTx(to []byte, shared *orderflow.Tx, show orderflow.Hints, gasLimit bool) ([]byte, error) {
 	o := object{to: append(to, '{')}
 	if show&orderflow.TxHash != 0 {
 		o.bytes("hash", shared.Hash[:])
 	}
-	if show&orderflow.ContractAddress == 0 { // all that follows implies it
+	if show&orderflow.ContractAddress == 0 { // all hints below imply it
 		return o.end(), nil
 	}
 	var tx types.Transaction
@@ -38,17 +37,17 @@ func appendTx(to []byte, shared *orderflow.Tx, show orderflow.Hints, gasLimit bo
 	return o.end(), nil
 }
 
-// selector is the first four bytes of calldata; what is missing is zero, for clients refuse any
-// other length.
+// selector is the first four bytes of calldata. Shorter calldata is filled up with zeros, because
+// clients refuse any other length.
 func selector(calldata []byte) []byte {
 	var four [4]byte
 	copy(four[:], calldata)
 	return four[:]
 }
 
-// full adds the rest of a transaction, except its signature and what only blob and set-code
-// transactions have. Before fee caps there was one price: it stands for both, and under its own
-// name too, which clients do not know.
+// full adds the rest of a transaction, except its signature and the fields of blob and set-code
+// transactions only. Transactions of the older types have one gas price: it is written as both fee
+// caps, which clients read, and as gasPrice.
 func (o *object) full(tx *types.Transaction, shared *orderflow.Tx, gasLimit bool) {
 	o.bytes("from", shared.From[:])
 	o.big("value", tx.Value())

@@ -13,8 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/store"
 )
 
-// decode reads what the bundle RPC shares, and projects it: from here on there is nothing that not
-// everybody may see.
+// decode reads a fact of the bundle RPC and projects it. What it returns has public data only.
 func (h *History) decode(entry projection.Entry) (projection.Change, error) {
 	if entry.Subject != orderflow.SharedSubject {
 		return nil, nil
@@ -34,7 +33,8 @@ func (h *History) decode(entry projection.Entry) (projection.Change, error) {
 	return announce(shared.Hash, int64(shared.Block), sec, line), nil
 }
 
-// The statements of an event. The counter's row is held from the first on that touches it.
+// The statements that store an event. The first one that updates the counter locks its row until
+// the transaction ends.
 const (
 	addAnnounced = `INSERT INTO announced (hash) VALUES (?) ON CONFLICT DO NOTHING`
 	addID        = `UPDATE counter SET last = last + 1`
@@ -48,7 +48,7 @@ const (
 			max_at_s = CASE WHEN excluded.max_at_s > chunks.max_at_s THEN excluded.max_at_s ELSE chunks.max_at_s END`
 )
 
-// announce gives an order its event, if it had none.
+// announce stores the event of an order, unless the order had one before.
 func announce(order common.Hash, block, sec int64, line []byte) projection.Change {
 	return func(ctx context.Context, tx store.Tx) error {
 		if fresh, err := tx.Exec(ctx, addAnnounced, order[:]); err != nil || fresh == 0 {

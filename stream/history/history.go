@@ -1,20 +1,21 @@
-// Package history is the SQL projection of what was streamed: every event, once and for good stored
-// before anybody hears of it, byte for byte. internal/projection keeps it up with the journal.
+// Package history is the SQL projection of streamed events. It stores every event once, byte for
+// byte, before the event is published. internal/projection keeps it up with the journal.
 //
 //	journal ─▶ Follow ─▶ decode: Project ─▶ events, chunks, announced ─commit─▶ Applied: read what is new ─▶ Subscribe (in order of ids)
 //	                                                                                      │
 //	  Info ◀── memory ◀── the chunks: for every 1024 ids how many events, and between ◀───┘
 //	  Page ◀──┘      └──▶ which blocks and times. A page is found there; only it, and the chunks where a bound falls, are read.
 //
-// Blocks and times grow with ids, nearly: facts of several services may come late. So the bounds of
-// most chunks say that all or none of their events are asked for, and the few others are counted.
-// That is right for any order of facts, and quick for all that occur.
+// Blocks and times mostly grow with ids; only facts of several services may come late. So the
+// bounds of most chunks tell that a query asks for all or none of their events, and only the few
+// others must be counted in the database. The result is right for any order of facts, and quick for
+// usual orders.
 //
-// Ids ascend from 1 and none is given twice. An order has at most one event for ever, whatever has
-// been deleted since.
+// Ids ascend from 1 and are never reused. An order has at most one event, also after that event was
+// deleted.
 //
-// Several processes may share a database, one journal behind it: each publishes every event, once,
-// whoever has written it.
+// Several processes with the same journal may share a database. Each of them publishes every event
+// once, whichever of them has stored it.
 package history
 
 import (
@@ -38,28 +39,27 @@ var migrationFiles embed.FS
 
 // Config is what the history needs.
 type Config struct {
-	// Project is what everybody may know of an order, nil for nothing, see hint.Project.
+	// Project returns what is public of an order; nil for nothing. See hint.Project.
 	Project func(*orderflow.Shared) ([]byte, error)
 	Log     *slog.Logger
 }
 
-// History is open until Close. It is safe for concurrent use.
+// History is an open history. The caller must Close it. It is safe for concurrent use.
 type History struct {
 	projection *projection.Projection
 	cfg        Config
-	subscriber func([]stream.Event) // nil for nobody
-	// known is what is known of the database's content, nil until it has answered. Whoever changes it
-	// holds knowing.
+	subscriber func([]stream.Event) // nil if there is none
+	// known sums up the database's content; nil until the database has answered. knowing must be
+	// held to change it.
 	known   atomic.Pointer[summary]
 	knowing sync.Mutex
-	// published is the id of the last event that was published or that was there at the beginning.
+	// published is the id of the last event that was published, or that was stored before Open.
 	// knowing guards it.
 	published int64
 }
 
-// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is
-// asked for the first time by Follow, and until it answers queries fail with
-// stream.HistoryUnavailable.
+// Open opens a database; see store.Open for its address. SQLite must answer at once. PostgreSQL
+// need not: until it answers Follow, queries fail with stream.HistoryUnavailable.
 func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -78,24 +78,24 @@ func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 	return h, nil
 }
 
-// Subscribe has new events given to somebody after they are stored, in order of their ids and each
-// once; what was stored before Open is not given. publish must be quick: facts wait for it. Nobody
-// may change the events. It is called once at most, before Follow.
+// Subscribe sets the function that gets new events after they are stored, in order of their ids and
+// each once. It does not get events that were stored before Open. publish must be quick, because
+// further facts wait for it, and must not change the events. Subscribe may be called once, before
+// Follow.
 func (h *History) Subscribe(publish func([]stream.Event)) { h.subscriber = publish }
 
 // Close closes the database.
 func (h *History) Close() error { return h.projection.Close() }
 
-// CheckAtStart refuses a journal that the database was not made of, see projection.Projection.
+// CheckAtStart refuses a journal from which the database was not made; see projection.Projection.
 func (h *History) CheckAtStart(ctx context.Context, journal projection.Log) error {
 	return h.projection.CheckAtStart(ctx, journal)
 }
 
-// Skipped is the number of facts that could not be read since Open, see projection.Projection.
+// Skipped is the number of facts since Open that could not be read; see projection.Projection.
 func (h *History) Skipped() uint64 { return h.projection.Skipped() }
 
-// Follow applies facts as they come until the context ends (nil) or the source fails (its error).
-// It survives the database, see projection.Projection.
+// Follow applies facts as they come, also after outages of the database; see projection.Projection.
 func (h *History) Follow(ctx context.Context, source projection.Source) error {
 	return h.projection.Follow(ctx, source)
 }
@@ -108,7 +108,7 @@ func (h *History) Apply(ctx context.Context, entries []projection.Entry) error {
 	return nil
 }
 
-// Last is the place in the journal up to which the history is made.
+// Last is the number of the newest fact of the journal that is applied.
 func (h *History) Last(ctx context.Context) (seq uint64, err error) {
 	if seq, err = h.projection.Last(ctx); err != nil {
 		return 0, failure("ask the history", err)
@@ -116,8 +116,8 @@ func (h *History) Last(ctx context.Context) (seq uint64, err error) {
 	return seq, nil
 }
 
-// failure wraps an error of the database. One that is over when the database answers again is
-// stream.HistoryUnavailable too.
+// failure wraps an error of the database. If the database does not answer, the error is
+// stream.HistoryUnavailable, too.
 func failure(action string, err error) error {
 	if store.Unavailable(err) {
 		return fmt.Errorf("%s: %w: %w", action, stream.HistoryUnavailable.Plain(), err)

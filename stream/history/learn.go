@@ -11,8 +11,8 @@ import (
 // readAtOnce is how many new events are read, held and published at a time.
 const readAtOnce = 512
 
-// learn reads what is new in the database and publishes it. The first time, it only sums up what
-// there is.
+// learn reads new events from the database and publishes them. The first time it only sums up what
+// is stored.
 func (h *History) learn(ctx context.Context) error {
 	h.knowing.Lock()
 	defer h.knowing.Unlock()
@@ -28,7 +28,8 @@ func (h *History) learn(ctx context.Context) error {
 	return nil
 }
 
-// relearn sums up what there is again, since events were deleted, here or by another process.
+// relearn sums up what is stored again, because this process or another one may have deleted
+// events.
 func (h *History) relearn(ctx context.Context) error {
 	h.knowing.Lock()
 	defer h.knowing.Unlock()
@@ -38,15 +39,14 @@ func (h *History) relearn(ctx context.Context) error {
 	}
 	if h.known.Load() == nil {
 		h.published = sum.last
-	} else if err := h.readNew(ctx, sum.last); err != nil { // those that it has already must be published too
+	} else if err := h.readNew(ctx, sum.last); err != nil { // events that the new summary includes must be published, too
 		return err
 	}
 	h.known.Store(&sum)
 	return nil
 }
 
-// readNew adds the events up to an id to what is known, and publishes them. The caller holds
-// knowing.
+// readNew adds new events up to an id to known, and publishes them. The caller holds knowing.
 func (h *History) readNew(ctx context.Context, upTo int64) error {
 	for {
 		now := *h.known.Load()
@@ -57,7 +57,7 @@ func (h *History) readNew(ctx context.Context, upTo int64) error {
 		for _, event := range events {
 			now = now.with(int64(event.ID), int64(event.Block), event.At.Unix())
 		}
-		h.known.Store(&now) // first, so that who hears of an event finds it
+		h.known.Store(&now) // before publishing, so that a listener that gets an event also finds it in the history
 		h.publish(events)
 		if len(events) < readAtOnce {
 			return nil
@@ -65,8 +65,8 @@ func (h *History) readNew(ctx context.Context, upTo int64) error {
 	}
 }
 
-// publish passes over what was published: a database that has lost events gets them again, as they
-// were. The caller holds knowing.
+// publish publishes events, except those that were published before: a database that has lost
+// events stores them again, with the same ids. The caller holds knowing.
 func (h *History) publish(events []stream.Event) {
 	for len(events) > 0 && int64(events[0].ID) <= h.published {
 		events = events[1:]
@@ -80,7 +80,7 @@ func (h *History) publish(events []stream.Event) {
 	}
 }
 
-// sumUp reads the chunks, all as they were at one moment.
+// sumUp reads all chunks in one query, so all are of the same moment.
 func (h *History) sumUp(ctx context.Context) (summary, error) {
 	var last int64
 	var chunks []chunk

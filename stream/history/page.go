@@ -9,11 +9,11 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// errUnknown is the database's that has not answered yet.
+// errUnknown says that the database has not answered yet.
 var errUnknown = fmt.Errorf("the history is not read yet: %w", stream.HistoryUnavailable.Plain())
 
-// Info tells what the history has, from memory. It fails only until the database has answered for
-// the first time.
+// Info is what the history has. It is answered from memory, and fails only until the database has
+// answered for the first time.
 func (h *History) Info() (stream.Info, error) {
 	known := h.known.Load()
 	if known == nil {
@@ -22,9 +22,9 @@ func (h *History) Info() (stream.Info, error) {
 	return known.info, nil
 }
 
-// Page is what a query asks for, ascending by id; never nil. What is stored meanwhile is not in it,
-// and does not move what is in the next page: with a growing offset every event comes once, as long
-// as none is deleted.
+// Page returns the events that a query asks for, ascending by id; never nil. New events have higher
+// ids, so they do not shift later pages: with a growing offset every event comes once, as long as
+// none is deleted.
 func (h *History) Page(ctx context.Context, q stream.Query) ([]stream.Event, error) {
 	known := h.known.Load()
 	if known == nil {
@@ -54,8 +54,8 @@ func (h *History) Page(ctx context.Context, q stream.Query) ([]stream.Event, err
 	return page, nil
 }
 
-// After is the events after an id, ascending; no more than a limit, and fewer only if there are no
-// more.
+// After returns the events after an id, ascending. It returns at most limit events, and fewer only
+// if there are no more.
 func (h *History) After(ctx context.Context, id uint64, limit int) ([]stream.Event, error) {
 	known := h.known.Load()
 	if known == nil {
@@ -71,15 +71,16 @@ func (h *History) After(ctx context.Context, id uint64, limit int) ([]stream.Eve
 	return events, nil
 }
 
-// within is a chunk's events that a query asks for; bounds are the arguments.
+// within is the condition for a chunk's events that a query asks for; bounds are its arguments.
 const within = `id >= ? AND id <= ? AND block >= ? AND block <= ? AND at_s >= ? AND at_s <= ?`
 
 func bounds(known *summary, q stream.Query, c chunk) []any {
 	return []any{c.first(), min(c.last(), known.last), q.Blocks.From, q.Blocks.To, q.Times.From, q.Times.To}
 }
 
-// count is how many events of a chunk a query asks for, as far as that matters: when none is to be
-// passed over, and there may be some, it is not counted and the answer is more than none.
+// count is how many events of a chunk a query asks for. If skip is 0 the exact number does not
+// matter; then count does not ask the database, and returns the chunk's number for a chunk that may
+// have some.
 func (h *History) count(ctx context.Context, known *summary, q stream.Query, c chunk,
 	skip int64) (count int64, err error) {
 	switch asked(q, c) {
@@ -95,7 +96,7 @@ func (h *History) count(ctx context.Context, known *summary, q stream.Query, c c
 	return count, err
 }
 
-// list reads events. The condition is ours, never input.
+// list reads events. condition must be a constant, never a client's text.
 func (h *History) list(ctx context.Context, condition string, args ...any) (events []stream.Event, err error) {
 	err = h.projection.Each(ctx, func(rows *sql.Rows) error {
 		var id, block, sec int64

@@ -9,22 +9,22 @@ import (
 	"github.com/gavel-relay/gavel/internal/store"
 )
 
-// Retention says what the history keeps. A zero keeps everything.
+// Retention says what the history keeps. A zero value is no bound.
 type Retention struct {
-	// Blocks is of how many blocks events are kept, that of the last event being the newest.
+	// Blocks is for how many blocks events are kept, counted back from the block of the last event.
 	Blocks int64
-	// For is how long events are kept after they came.
+	// For is how long events are kept.
 	For time.Duration
 }
 
-// pruneEvery is the time between two looks of Keep.
+// pruneEvery is the time between two calls of Prune by Keep.
 const pruneEvery = time.Hour
 
-// oldest are the first block and the first second that are kept.
+// oldest has the first block and the first second (since 1970) that are kept.
 type oldest struct{ block, sec int64 }
 
-// Prune deletes the events that need not be kept, and tells how many they were. What was deleted
-// before an error stays deleted. That an order had its event is never forgotten.
+// Prune deletes events beyond keep, and returns their number. Events that were deleted before an
+// error stay deleted. The hashes of their orders are kept, so that no order gets a second event.
 func (h *History) Prune(ctx context.Context, now time.Time, keep Retention) (deleted int64, err error) {
 	known := h.known.Load()
 	if known == nil {
@@ -54,8 +54,8 @@ func (h *History) Prune(ctx context.Context, now time.Time, keep Retention) (del
 	return deleted, nil
 }
 
-// oldest finds what is kept. It is the last event that says which block is the newest, not the
-// greatest number: a wrong one would take all others with it for good.
+// oldest finds the first block and second to keep. The newest block is that of the last event and
+// not the highest number: a single wrong high number would delete all other events.
 func (h *History) oldest(ctx context.Context, now time.Time, keep Retention) (from oldest, err error) {
 	if keep.For > 0 {
 		from.sec = now.Add(-keep.For).Unix()
@@ -70,9 +70,10 @@ func (h *History) oldest(ctx context.Context, now time.Time, keep Retention) (fr
 	return from, err
 }
 
-// pruneChunk deletes a chunk's old events and sums up what is left.
+// pruneChunk deletes a chunk's old events and sums up the rest again.
 func pruneChunk(ctx context.Context, tx store.Tx, c chunk, from oldest) (deleted int64, err error) {
-	if _, err := tx.Exec(ctx, `UPDATE counter SET last = last`); err != nil { // from now on nobody adds to it
+	// locks the counter, so that no process adds events meanwhile
+	if _, err := tx.Exec(ctx, `UPDATE counter SET last = last`); err != nil {
 		return 0, err
 	}
 	deleted, err = tx.Exec(ctx, `DELETE FROM events WHERE id >= ? AND id <= ? AND (block < ? OR at_s < ?)`, c.first(),
@@ -89,8 +90,8 @@ func pruneChunk(ctx context.Context, tx store.Tx, c chunk, from oldest) (deleted
 	return deleted, err
 }
 
-// Keep prunes at once and then every hour, until the context ends, and looks what other processes
-// have deleted. A failure is logged, and the next hour tries again.
+// Keep prunes at once and then every hour, until the context ends. It also notices what other
+// processes have deleted. It logs a failure, and tries again after an hour.
 func (h *History) Keep(ctx context.Context, now func() time.Time, keep Retention) {
 	hour := time.NewTicker(pruneEvery)
 	defer hour.Stop()

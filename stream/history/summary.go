@@ -2,32 +2,33 @@ package history
 
 import "github.com/gavel-relay/gavel/stream"
 
-// chunkIDs is how many ids have a chunk. The statements and the migration have it too.
+// chunkIDs is how many ids share a chunk. The statements and the migration contain this number,
+// too.
 const chunkIDs = 1024
 
-// chunk sums up the events of some ids.
+// chunk sums up the events of chunkIDs ids.
 type chunk struct {
 	number        int64
 	events        int64
 	blocks, times stream.Range
 }
 
-// first and last are the ids that are a chunk's.
+// first and last are the bounds of a chunk's ids.
 func (c chunk) first() int64 { return c.number*chunkIDs + 1 }
 func (c chunk) last() int64  { return (c.number + 1) * chunkIDs }
 
-// summary is what is known of the history at one moment: the events up to an id. Nobody changes
-// one; the next one may share its chunks.
+// summary sums up the events up to the id last. It must not be changed, because the next summary
+// may share its chunks.
 type summary struct {
 	last int64
-	// full are chunks that get no more events, in order; open is the newest one, without events at the
-	// beginning.
+	// full are the chunks that get no more events, in order. open is the newest chunk; it is empty
+	// if there are no events.
 	full []chunk
 	open chunk
 	info stream.Info
 }
 
-// with is the summary with one event more, whose id is greater than all.
+// with is the summary with one more event, whose id must be above all others.
 func (s summary) with(id, block, sec int64) summary {
 	if number := (id - 1) / chunkIDs; s.open.events == 0 || s.open.number != number {
 		if s.open.events > 0 {
@@ -42,7 +43,7 @@ func (s summary) with(id, block, sec int64) summary {
 	return s
 }
 
-// and is both chunks' events in one.
+// and merges the events of two chunks.
 func (c chunk) and(other chunk) chunk {
 	if c.events == 0 {
 		return other
@@ -51,7 +52,7 @@ func (c chunk) and(other chunk) chunk {
 		times: span(c.times, other.times)}
 }
 
-// span is the least range that holds both.
+// span is the smallest range that contains both.
 func span(a, b stream.Range) stream.Range {
 	return stream.Range{From: min(a.From, b.From), To: max(a.To, b.To)}
 }
@@ -61,7 +62,7 @@ func chunkOf(i stream.Info) chunk {
 		times: stream.Range{From: i.MinSec, To: i.MaxSec}}
 }
 
-// all are the chunks in order; the last one has no events when there are none.
+// all yields the chunks in order; the last one may be empty.
 func (s summary) all(yield func(chunk) bool) {
 	for _, c := range s.full {
 		if !yield(c) {
@@ -90,14 +91,14 @@ func summarize(last int64, chunks []chunk) summary {
 	return s
 }
 
-// How much of a chunk a query asks for.
+// How many of a chunk's events a query asks for.
 const (
 	none = iota
 	some
 	whole
 )
 
-// asked tells how much of a chunk a query asks for.
+// asked says how many of a chunk's events a query asks for: none, some or whole.
 func asked(q stream.Query, c chunk) int {
 	return min(overlap(q.Blocks, c.blocks), overlap(q.Times, c.times))
 }

@@ -3,7 +3,7 @@
 // package is pure: the caller runs the jobs and says how long each took.
 //
 //	known      a: 1 4 7 8 9 ─┐
-//	known      b: 2          ├─▶ 1 2 3 4 5 7 8 9, of those who had the same, who is known first
+//	known      b: 2          ├─▶ 1 2 3 4 5 7 8 9, of those with the same time, known senders first
 //	stranger   c: 3 5       ─┘
 package lane
 
