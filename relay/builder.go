@@ -10,7 +10,8 @@ import (
 // Builder is how the operator treats a builder, over all of its keys. The zero value is how a
 // builder is treated that the operator has not listed. It is immutable: a change makes a new value.
 type Builder struct {
-	// Name is the operator's own: 1 to 64 letters, digits, dots, dashes and underscores.
+	// Name is the one that the operator has chosen: 1 to 64 letters, digits, dots, dashes and
+	// underscores.
 	Name    string             `json:"name"`
 	Pubkeys []phase0.BLSPubKey `json:"pubkeys"`
 	// APIKeyHash is the SHA-256 of the builder's API key; nil when it has none. The relay never stores
@@ -40,10 +41,10 @@ func (b Builder) Trusts(valueWei *uint256.Int) bool {
 type Demotion struct {
 	Trace
 	Signature phase0.BLSSignature `json:"signature"`
-	// Rule is a rule of exec, or one of the two below.
+	// Rule is a rule of package exec, or one of the constants below.
 	Rule   string `json:"rule"`
 	Detail string `json:"detail,omitempty"`
-	// Delivered: a proposer had already signed for the block.
+	// Delivered: the block was published already.
 	Delivered bool `json:"delivered"`
 }
 
@@ -54,7 +55,7 @@ const (
 	// DemotedSignature: a bid was accepted because of its API key, and its signature is not the
 	// builder's.
 	DemotedSignature = "signature"
-	// DemotedMismatch: the payload that followed a header is another one.
+	// DemotedMismatch: the payload that followed a header does not fit it.
 	DemotedMismatch = "payload_mismatch"
 )
 
@@ -77,7 +78,7 @@ type BuilderDemoted struct {
 	Demotion
 }
 
-// SubmissionExecuted says what became of a bid that counted before its block was executed.
+// SubmissionExecuted says what the execution found of a bid that had counted before it.
 type SubmissionExecuted struct {
 	At        time.Time        `json:"at"`
 	Slot      phase0.Slot      `json:"slot"`
@@ -93,7 +94,7 @@ type SubmissionExecuted struct {
 	Class  string `json:"class"`
 	Rule   string `json:"rule,omitempty"`
 	Detail string `json:"detail,omitempty"`
-	// Delivered: a proposer had already signed for the block.
+	// Delivered: the block was published already.
 	Delivered bool `json:"delivered"`
 }
 

@@ -54,10 +54,10 @@ func (c *Contents) FlatTrace() Trace {
 type SubmissionJudged struct {
 	Trace
 	ReceivedAt time.Time `json:"received_at"`
-	// EligibleAt is when the bid began to count; zero when refused or only kept.
+	// EligibleAt is when the bid began to count; zero if it does not count.
 	EligibleAt time.Time `json:"eligible_at"`
-	// Verified: the block was executed and found valid. A bid below the floor is kept unverified and
-	// is not in the Data API.
+	// Verified: the block was executed and found valid. A bid at or below the floor is not executed,
+	// so it is not verified, and not in the Data API.
 	Verified   bool `json:"verified"`
 	Optimistic bool `json:"optimistic"`
 	// HeaderFirst: only the header has come so far.
@@ -70,7 +70,7 @@ type SubmissionJudged struct {
 	Detail      string `json:"detail,omitempty"`
 }
 
-// TopChanged says that another bid is served from now on. A zero value means that none is.
+// TopChanged says that another bid is served from now on. If the value is zero, none is.
 type TopChanged struct {
 	At time.Time `json:"at"`
 	Trace

@@ -14,12 +14,12 @@ type Facts interface {
 	Record(fact Fact)
 }
 
-// Escrow keeps payloads so that a served header can be honoured after a crash. Both calls are safe
-// for concurrent use.
+// Escrow keeps payloads, so that the payload of a served header can be delivered after a crash.
+// Both calls are safe for concurrent use.
 type Escrow interface {
 	// Put returns only when the contents would survive a crash of this process. The key is their ID.
 	Put(ctx context.Context, contents *Contents) error
-	// Get answers nil without an error for a payload that was never put, or whose time is over.
+	// Get returns nil without an error for a payload that was never put, or that has expired.
 	Get(ctx context.Context, id PayloadID) (*Contents, error)
 }
 

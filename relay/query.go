@@ -10,7 +10,7 @@ import (
 // Order is how a list of traces is sorted.
 type Order uint8
 
-// The orders. Newest is by slot, then by time, descending.
+// The orders. Newest is by slot, then by the fact's place in the journal, descending.
 const (
 	Newest Order = iota
 	ValueAscending

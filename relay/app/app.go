@@ -24,7 +24,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
-// App is a relay. New opens its stores and asks a beacon node for the network; Run serves.
+// App is a relay. New opens its stores and asks a beacon node for the network; Serve answers
+// requests.
 type App struct {
 	cfg       Config
 	opened    run.Opened

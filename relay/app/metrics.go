@@ -49,7 +49,7 @@ type gauges struct {
 // factMetrics counts the relay's facts for Prometheus, as they are recorded.
 //
 //	submit, top, deliver, registry ──facts──▶ Record ─▶ counters, histograms ─▶ registry ─▶ /metrics
-//	registry, journal, archive ◀──────asked when somebody looks──── gauges
+//	registry, journal, archive ◀──────read with each GET /metrics──── gauges
 type factMetrics struct {
 	nameOf   func(phase0.BLSPubKey) string
 	refusals map[string]bool

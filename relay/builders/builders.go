@@ -33,7 +33,7 @@ import (
 // remembered is how many demotions are kept in memory; the journal has them all.
 const remembered = 1000
 
-// List is safe for concurrent use.
+// List holds the records of all builders. It is safe for concurrent use.
 type List struct {
 	facts relay.Facts
 	view  atomic.Pointer[view] // read without a lock; never changed, only replaced

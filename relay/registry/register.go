@@ -51,7 +51,7 @@ type batch struct {
 	at       time.Time
 	entries  []relay.SignedRegistration
 	failures failures
-	deciding []candidate // entries whose signatures decide; after prompt sorted, and one for each validator
+	deciding []candidate // entries whose signatures decide; prompt sorts them and leaves one for each validator
 	others   []candidate // entries of the same validators
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Registry is safe for concurrent use.
+// Registry holds validators, registrations, duties and the head. It is safe for concurrent use.
 type Registry struct {
 	// Changed is called for each registration that asks for something else than the one before it,
 	// after it is stored and before its request is answered. Its fact may come later. Changed is set

@@ -49,7 +49,7 @@ type Payloads struct {
 	served []relay.PayloadID // the oldest first
 }
 
-// fetchTimeout bounds one question to the escrow, in wall time.
+// fetchTimeout bounds one read from the escrow, in wall time.
 const fetchTimeout = 2 * time.Second
 
 // Bounds of memory. A block with all its blobs has about 2.5 MB.
@@ -122,7 +122,7 @@ func (s *Payloads) Needs(id relay.PayloadID) bool {
 	return false
 }
 
-// Drop forgets a payload that nobody needs.
+// Drop deletes a payload that is not needed, in memory and in the escrow.
 func (s *Payloads) Drop(ctx context.Context, id relay.PayloadID) error {
 	s.mu.Lock()
 	if at := slices.IndexFunc(s.recent, func(r recentBlock) bool { return r.PayloadID == id }); at >= 0 {

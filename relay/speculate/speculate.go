@@ -120,7 +120,7 @@ func (b *Body) beginMessage(message *relay.Submission) bool {
 	return true
 }
 
-// takePlace takes a place for one more verification, if there is one.
+// takePlace takes a place for one more verification. It is false if none is free.
 func (s *Speculator) takePlace() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,7 +53,8 @@ type Evidence interface {
 	Keep(ctx context.Context, contents *relay.Contents) error
 }
 
-// Config are the parts and rules of a Pipeline. All parts are needed.
+// Config are the parts and rules of a Pipeline. All parts are needed, except Live, Unrecorded and
+// Trouble.
 type Config struct {
 	Spec  *eth.Spec
 	Clock clock.Clock
@@ -81,7 +82,7 @@ type Config struct {
 	Key *bls.SecretKey
 	// ValidationTimeout bounds the execution of one block, in wall time.
 	ValidationTimeout time.Duration
-	// PayloadTimeout is how long the payload of a header may take to follow, in chain time.
+	// PayloadTimeout is how long after its header a payload may come, in chain time.
 	PayloadTimeout time.Duration
 	// Executors is how many blocks that were accepted optimistically are executed at a time; at least
 	// one.

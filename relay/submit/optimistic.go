@@ -164,7 +164,7 @@ func (p *Pipeline) verdict(ctx context.Context, job *optimisticJob) (*relay.Cont
 	return contents, p.Validator.Validate(ctx, block)
 }
 
-// markVerified remembers that a bid's block is valid.
+// markVerified notes that a bid's block is valid.
 func (p *Pipeline) markVerified(job *optimisticJob) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

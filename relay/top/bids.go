@@ -2,8 +2,8 @@
 // immutable. getHeader only reads it, and listeners are sent each change.
 //
 //	submit ─▶ Bids.Show ─┬─▶ map, replaced as a whole ◀─ Headers.Header ◀─ getHeader (no lock but the bid's own, no allocation)
-//	                       │                                     └─ each bid's first answer at once, the others as a sum ─▶ Served
-//	                       └─▶ Broadcast ─▶ listeners
+//	                     │                                     └─ each bid's first answer at once, the others as a sum ─▶ Served
+//	                     └─▶ Broadcast ─▶ listeners
 package top
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Bids is safe for concurrent use; its zero value is empty.
+// Bids holds the top bid of each auction. It is safe for concurrent use; its zero value is empty.
 type Bids struct {
 	// Broadcast, if set, gets the changes in the order in which they were shown. It must be set before
 	// Bids is used.

@@ -30,8 +30,8 @@ const (
 // is cut.
 //
 //	Bids.Show ─▶ Broadcast ─┬─▶ queue ─▶ listener
-//	                    ├─▶ queue ─▶ listener
-//	                    └─▶ queue ✂  full: the context of this one ends, the others notice nothing
+//	                        ├─▶ queue ─▶ listener
+//	                        └─▶ queue ✂  full: the context of this one ends, the others notice nothing
 //
 // It is safe for concurrent use. Clock is needed, the limits are not; none may change once the
 // broadcast is used.
