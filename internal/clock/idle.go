@@ -48,11 +48,11 @@ func NewIdle() (*Idle, error) {
 	return i, nil
 }
 
-// Close closes the pipe. Nobody may be in Wait.
+// Close closes the pipe. It must not be called during Wait.
 func (i *Idle) Close() error { return errors.Join(i.to.Close(), i.from.Close()) }
 
-// Wait returns when this process, but for its caller, has nothing to do. It gives up, and says that
-// the process is not idle, when it has worked for idlePatience without a rest.
+// Wait returns when this process, except for the caller, has nothing to do. If the process has
+// worked for idlePatience without a rest, Wait gives up and returns false.
 func (i *Idle) Wait(ctx context.Context) (idle bool, err error) {
 	began, looks := time.Now(), 0
 	calls := calls{since: began}

@@ -22,8 +22,8 @@ type Paced struct {
 const (
 	// paceStep is how long the clock waits between two looks at the work (wall time).
 	paceStep = 2 * time.Millisecond
-	// longestStep bounds how much of the wall one step makes up for: steps stay small, however long
-	// the machine was busy.
+	// longestStep bounds how much wall time one step makes up for, so that steps stay small,
+	// however long the machine was busy.
 	longestStep = 2 * paceStep
 	// catchUp is how many times faster than its speed a clock runs while it is behind.
 	catchUp = 2

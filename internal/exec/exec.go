@@ -73,7 +73,7 @@ func (p Priority) Stranger() bool { return p <= Normal }
 // Class says whether a verdict is about the block or about our own systems.
 type Class uint8
 
-// The three classes. Only Invalid speaks against the builder (decision 11).
+// The three classes. Only Invalid counts against the builder (decision 11).
 const (
 	Valid          Class = iota
 	Invalid              // the block breaks a rule; Verdict.Rule names it

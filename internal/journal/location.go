@@ -24,7 +24,7 @@ const (
 	locationName = "place.json"
 	// locationFormat is the version of that file. This program reads versions up to it.
 	locationFormat = 1
-	// machineFile has the identity of the machine, where systemd or D-Bus has given it one.
+	// machineFile has the identity of the machine, if systemd or D-Bus has made one.
 	machineFile = "/etc/machine-id"
 )
 

@@ -69,7 +69,7 @@ type Exchange struct {
 	Refusal string
 }
 
-// idHeader carries a request's id, in the form in which http.Header keeps it.
+// idHeader is the header of a request's id, in the canonical form of http.Header.
 const idHeader = "X-Request-Id"
 
 // An id is a random text of the process with the request's number. It need not be secret, and

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Leap is a clock that leaps to the time for which somebody waits, but never beyond its end: a wait
-// for a later time lasts until its context ends. It is safe for concurrent use.
+// Leap is a clock that leaps to the time of each wait, but never beyond its end: a wait for a later
+// time lasts until its context ends. It is safe for concurrent use.
 type Leap struct {
 	end  time.Time
 	over func()
@@ -15,8 +15,8 @@ type Leap struct {
 	now  time.Time
 }
 
-// NewLeap is a clock from now to an end. If over is not nil, it is called whenever somebody waits
-// for a time after the end.
+// NewLeap is a clock from now to an end. If over is not nil, it is called for each wait for a time
+// after the end.
 func NewLeap(now, end time.Time, over func()) *Leap { return &Leap{now: now, end: end, over: over} }
 
 // Now implements clock.Clock.

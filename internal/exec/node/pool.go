@@ -39,7 +39,7 @@ type Config struct {
 	// Timeout bounds one try on one node. 0 is 2 s. It should be well below the time that callers
 	// allow for a verdict, or no time is left for another node when the first hangs.
 	Timeout time.Duration
-	// HTTP is nil for a client of our own, which keeps PerNode connections to each node.
+	// HTTP is the client to use; nil makes one that keeps PerNode connections to each node.
 	HTTP *http.Client
 	// Log gets a line when a node fails or comes back; nil logs nothing.
 	Log *slog.Logger

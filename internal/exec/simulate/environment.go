@@ -129,7 +129,7 @@ func (s *Simulator) begin(ctx context.Context, st *State, header *types.Header) 
 	case header.ParentBeaconRoot != nil || st.Config.IsAmsterdam(header.Number, header.Time):
 		core.PreExecution(ctx, header.ParentBeaconRoot, st.Parent, st.Config, b.evm, header.Number, header.Time)
 	case st.Config.IsPrague(header.Number, header.Time) || st.Config.IsUBT(header.Number, header.Time):
-		// the same, without hashing again
+		// the same system call, without hashing the parent again
 		core.ProcessParentBlockHash(parentHash(), b.evm, nil)
 	}
 	return b

@@ -107,7 +107,7 @@ func RefusesWhatDoesNotFit(t *testing.T, start Start) {
 					}
 				})
 			}
-			takeUp(t, db, start, own, row.address) // its own is as it was
+			takeUp(t, db, start, own, row.address) // it still works with its own database
 		})
 	}
 }

@@ -134,7 +134,7 @@ func settingOf(it *ast.MapNodeIter) (setting, error) {
 	return s, nil
 }
 
-// scalarText is a value as it was written, without quotes; numbers keep their digits.
+// scalarText is the text of a value, without quotes; numbers keep their digits.
 func scalarText(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:

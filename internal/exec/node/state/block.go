@@ -61,7 +61,7 @@ func (s *States) headerByHash(ctx context.Context, hash common.Hash) (*types.Hea
 		return header, nil
 	}
 	return s.header(ctx, hash.Hex(), func(ctx context.Context, client *ethclient.Client) (*types.Header, error) {
-		if header, ok := s.headers.Get(hash); ok { // who asked before us has just been answered
+		if header, ok := s.headers.Get(hash); ok { // another caller has fetched it meanwhile
 			return header, nil
 		}
 		header, err := client.HeaderByHash(ctx, hash)

@@ -46,8 +46,8 @@ func (s *States) knownConfig() *params.ChainConfig {
 	return s.config
 }
 
-// askConfig asks a node what chain it is on and, if we do not know that chain, when its forks
-// begin.
+// askConfig asks a node for its chain id and, if the chain is not a known one, for the chain's fork
+// schedule.
 func askConfig(ctx context.Context, client *rpc.Client) (*params.ChainConfig, error) {
 	var id *hexutil.Big
 	if err := client.CallContext(ctx, &id, "eth_chainId"); err != nil {

@@ -52,7 +52,7 @@ type Options struct {
 	Try time.Duration
 	// PollEvery is how often Follow looks for a new block when no node has subscriptions; 0 is 500 ms.
 	PollEvery time.Duration
-	// HTTP is nil for a client of our own.
+	// HTTP is the client to use; nil makes one.
 	HTTP *http.Client
 	// Log gets a line about nodes that do not answer; nil logs nothing.
 	Log *slog.Logger
@@ -157,7 +157,7 @@ func (s *States) account(ctx context.Context, block *types.Header, m *memory, ad
 		return known, nil
 	}
 	return shared(ctx, &m.asking, s.patience(), string(address[:]), func(ctx context.Context) (account, error) {
-		if known, ok := m.accounts.Get(address); ok { // who asked before us has just been answered
+		if known, ok := m.accounts.Get(address); ok { // another caller has fetched it meanwhile
 			return known, nil
 		}
 		got, err := s.fetch(ctx, block, wanted{accounts: []common.Address{address}})
