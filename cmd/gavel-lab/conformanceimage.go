@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/conformance/app"
+	"github.com/gavel-relay/gavel/conformance/local"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/target/container"
 	"github.com/gavel-relay/gavel/conformance/verdict"
@@ -61,11 +62,11 @@ func openTarget(ctx context.Context, cmd *cli.Command) (t *target.Target, end fu
 
 // inProcess starts gavel's own services in a world of their own.
 func inProcess(ctx context.Context, of world.Config) (*target.Target, func(), error) {
-	lab, err := startLab(ctx, of)
+	lab, err := local.Start(ctx, of)
 	if err != nil {
 		return nil, func() {}, fmt.Errorf("start the devnet: %w", err)
 	}
-	return lab.Target, lab.Stop, nil
+	return lab.Target, func() { stopLab(lab) }, nil
 }
 
 // contained is a target in containers, and the world that it follows.

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/conformance/app"
+	"github.com/gavel-relay/gavel/conformance/local"
 	"github.com/gavel-relay/gavel/conformance/mutant"
 	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/verdict"
@@ -78,11 +79,11 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	lab, err := startLab(ctx, of)
+	lab, err := local.Start(ctx, of)
 	if err != nil {
 		return fmt.Errorf("start the devnet: %w", err)
 	}
-	defer lab.Stop()
+	defer stopLab(lab)
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)

@@ -1,4 +1,6 @@
-package main
+// Package local starts gavel's own services in a world of the conformance suite, in this process:
+// the usual ones, ones with small limits, and ones in literal mode.
+package local
 
 import (
 	"context"
@@ -6,19 +8,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/urfave/cli/v3"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
@@ -30,8 +27,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// lab is a world with gavel's own services in it, which know no more of it than its addresses.
-type lab struct {
+// Lab is a world with gavel's own services in it, which know no more of it than its addresses.
+type Lab struct {
 	Target *target.Target
 
 	world *world.World
@@ -48,13 +45,13 @@ type lab struct {
 	group   *errgroup.Group
 }
 
-// startLab starts all of it; Stop ends it.
-func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
+// Start starts all of it; Stop ends it.
+func Start(ctx context.Context, of world.Config) (l *Lab, err error) {
 	ctx, stop := context.WithCancel(ctx)
-	l = &lab{stop: stop, group: new(errgroup.Group)}
-	defer func(opened *lab) { // what is returned is nil then
+	l = &Lab{stop: stop, group: new(errgroup.Group)}
+	defer func(opened *Lab) { // what is returned is nil then
 		if err != nil {
-			opened.Stop()
+			err = errors.Join(err, opened.Stop())
 		}
 	}(l)
 	if l.world, err = world.New(of); err != nil {
@@ -117,7 +114,7 @@ func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 }
 
 // openRelay starts a relay on the world.
-func (l *lab) openRelay(ctx context.Context, into **relayapp.App, cfg relayapp.Config) (address string, err error) {
+func (l *Lab) openRelay(ctx context.Context, into **relayapp.App, cfg relayapp.Config) (address string, err error) {
 	cfg.BeaconURLs, cfg.Validator = []string{l.world.Facts.BeaconURL}, l.world.Validator()
 	if *into, err = relayapp.New(ctx, cfg); err != nil {
 		return "", fmt.Errorf("open the relay: %w", err)
@@ -126,7 +123,7 @@ func (l *lab) openRelay(ctx context.Context, into **relayapp.App, cfg relayapp.C
 }
 
 // openNodes connects to the world's execution node, as an operator would with its address.
-func (l *lab) openNodes(log *slog.Logger) (err error) {
+func (l *Lab) openNodes(log *slog.Logger) (err error) {
 	l.nodes, err = state.New(state.Options{URLs: []string{l.world.Facts.ExecutionURL},
 		Config: l.world.Chain().Chain().Config(), Log: log})
 	if err != nil {
@@ -136,7 +133,7 @@ func (l *lab) openNodes(log *slog.Logger) (err error) {
 }
 
 // builders are the world's, who take whatever a bundle RPC sends.
-func (l *lab) builders() (list []send.Builder) {
+func (l *Lab) builders() (list []send.Builder) {
 	for _, b := range l.world.Facts.Builders {
 		list = append(list, send.Builder{Name: b.Name, URL: b.URL, APIs: []string{send.APIBundle, send.APIShare,
 			send.APICancel}})
@@ -145,7 +142,7 @@ func (l *lab) builders() (list []send.Builder) {
 }
 
 // openRPC starts a bundle RPC on the world's execution node.
-func (l *lab) openRPC(ctx context.Context, into **rpcapp.App, cfg rpcapp.Config) (address string, err error) {
+func (l *Lab) openRPC(ctx context.Context, into **rpcapp.App, cfg rpcapp.Config) (address string, err error) {
 	cfg.Chain, cfg.States, cfg.ChainConfig = l.nodes, l.nodes, l.world.Chain().Chain().Config()
 	cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: l.nodes} }
 	if cfg.Key, err = crypto.GenerateKey(); err != nil {
@@ -158,7 +155,7 @@ func (l *lab) openRPC(ctx context.Context, into **rpcapp.App, cfg rpcapp.Config)
 }
 
 // openStream starts an event stream on the journal of the bundle RPC.
-func (l *lab) openStream(ctx context.Context, into **streamapp.App, hints hint.Config,
+func (l *Lab) openStream(ctx context.Context, into **streamapp.App, hints hint.Config,
 	cfg streamapp.Config) (address string, err error) {
 	cfg.Source, cfg.Network, cfg.Hints = l.rpc.Journal(), "conformance", &hints
 	if *into, err = streamapp.New(ctx, cfg); err != nil {
@@ -168,7 +165,7 @@ func (l *lab) openStream(ctx context.Context, into **streamapp.App, hints hint.C
 }
 
 // serve serves a service at a free port and returns its URL.
-func (l *lab) serve(ctx context.Context, service func(context.Context, net.Listener) error) (string, error) {
+func (l *Lab) serve(ctx context.Context, service func(context.Context, net.Listener) error) (string, error) {
 	listener, err := serve.Listen("127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -177,9 +174,8 @@ func (l *lab) serve(ctx context.Context, service func(context.Context, net.Liste
 	return "http://" + listener.Addr().String(), nil
 }
 
-// Stop ends the services and then their world. What fails then changes no verdict and is told on
-// stderr.
-func (l *lab) Stop() {
+// Stop ends the services and then their world.
+func (l *Lab) Stop() error {
 	l.stop()
 	var failures []error
 	if err := l.group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
@@ -202,75 +198,7 @@ func (l *lab) Stop() {
 		failures = append(failures, l.world.Close())
 	}
 	if err := errors.Join(failures...); err != nil {
-		fmt.Fprintf(os.Stderr, "stop the devnet: %v\n", err)
+		return fmt.Errorf("stop the devnet: %w", err)
 	}
-}
-
-func worldCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "world",
-		Usage: "start a beacon node, an execution node and builders for a relay or RPC under test, until Ctrl-C",
-		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "length of a slot, in whole seconds"},
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:9190", Usage: "host:port that the suite steers the world at"},
-			&cli.StringFlag{Name: "beacon-listen", Value: "127.0.0.1:9191", Usage: "host:port of the Beacon API"},
-			&cli.StringFlag{Name: "validation-listen", Value: "127.0.0.1:9192",
-				Usage: "host:port of flashbots_validateBuilderSubmission"},
-			&cli.StringFlag{Name: "builder-listen", Value: "127.0.0.1:9193",
-				Usage: "host:port where builders take orders, each at /NAME"},
-			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of all slots: " + eth.ForkNames()},
-			&cli.BoolFlag{Name: "with-services", Usage: "start gavel's own services in it as well, and print their addresses"},
-		},
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-			defer stop()
-			return judged(runWorld(ctx, cmd))
-		},
-	}
-}
-
-// worldOf reads the flags --slot and --fork.
-func worldOf(cmd *cli.Command) (of world.Config, err error) {
-	of.Slot = cmd.Duration("slot")
-	if of.Fork, err = eth.ParseFork(cmd.String("fork")); err != nil {
-		return of, app.Mistake("fork: %v", err)
-	}
-	if err := of.Check(); err != nil {
-		return of, app.Mistake("%v", err)
-	}
-	return of, nil
-}
-
-// runWorld prints what a target and a target.yaml need to know, and goes on until the context ends.
-func runWorld(ctx context.Context, cmd *cli.Command) error {
-	of, err := worldOf(cmd)
-	if err != nil {
-		return err
-	}
-	if cmd.Bool("with-services") {
-		l, err := startLab(ctx, of)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("relay   %s\nstream  %s\nrpc     %s\nworld   %s\n", l.Target.Relay.ProposerURL, l.Target.Stream.URL,
-			l.Target.RPC.URL, l.Target.Chain.WorldURL)
-		<-ctx.Done()
-		l.Stop()
-		return nil
-	}
-	of.Listen, of.BeaconListen, of.ValidationListen = cmd.String("listen"), cmd.String("beacon-listen"),
-		cmd.String("validation-listen")
-	of.BuilderListen = cmd.String("builder-listen")
-	w, err := world.New(of)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("beacon node      %s\nexecution node   %s\nvalidation node  %s\n", w.Facts.BeaconURL, w.Facts.ExecutionURL,
-		w.Facts.ValidationURL)
-	for _, b := range w.Facts.Builders {
-		fmt.Printf("builder %-8s %s\n", b.Name, b.URL)
-	}
-	fmt.Printf("\nin target.yaml:\nchain: {worldUrl: %s}\nrpc: {url: …, sendsToWorld: true}   # for a bundle RPC that "+
-		"sends to these builders\n", w.URL)
-	return errors.Join(w.Run(ctx), w.Close())
+	return nil
 }

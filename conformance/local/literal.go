@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 
 // openLiteral starts them on what the first ones stand on, and returns what a target.yaml tells of
 // them.
-func (l *lab) openLiteral(ctx context.Context, first relayapp.Config, slot time.Duration,
+func (l *Lab) openLiteral(ctx context.Context, first relayapp.Config, slot time.Duration,
 	log *slog.Logger) (at target.Literal, err error) {
 	first.Key, first.Literal = bls.Derive("conformance relay", 3), true
 	if at.Relay, err = l.openRelay(ctx, &l.literal.relay, first); err != nil {

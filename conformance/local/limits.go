@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"context"
@@ -29,7 +29,7 @@ const (
 )
 
 // openLimited starts them and returns what a target.yaml tells of them.
-func (l *lab) openLimited(ctx context.Context, slot time.Duration, log *slog.Logger) (limits target.Limits, err error) {
+func (l *Lab) openLimited(ctx context.Context, slot time.Duration, log *slog.Logger) (limits target.Limits, err error) {
 	relayAt, err := l.openRelay(ctx, &l.limited.relay, relayapp.Config{
 		Key: bls.Derive("conformance relay", 2), Limits: relayapp.Limits{PerSecond: limitedPerSecond, Burst: limitedBurst},
 		Log: log,
