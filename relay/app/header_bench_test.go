@@ -50,7 +50,7 @@ func headersOver(served top.Served) (handler http.Handler, board *top.Bids, path
 // BenchmarkHeaderOverLoopback compares getHeader with a bare handler that writes the same bytes:
 // clients that keep their connections ask each in turn, so that the load on the machine is the same
 // for both. A round ends when the journal has been told of each of its answers, as with a slot's
-// end. "journal" has ids and access log, mux, skin, board and facts; "service" also what stands
+// end. "journal" has ids and access log, mux, handlers, board and facts; "service" also what stands
 // around them in a relay: limits of connections, bodies and requests, and metrics.
 func BenchmarkHeaderOverLoopback(b *testing.B) {
 	b.Run("journal", func(b *testing.B) {

@@ -101,7 +101,7 @@ type Config struct {
 const keepTime = 2 * time.Second
 
 // keep says whether all changes are stored. If not, it answers with a refusal.
-func (a *skin) keep(w http.ResponseWriter, r *http.Request) bool {
+func (a *handlers) keep(w http.ResponseWriter, r *http.Request) bool {
 	if a.Kept == nil {
 		return true
 	}
@@ -116,7 +116,7 @@ func (a *skin) keep(w http.ResponseWriter, r *http.Request) bool {
 
 // Mount adds the API to a mux.
 func Mount(mux *serve.Mux, cfg Config) {
-	a := &skin{cfg}
+	a := &handlers{cfg}
 	for pattern, operation := range map[string]http.HandlerFunc{
 		"GET /admin/v1/status":                            a.status,
 		"GET /admin/v1/builders":                          a.builders,
@@ -135,11 +135,11 @@ func Mount(mux *serve.Mux, cfg Config) {
 	}
 }
 
-type skin struct{ Config }
+type handlers struct{ Config }
 
 // authorized refuses requests without the token. It compares hashes, so that its timing reveals
 // nothing about the token, not even its length.
-func (a *skin) authorized(next http.HandlerFunc) http.HandlerFunc {
+func (a *handlers) authorized(next http.HandlerFunc) http.HandlerFunc {
 	want := sha256.Sum256([]byte(a.Token))
 	return func(w http.ResponseWriter, r *http.Request) {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")

@@ -9,7 +9,7 @@ import (
 )
 
 // builders lists how builders are treated. API keys are never shown, only their hashes.
-func (a *skin) builders(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) builders(w http.ResponseWriter, r *http.Request) {
 	list := a.Records.All()
 	if list == nil {
 		list = []relay.Builder{}
@@ -18,7 +18,7 @@ func (a *skin) builders(w http.ResponseWriter, r *http.Request) {
 }
 
 // builder answers with one record.
-func (a *skin) builder(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) builder(w http.ResponseWriter, r *http.Request) {
 	b, known := a.Records.Named(r.PathValue("name"))
 	if !known {
 		api.Refuse(w, r, relay.BuilderUnknown.With("%.90q", r.PathValue("name")))
@@ -34,7 +34,7 @@ type change struct {
 }
 
 // setBuilder replaces a record, or adds one, and answers with it.
-func (a *skin) setBuilder(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) setBuilder(w http.ResponseWriter, r *http.Request) {
 	var wanted change
 	if refused := read(w, r, &wanted); refused != nil {
 		api.Refuse(w, r, refused)
@@ -58,7 +58,7 @@ func (a *skin) setBuilder(w http.ResponseWriter, r *http.Request) {
 
 // removeBuilder forgets what was changed at run time, so that the configuration applies again. It
 // answers 204 without a body.
-func (a *skin) removeBuilder(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) removeBuilder(w http.ResponseWriter, r *http.Request) {
 	if err := a.Changes.Remove(a.Clock.Now(), r.PathValue("name"), r.URL.Query().Get("why")); err != nil {
 		api.Refuse(w, r, relay.BuilderUnknown.With("%.90q was not changed at run time", r.PathValue("name")))
 		return

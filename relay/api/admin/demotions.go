@@ -13,7 +13,7 @@ import (
 )
 
 // demotions lists the demotions, the newest first.
-func (a *skin) demotions(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) demotions(w http.ResponseWriter, r *http.Request) {
 	list := a.Demotions.Demotions()
 	if list == nil {
 		list = []relay.BuilderDemoted{}
@@ -23,7 +23,7 @@ func (a *skin) demotions(w http.ResponseWriter, r *http.Request) {
 
 // submission answers with the block of a demotion in SSZ: the fork's SubmitBlockRequest, with zeros
 // for the signature, which is in the list of demotions.
-func (a *skin) submission(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) submission(w http.ResponseWriter, r *http.Request) {
 	var hash phase0.Hash32
 	if err := eth.ParseHex(r.PathValue("block_hash"), hash[:]); err != nil {
 		api.Refuse(w, r, relay.InvalidHash.With("%v", err))

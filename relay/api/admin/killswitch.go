@@ -15,12 +15,12 @@ type state struct {
 
 // killSwitch answers whether the kill switch is on. While it is, no headers are served, but
 // payloads of headers that were served before are still delivered.
-func (a *skin) killSwitch(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) killSwitch(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, state{a.Switch.On()})
 }
 
 // setKillSwitch turns the kill switch on or off and answers with its state.
-func (a *skin) setKillSwitch(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) setKillSwitch(w http.ResponseWriter, r *http.Request) {
 	var wanted struct {
 		On  *bool  `json:"on"`
 		Why string `json:"why"`

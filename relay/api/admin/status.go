@@ -7,6 +7,6 @@ import (
 )
 
 // status answers with a summary of the relay's state.
-func (a *skin) status(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) status(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, a.Status())
 }

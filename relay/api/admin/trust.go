@@ -14,12 +14,12 @@ type reason struct {
 }
 
 // promote gives a builder the optimistic mode and answers with its record.
-func (a *skin) promote(w http.ResponseWriter, r *http.Request) { a.trust(w, r, a.Trust.Promote) }
+func (a *handlers) promote(w http.ResponseWriter, r *http.Request) { a.trust(w, r, a.Trust.Promote) }
 
 // suspend ends the optimistic mode of a builder and answers with its record.
-func (a *skin) suspend(w http.ResponseWriter, r *http.Request) { a.trust(w, r, a.Trust.Suspend) }
+func (a *handlers) suspend(w http.ResponseWriter, r *http.Request) { a.trust(w, r, a.Trust.Suspend) }
 
-func (a *skin) trust(w http.ResponseWriter, r *http.Request, do func(time.Time, string, string) error) {
+func (a *handlers) trust(w http.ResponseWriter, r *http.Request, do func(time.Time, string, string) error) {
 	var given reason
 	if refused := read(w, r, &given); refused != nil {
 		api.Refuse(w, r, refused)

@@ -64,7 +64,7 @@ const (
 
 // Mount adds the API to a mux.
 func Mount(mux *serve.Mux, cfg Config) {
-	a := &skin{Config: cfg}
+	a := &handlers{Config: cfg}
 	mux.Handle(http.MethodGet, "/relay/v1/builder/validators", a.validators)
 	mux.Handle(http.MethodPost, "/relay/v1/builder/blocks", a.submitBlock)
 	mux.Handle(http.MethodPost, "/relay/v1/builder/headers", a.submitHeader)
@@ -73,7 +73,7 @@ func Mount(mux *serve.Mux, cfg Config) {
 	}
 }
 
-type skin struct {
+type handlers struct {
 	Config
 	list dutyList
 }

@@ -31,7 +31,7 @@ func testSpec() *eth.Spec {
 	}
 }
 
-// desk plays the rooms behind the skin and keeps what it was sent.
+// desk plays the rooms behind the handlers and keeps what it was sent.
 type desk struct {
 	received []*relay.Submission
 	headers  []*relay.HeaderSubmission

@@ -11,7 +11,7 @@ import (
 
 // follow begins speculation on the body of a request while it arrives. The announced length is used
 // for a plain body only, since it is the length before decompression.
-func (a *skin) follow(r *http.Request, from caller, cancellable bool) *speculate.Body {
+func (a *handlers) follow(r *http.Request, from caller, cancellable bool) *speculate.Body {
 	source := speculate.Source{Cancellable: cancellable}
 	if encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding == "" || encoding == "identity" {
 		source.Bytes = max(r.ContentLength, 0)

@@ -29,7 +29,7 @@ func isWhole(r *http.Request) bool {
 
 // hydrate returns the whole submission. A dehydrated one needs an API key, which says whose cache
 // it is filled from.
-func (a *skin) hydrate(r *http.Request, from caller, s *relay.Submission) (*relay.Submission, error) {
+func (a *handlers) hydrate(r *http.Request, from caller, s *relay.Submission) (*relay.Submission, error) {
 	if isWhole(r) {
 		return s, nil
 	}

@@ -31,7 +31,7 @@ type caller struct {
 
 // identify returns the sender of a request. An unknown key is refused, so that its sender learns of
 // the mistake.
-func (a *skin) identify(r *http.Request) (caller, *relay.Refused) {
+func (a *handlers) identify(r *http.Request) (caller, *relay.Refused) {
 	key := APIKey(r)
 	if key == "" {
 		return caller{}, nil

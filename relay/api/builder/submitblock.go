@@ -17,7 +17,7 @@ import (
 // submitBlock accepts a builder's block in JSON or SSZ, plain, gzip or zstd, whole or dehydrated
 // (relay-specs, submitBlock). 200 without a body means accepted; 202 with a message means that the
 // bid is at or below the floor and the block is not executed.
-func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) submitBlock(w http.ResponseWriter, r *http.Request) {
 	from, refused := a.identify(r)
 	if refused != nil {
 		answer(w, r, relay.Outcome{}, refused)
@@ -49,7 +49,7 @@ func answer(w http.ResponseWriter, r *http.Request, outcome relay.Outcome, err e
 
 // readSubmission reads a request's block, and returns the work that was begun for it meanwhile.
 // Errors are, or unwrap to, *relay.Refused.
-func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request,
+func (a *handlers) readSubmission(w http.ResponseWriter, r *http.Request,
 	from caller) (*relay.Submission, *speculate.Ahead, error) {
 	cancellable, sequence, refused := options(r)
 	if refused != nil {
@@ -104,7 +104,7 @@ func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media,
 
 // fork returns the fork of a submission. It follows from the slot, so the version header is not
 // needed, not even for SSZ; deployed builders leave it out.
-func (a *skin) fork(r *http.Request, media wire.Media, body []byte) (eth.Fork, *relay.Refused) {
+func (a *handlers) fork(r *http.Request, media wire.Media, body []byte) (eth.Fork, *relay.Refused) {
 	slot, err := wire.SlotOf(media, body)
 	if err != nil {
 		return 0, relay.Malformed.With("%v", err)

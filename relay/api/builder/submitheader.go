@@ -21,7 +21,7 @@ const maxHeader = 8 << 20
 
 // submitHeader accepts a bid with only the header; its block must follow to submitBlock. It needs
 // an API key.
-func (a *skin) submitHeader(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) submitHeader(w http.ResponseWriter, r *http.Request) {
 	header, refused := a.readHeader(w, r)
 	if refused != nil {
 		answer(w, r, relay.Outcome{}, refused)
@@ -31,7 +31,7 @@ func (a *skin) submitHeader(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, outcome, err)
 }
 
-func (a *skin) readHeader(w http.ResponseWriter, r *http.Request) (*relay.HeaderSubmission, *relay.Refused) {
+func (a *handlers) readHeader(w http.ResponseWriter, r *http.Request) (*relay.HeaderSubmission, *relay.Refused) {
 	from, refused := a.identify(r)
 	if refused != nil {
 		return nil, refused

@@ -40,7 +40,7 @@ const (
 // already in open auctions come first. The time stamp is in milliseconds, or with ?unit=ns in
 // nanoseconds. The connection ends with the close code 1001 when the relay stops. It ends without a
 // close code if the listener is behind or does not answer a ping.
-func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) topBid(w http.ResponseWriter, r *http.Request) {
 	unit, client, refused := a.mayListen(r)
 	if refused != nil {
 		if refused.ID == relay.WebSocketNeeded.ID {
@@ -71,7 +71,7 @@ func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
 }
 
 // mayListen returns the unit of time stamps that a request asks for, and the client, or a refusal.
-func (a *skin) mayListen(r *http.Request) (unit time.Duration, client top.Client, refused *relay.Refused) {
+func (a *handlers) mayListen(r *http.Request) (unit time.Duration, client top.Client, refused *relay.Refused) {
 	from, refused := a.identify(r)
 	switch {
 	case refused != nil:

@@ -15,7 +15,7 @@ import (
 
 // validators lists the registrations of the proposers of this epoch and the next (relay-specs,
 // getValidators).
-func (a *skin) validators(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) validators(w http.ResponseWriter, r *http.Request) {
 	raw, err := a.list.encode(a.Duties.Duties())
 	if err != nil {
 		api.Refuse(w, r, err)

@@ -39,13 +39,13 @@ type Config struct{ Archive Archive }
 
 // Mount adds the API to a mux.
 func Mount(mux *serve.Mux, cfg Config) {
-	a := &skin{Config: cfg}
+	a := &handlers{Config: cfg}
 	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/proposer_payload_delivered", formatted(a.delivered))
 	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/builder_blocks_received", formatted(a.received))
 	mux.Handle(http.MethodGet, "/relay/v1/data/validator_registration", formatted(a.registration))
 }
 
-type skin struct {
+type handlers struct {
 	Config
 	receivedAnswers answers
 	// receivedReads are the reads under way, by the question and the mark of the slot's rows.

@@ -24,7 +24,7 @@ func (t deliveredTrace) cells() []string { return append(t.trace.cells(), t.Valu
 
 // delivered lists payloads that were published, newest slot first (relay-specs,
 // proposer_payload_delivered).
-func (a *skin) delivered(w http.ResponseWriter, r *http.Request, media string) {
+func (a *handlers) delivered(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	if q.values.Get("slot") != "" && q.values.Get("cursor") != "" {
 		q.refuse(relay.ArgumentConflict.With("cannot specify both slot and cursor"))

@@ -36,7 +36,7 @@ func (t receivedTrace) cells() []string {
 // received lists submissions that counted, newest slot first (relay-specs,
 // builder_blocks_received). At least one filter is needed, since the whole list is long. The limit
 // applies in any case.
-func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
+func (a *handlers) received(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	if q.values.Get("cursor") != "" {
 		q.refuse(relay.InvalidArgument.With("cursor argument not supported"))
@@ -65,7 +65,7 @@ func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 // receivedList returns an encoded answer. The answer to a question about a slot is kept until the
 // slot's rows change. Then the new rows are read and put before it, once for all requests that wait
 // at that time.
-func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media string) ([]byte, error) {
+func (a *handlers) receivedList(r *http.Request, query relay.TraceQuery, media string) ([]byte, error) {
 	if query.Slot == nil {
 		list, err := a.listReceived(r.Context(), query, media)
 		return list.raw, err
@@ -98,7 +98,7 @@ const readPatience = 10 * time.Second
 
 // renewReceived makes the list of a slot whose rows have changed since an answer was kept, and
 // keeps it.
-func (a *skin) renewReceived(ctx context.Context, query relay.TraceQuery, asked question,
+func (a *handlers) renewReceived(ctx context.Context, query relay.TraceQuery, asked question,
 	mark relay.Mark) (list page, err error) {
 	list, of, found := a.receivedAnswers.find(asked)
 	whole := false
@@ -118,7 +118,7 @@ func (a *skin) renewReceived(ctx context.Context, query relay.TraceQuery, asked 
 
 // growReceived puts the rows that have come since before a kept list of a slot. It returns false if
 // they are too many, or if rows may also be gone; then the list must be read anew.
-func (a *skin) growReceived(ctx context.Context, query relay.TraceQuery, media string, list page, before,
+func (a *handlers) growReceived(ctx context.Context, query relay.TraceQuery, media string, list page, before,
 	now relay.Mark) (page, bool, error) {
 	came := now.Rows - before.Rows
 	if came <= 0 || came > maxReceived || now.Newest <= before.Newest {
@@ -142,7 +142,7 @@ func asksFor(query relay.TraceQuery, row relay.Trace) bool {
 		(query.Builder == nil || *query.Builder == row.Builder)
 }
 
-func (a *skin) listReceived(ctx context.Context, query relay.TraceQuery, media string) (page, error) {
+func (a *handlers) listReceived(ctx context.Context, query relay.TraceQuery, media string) (page, error) {
 	rows, err := a.Archive.Received(ctx, query)
 	if err != nil {
 		return page{}, err

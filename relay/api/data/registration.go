@@ -38,7 +38,7 @@ func (r signedRegistration) cells() []string {
 
 // registration answers with a validator's newest signed registration (relay-specs,
 // validator_registration).
-func (a *skin) registration(w http.ResponseWriter, r *http.Request, media string) {
+func (a *handlers) registration(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	pubkey := q.pubkey("pubkey")
 	switch {

@@ -12,7 +12,7 @@ import (
 
 // blindedBlockV1 publishes a signed blinded block and answers with the payload in JSON or SSZ
 // (builder-specs, submitBlindedBlock).
-func (a *skin) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
 	at := a.Clock.Now()
 	accepted, ok := serve.Negotiate(r, wire.JSON.ContentType(), wire.SSZ.ContentType())
 	if !ok {
@@ -39,7 +39,7 @@ func (a *skin) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
 
 // blindedBlockV2 publishes a signed blinded block and does not return the payload. It answers 202
 // without a body after a beacon node has accepted the block (builder-specs, submitBlindedBlockV2).
-func (a *skin) blindedBlockV2(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) blindedBlockV2(w http.ResponseWriter, r *http.Request) {
 	if _, err := a.deliver(w, r, a.Clock.Now(), false); err != nil {
 		api.Refuse(w, r, err)
 		return
@@ -47,7 +47,7 @@ func (a *skin) blindedBlockV2(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-func (a *skin) deliver(w http.ResponseWriter, r *http.Request, at time.Time, reveal bool) (*relay.Contents, error) {
+func (a *handlers) deliver(w http.ResponseWriter, r *http.Request, at time.Time, reveal bool) (*relay.Contents, error) {
 	block, refused := a.readBlindedBlock(w, r)
 	if refused != nil {
 		return nil, refused
@@ -57,7 +57,7 @@ func (a *skin) deliver(w http.ResponseWriter, r *http.Request, at time.Time, rev
 
 // readBlindedBlock decodes the body in the fork of its slot. The version header is needed for SSZ
 // and optional for JSON.
-func (a *skin) readBlindedBlock(w http.ResponseWriter, r *http.Request) (*relay.BlindedBlock, *relay.Refused) {
+func (a *handlers) readBlindedBlock(w http.ResponseWriter, r *http.Request) (*relay.BlindedBlock, *relay.Refused) {
 	media, refused := api.Media(r)
 	if refused != nil {
 		return nil, refused

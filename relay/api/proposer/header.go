@@ -26,7 +26,7 @@ var versions = func() map[eth.Fork][]string {
 
 // header answers with the top bid of an auction in JSON or SSZ, or 204 (builder-specs, getHeader).
 // The bytes were made when the top changed, not here.
-func (a *skin) header(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) header(w http.ResponseWriter, r *http.Request) {
 	at := a.Clock.Now()
 	media, ok := serve.Negotiate(r, wire.JSON.ContentType(), wire.SSZ.ContentType())
 	if !ok {

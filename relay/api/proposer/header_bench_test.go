@@ -36,7 +36,7 @@ func (c *servedCount) RecordHeader(served relay.HeaderServed) {
 
 // realRooms is the read path as a relay has it, with a bid of a usual size and eight auctions that
 // are open.
-func realRooms() (*skin, *servedCount) {
+func realRooms() (*handlers, *servedCount) {
 	bid := *testBid
 	bid.ValueWei, bid.JSON, bid.SSZ = uint256.NewInt(7), make([]byte, 2500), make([]byte, 900)
 	facts := &servedCount{room: make([]relay.HeaderServed, 1024)}
@@ -46,7 +46,7 @@ func realRooms() (*skin, *servedCount) {
 		key.ParentHash[0] += i
 		board.Show(key, &bid)
 	}
-	return &skin{Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Headers: &top.Headers{
+	return &handlers{Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Headers: &top.Headers{
 		Bids: board, Spec: testSpec(), Head: headOf{}, CutOff: 3 * time.Second,
 	}}}, facts
 }

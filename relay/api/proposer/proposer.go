@@ -61,7 +61,7 @@ const (
 
 // Mount adds the API to a mux.
 func Mount(mux *serve.Mux, cfg Config) {
-	a := &skin{cfg}
+	a := &handlers{cfg}
 	mux.Handle(http.MethodGet, "/eth/v1/builder/status", a.status)
 	mux.Handle(http.MethodPost, "/eth/v1/builder/validators", a.register)
 	mux.Handle(http.MethodGet, "/eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}", a.header)
@@ -79,4 +79,4 @@ const (
 // other requests hold those up.
 func TakesSignedBlocks(path string) bool { return path == blindedBlocksV1 || path == blindedBlocksV2 }
 
-type skin struct{ Config }
+type handlers struct{ Config }

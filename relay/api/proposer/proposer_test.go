@@ -31,7 +31,7 @@ func testSpec() *eth.Spec {
 	}
 }
 
-// desk plays all rooms behind the skin and keeps what it was asked.
+// desk plays all rooms behind the handlers and keeps what it was asked.
 type desk struct {
 	unready bool
 

@@ -14,7 +14,7 @@ import (
 // register accepts a list of signed registrations in JSON or SSZ (builder-specs,
 // registerValidator). Valid entries are stored even if others are refused; then the answer is 400
 // and lists the first hundred refused ones by their place in the list.
-func (a *skin) register(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) register(w http.ResponseWriter, r *http.Request) {
 	media, refused := api.Media(r)
 	if refused != nil {
 		api.Refuse(w, r, refused)

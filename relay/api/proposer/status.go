@@ -9,7 +9,7 @@ import (
 
 // status answers 200 with an empty body while the relay can serve proposers (builder-specs,
 // status).
-func (a *skin) status(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) status(w http.ResponseWriter, r *http.Request) {
 	if !a.Ready() {
 		api.Refuse(w, r, relay.NotReady.Plain())
 		return
