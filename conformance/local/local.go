@@ -57,60 +57,81 @@ func Start(ctx context.Context, of world.Config) (l *Lab, err error) {
 	if l.world, err = world.New(of); err != nil {
 		return nil, err
 	}
-	slot := l.world.Spec().SlotDuration
 	l.group.Go(func() error { return l.world.Run(ctx) })
-	quiet := slog.New(slog.DiscardHandler)
-	key := bls.Derive("conformance relay", 1)
+	l.Target = &target.Target{
+		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
+		Chain:          target.Chain{WorldURL: l.world.URL},
+	}
+	if err := l.open(ctx, l.world.Spec().SlotDuration, slog.New(slog.DiscardHandler)); err != nil {
+		return nil, err
+	}
+	return l, l.Target.Complete()
+}
+
+// open opens the services in the order in which orders and blocks go through them, and then those
+// that are judged by their limits or by the words of the description. It puts the address of each
+// into the target.
+func (l *Lab) open(ctx context.Context, slot time.Duration, quiet *slog.Logger) error {
 	cutOff := slot - 150*time.Millisecond // as late as the suite can still see it, so that no other spec is late
+	first := relayapp.Config{
+		Key: bls.Derive("conformance relay", 1), HeaderCutOff: cutOff, PayloadCutOff: 2 * slot,
+		RevealDelay: time.Millisecond, Limits: relayapp.Limits{PerSecond: -1}, Log: quiet,
+	}
+	if err := l.openFirst(ctx, &first); err != nil {
+		return err
+	}
+	if err := l.openOrderFlow(ctx, slot, quiet); err != nil {
+		return err
+	}
+	limits, err := l.openLimited(ctx, slot, quiet)
+	if err != nil {
+		return err
+	}
+	limits.HeaderCutOffMs = int(cutOff.Milliseconds())
+	l.Target.Limits = limits
+	l.Target.Literal, err = l.openLiteral(ctx, first, slot, quiet)
+	return err
+}
+
+// openFirst opens the relay that most clauses are judged by, with builders that it trusts.
+func (l *Lab) openFirst(ctx context.Context, cfg *relayapp.Config) error {
 	trusts, secrets, err := trustedBuilders()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	first := relayapp.Config{
-		Key: key, HeaderCutOff: cutOff, PayloadCutOff: 2 * slot, RevealDelay: time.Millisecond,
-		Limits: relayapp.Limits{PerSecond: -1}, Builders: trusts,
-		Log: quiet,
-	}
-	relayAt, err := l.openRelay(ctx, &l.relay, first)
+	cfg.Builders = trusts
+	address, err := l.openRelay(ctx, &l.relay, *cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	public := cfg.Key.PublicKey()
+	l.Target.Relay = &target.Relay{ProposerURL: address, PublicKey: fmt.Sprintf("%#x", public[:]),
+		TrustedBuilders: secrets}
+	return nil
+}
+
+// openOrderFlow opens the RPC, and the stream that tells of its orders.
+func (l *Lab) openOrderFlow(ctx context.Context, slot time.Duration, quiet *slog.Logger) error {
 	if err := l.openNodes(quiet); err != nil {
-		return nil, err
+		return err
 	}
 	rpcAt, err := l.openRPC(ctx, &l.rpc, rpcapp.Config{
 		Builders: l.builders(), PayoutGas: network.PayoutGas, EarliestBlock: world.EarliestRefundBlock,
 		BlockTime: slot, Log: quiet,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	l.Target.RPC = &target.RPC{URL: rpcAt, SendsToWorld: true}
 	hints := hint.DefaultConfig() // all that a stream may share, so that all of it is judged
 	hints.GasUsed = true
 	streamAt, err := l.openStream(ctx, &l.stream, hints,
 		streamapp.Config{Limits: streamapp.Limits{PerSecond: -1}, Log: quiet})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	limits, err := l.openLimited(ctx, slot, quiet)
-	if err != nil {
-		return nil, err
-	}
-	literally, err := l.openLiteral(ctx, first, slot, quiet)
-	if err != nil {
-		return nil, err
-	}
-	limits.HeaderCutOffMs = int(cutOff.Milliseconds())
-	public := key.PublicKey()
-	l.Target = &target.Target{
-		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
-		Relay: &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:]),
-			TrustedBuilders: secrets},
-		RPC:    &target.RPC{URL: rpcAt, SendsToWorld: true},
-		Stream: &target.Stream{URL: streamAt},
-		Chain:  target.Chain{WorldURL: l.world.URL}, Limits: limits, Literal: literally,
-	}
-	return l, l.Target.Complete()
+	l.Target.Stream = &target.Stream{URL: streamAt}
+	return nil
 }
 
 // openRelay starts a relay on the world.
