@@ -15,31 +15,33 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
-// Actors says how many there are of each kind. All have ether at genesis, traders also tokens.
+// Actors says how many participants there are of each kind. All have ether at genesis; traders also
+// have tokens.
 type Actors struct {
-	// Users keep the public pool busy, Traders send to the bundle RPC.
+	// Users send to the public pool, Traders to the bundle RPC.
 	Users, Traders, Builders, Searchers int
-	// SearcherWallets is how many wallets a searcher has: so many of its backruns can land in one
+	// SearcherWallets is how many wallets a searcher has. Each of them can have one backrun in a
 	// block.
 	SearcherWallets int
 }
 
-// Keys are everybody's. The same seed gives the same keys; they are for laboratories only.
+// Keys are the keys of all participants. The same seed gives the same keys; they are for test
+// networks only.
 type Keys struct {
 	Users, Traders, Builders []*ecdsa.PrivateKey
 	Searchers                [][]*ecdsa.PrivateKey
-	// Payer pays refunds that builders do not.
+	// Payer pays refunds that builders do not pay.
 	Payer *ecdsa.PrivateKey
-	// Payees are validators' fee recipients by index, Friend is whom users split refunds with. They
-	// have nothing at genesis.
+	// Payees are validators' fee recipients by index. Friend is the account with which users split
+	// refunds. These have nothing at genesis.
 	Payees []common.Address
 	Friend common.Address
 
 	seed uint64
 }
 
-// wellKnown is the account of examples: its key,
-// 0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80, is known to everybody.
+// wellKnown is the account that examples use. Its key,
+// 0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80, is public.
 var wellKnown = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
 func keysOf(seed uint64, validators int, actors Actors) Keys {
@@ -63,7 +65,7 @@ func wallets(seed uint64, family string, count int) []*ecdsa.PrivateKey {
 	return list
 }
 
-// funded are the accounts that have money at genesis.
+// funded returns the accounts that have ether at genesis.
 func (k *Keys) funded() []common.Address {
 	list := []common.Address{wellKnown, Address(k.Payer)}
 	for _, keys := range append([][]*ecdsa.PrivateKey{k.Users, k.Traders, k.Builders}, k.Searchers...) {
@@ -72,17 +74,17 @@ func (k *Keys) funded() []common.Address {
 	return list
 }
 
-// Payee is the fee recipient of a validator.
+// Payee returns the fee recipient of a validator.
 func (k *Keys) Payee(index phase0.ValidatorIndex) bellatrix.ExecutionAddress {
 	return bellatrix.ExecutionAddress(k.Payees[index])
 }
 
-// BuilderKey signs the bids of a builder.
+// BuilderKey returns the key that signs a builder's bids.
 func (k *Keys) BuilderKey(i int) *bls.SecretKey {
 	return bls.Derive("builder "+strconv.FormatUint(k.seed, 10), uint64(i))
 }
 
-// BuilderNames are the builders' names by public key.
+// BuilderNames returns the builders' names by public key.
 func (k *Keys) BuilderNames() map[phase0.BLSPubKey]string {
 	names := map[phase0.BLSPubKey]string{}
 	for i := range k.Builders {
@@ -91,16 +93,16 @@ func (k *Keys) BuilderNames() map[phase0.BLSPubKey]string {
 	return names
 }
 
-// RelayKey signs the headers that a relay serves.
+// RelayKey returns the key that signs the bids of a relay.
 func RelayKey(seed uint64, i int) *bls.SecretKey { return bls.Derive("relay", seed+uint64(i)<<32) }
 
-// RelayAddress is a relay's URL with its key in the user part, as sidecars are configured.
+// RelayAddress returns a relay's URL with its key in the user part, as sidecars are configured.
 func RelayAddress(host string, key *bls.SecretKey) string {
 	public := key.PublicKey()
 	return fmt.Sprintf("http://%#x@%s", public[:], host)
 }
 
-// Wallet is the key number i of a family; the same seed gives the same keys.
+// Wallet returns the key number i of a family; the same seed gives the same keys.
 func Wallet(seed uint64, family string, i int) *ecdsa.PrivateKey {
 	for attempt := uint64(0); ; attempt++ {
 		material := []byte("gavel devnet wallet: " + family)
@@ -108,16 +110,16 @@ func Wallet(seed uint64, family string, i int) *ecdsa.PrivateKey {
 			material = binary.BigEndian.AppendUint64(material, part)
 		}
 		hash := sha256.Sum256(material)
-		if key, err := crypto.ToECDSA(hash[:]); err == nil { // fails only outside the curve's order
+		if key, err := crypto.ToECDSA(hash[:]); err == nil { // fails only if the number is not below the curve's order
 			return key
 		}
 	}
 }
 
-// Address is the account of a key.
+// Address returns the account of a key.
 func Address(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
-// Addresses are the accounts of keys.
+// Addresses returns the accounts of keys.
 func Addresses(keys []*ecdsa.PrivateKey) []common.Address {
 	list := make([]common.Address, len(keys))
 	for i, key := range keys {
@@ -126,8 +128,8 @@ func Addresses(keys []*ecdsa.PrivateKey) []common.Address {
 	return list
 }
 
-// BuilderName and SearcherName count from 1, as everything does that people read.
+// BuilderName returns the name of a builder. Names count from 1, because people read them.
 func BuilderName(i int) string { return fmt.Sprintf("builder-%d", i+1) }
 
-// SearcherName is a searcher's, as BuilderName.
+// SearcherName returns the name of a searcher, which counts from 1 too.
 func SearcherName(i int) string { return fmt.Sprintf("searcher-%d", i+1) }

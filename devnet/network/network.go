@@ -1,7 +1,7 @@
-// Package network is the one network of the laboratory, with nobody on it yet: a chain, a beacon
-// node, a node that validates blocks, a clock that stands until it is started, and the keys of all
-// who will take part. It knows none of gavel's services, so that devnets, scenarios and the
-// conformance suite can stand on it alike.
+// Package network opens the lab's network, without participants: a chain, a beacon node, a
+// validator of builders' blocks, a clock that stands until it is started, and the keys of all who
+// will take part. It does not know gavel's services, so that devnets, scenarios and the conformance
+// suite can all use it.
 //
 //	Config ─Open─▶ Network{Spec, Clock, Keys, Chain, Beacon} ─▶ services and agents join ─Start─▶ slots pass
 package network
@@ -26,19 +26,19 @@ import (
 )
 
 const (
-	// ChainID of the execution layer; no public network has it.
+	// ChainID is the execution layer's; no public network has it.
 	ChainID = 0x67766c // "gvl"
-	// GasLimit is what genesis starts with and what validators register.
+	// GasLimit is that of the genesis block, and the one that validators register.
 	GasLimit = 60_000_000
-	// PayoutGas is what builders take off a refund for its payout, in gas at the base fee.
+	// PayoutGas is the gas whose cost, at the base fee, builders deduct from a refund for its
+	// payout.
 	PayoutGas = 30_000
 )
 
-// genesisForkVersion is signed into registrations and bids; no public network has it.
+// genesisForkVersion is part of the signatures of registrations and bids; no public network has it.
 var genesisForkVersion = phase0.Version{0x01, 'g', 'v', 'l'}
 
-// Clock is chain time, which stands at genesis until Start. A clock.Paced needs somebody who runs
-// it.
+// Clock is chain time, which stands at genesis until Start. A clock.Paced also needs RunClock.
 type Clock interface {
 	clock.Clock
 	Start()
@@ -58,39 +58,42 @@ const wallLead = 3 * time.Second
 type Config struct {
 	// Genesis in whole seconds: now, or with Wall in three seconds.
 	Genesis time.Time
-	// Clock: a clock.Paced that stands at genesis, and runs at most Speed times as fast as the wall.
+	// Clock is chain time; nil means a clock.Paced that stands at genesis and runs at most Speed
+	// times as fast as wall time.
 	Clock Clock
 	Speed float64
 	// Slot is the length of a slot in chain time.
 	Slot          time.Duration
 	SlotsPerEpoch int
-	// Forks is the schedule, from epoch 0 on; their versions are filled in.
+	// Forks is the fork schedule, which begins at epoch 0; Open fills in the versions.
 	Forks []eth.ForkPoint
-	// Validators propose in turn.
+	// Validators is how many validators propose in turn.
 	Validators int
-	// Seed makes all keys and the order of proposers.
+	// Seed determines all keys and the order of proposers.
 	Seed uint64
-	// Actors have wallets and money at genesis, as Funded have.
+	// Actors have wallets with ether at genesis. Funded are further accounts with ether.
 	Actors Actors
 	Funded []common.Address
 	// DataDir keeps the chain on disk; empty keeps it in memory.
 	DataDir string
-	// RPCAddr is the host:port of the execution JSON-RPC: any free port of 127.0.0.1.
+	// RPCAddr is the host:port of the execution JSON-RPC; empty means any free port of 127.0.0.1.
 	RPCAddr string
-	// KeepStates keeps the state after each block; otherwise those after the last 128 of them.
+	// KeepStates keeps the state after every block; otherwise only those after the last 128 blocks.
 	KeepStates bool
 	// LocalTxLimit bounds the transactions of the beacon node's own blocks.
 	LocalTxLimit int
-	// AttestationDeadline is how far into its slot a block is in time: Patience of a third of it.
+	// AttestationDeadline is until when in its slot a block is in time; 0 means Patience of a third
+	// of the slot.
 	AttestationDeadline time.Duration
-	// Execution stands between beacon node and chain: the chain itself.
+	// Execution returns the execution node that the beacon node uses in front of the chain; nil
+	// means the chain itself.
 	Execution func(*chain.Node) (beacon.Execution, error)
-	// RefusesKnown is the beacon node's (see beacon.Config).
+	// RefusesKnown is as in beacon.Config.
 	RefusesKnown func(slot phase0.Slot) bool
 	Log          *slog.Logger
 }
 
-// Network is what is there before anybody takes part. It is safe for concurrent use.
+// Network is an open network. It is safe for concurrent use.
 type Network struct {
 	Config
 	Keys
@@ -99,8 +102,8 @@ type Network struct {
 	Beacon *beacon.Beacon
 }
 
-// Open makes genesis and opens chain and beacon node; the clock stands still, so that no slot
-// passes while services are opened. Who opened it closes it.
+// Open makes genesis and opens the chain and the beacon node. The clock stands, so that no slot
+// passes while services are opened. The caller closes the network.
 func Open(cfg Config) (*Network, error) {
 	if cfg.Genesis.IsZero() {
 		cfg.Genesis = time.Now().Truncate(time.Second)
@@ -171,13 +174,13 @@ func (n *Network) openBeacon() (err error) {
 	return nil
 }
 
-// Validator executes builders' blocks on the network's chain.
+// Validator returns a validator that executes builders' blocks on the network's chain.
 func (n *Network) Validator() exec.Validator {
 	return execchain.New(n.Chain.Chain(), execchain.Options{})
 }
 
-// RunClock moves the clock until the context ends, for a run all of whose parts are in this
-// process. A clock that moves by itself is left alone.
+// RunClock moves a clock.Paced until the context ends. It is for runs whose parts are all in this
+// process. For other clocks it does nothing.
 func (n *Network) RunClock(ctx context.Context) error {
 	if paced, ok := n.Clock.(*clock.Paced); ok {
 		return paced.RunAlone(ctx)
@@ -193,9 +196,9 @@ func (n *Network) Close() error {
 	return nil
 }
 
-// Patience is a span of chain time that is at least a second long on the wall: what is generous at
-// 12-second slots would be the blink of an eye on a chain that runs sixty times as fast. It never
-// takes more than three quarters of a slot.
+// Patience lengthens a span of chain time to at least a second of wall time, because a wait that is
+// long on a chain with 12-second slots is too short for programs on one that runs sixty times as
+// fast. It lengthens no span beyond three quarters of a slot.
 func (n *Network) Patience(chainTime time.Duration) time.Duration {
 	const shortestWait = time.Second
 	wall := time.Duration(float64(shortestWait) * n.Speed)

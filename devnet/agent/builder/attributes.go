@@ -14,23 +14,24 @@ import (
 	"github.com/gavel-relay/gavel/internal/sse"
 )
 
-// Attributes are what a block for a slot on a parent must carry.
+// Attributes are what a block for a slot on a certain parent must contain.
 type Attributes = eth.PayloadAttributes
 
 // maxEvent bounds one event of a beacon node, in bytes.
 const maxEvent = 1 << 20
 
-// retryAfter is the wait before a stream that ended is opened again.
+// retryAfter is the wait before a stream that ended is opened again, in wall time.
 const retryAfter = 100 * time.Millisecond
 
-// Follow hands over attributes as a beacon node announces them, until the context ends; then it
-// returns nil. A stream that ends is opened again, and that is logged, as is what cannot be read.
+// Follow calls handle with the attributes that a beacon node announces, until the context ends, and
+// then returns nil. If the stream ends, it is opened again. That is logged, and so are events that
+// cannot be read.
 func Follow(ctx context.Context, beaconURL string, log *slog.Logger, handle func(Attributes)) error {
 	for ctx.Err() == nil {
 		if err := stream(ctx, beaconURL, log, handle); err != nil && ctx.Err() == nil {
 			log.Warn("beacon node's events ended", "error", err)
 		}
-		_ = backoff.Wait(ctx, retryAfter) // the loop looks at the context
+		_ = backoff.Wait(ctx, retryAfter) // the loop checks the context
 	}
 	return nil
 }
@@ -57,7 +58,7 @@ func stream(ctx context.Context, beaconURL string, log *slog.Logger, handle func
 		if err != nil {
 			return fmt.Errorf("follow events: %w", err)
 		}
-		a, err := eth.ParsePayloadAttributes(event.Data) // the topic is the only one that was asked for
+		a, err := eth.ParsePayloadAttributes(event.Data) // no other topic was subscribed to
 		if err != nil {
 			log.Warn("payload attributes are passed over", "error", err)
 			continue

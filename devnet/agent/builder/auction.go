@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// auction does in one auction what the strategy decides, until that stops or newer attributes come.
+// auction does in one auction what the strategy decides, until the strategy stops or newer
+// attributes come.
 func (b *Builder) auction(ctx context.Context, a Attributes) {
 	duty, err := b.duty(ctx, a.Slot)
 	if err != nil {
@@ -34,14 +35,14 @@ func (b *Builder) auction(ctx context.Context, a Attributes) {
 			}
 			return
 		case Wait:
-			_ = b.Clock.Until(ctx, start.Add(d.Until)) // the context's end ends the loop too
+			_ = b.Clock.Until(ctx, start.Add(d.Until)) // the context's end also ends the loop
 		case Bid:
 			s = b.tryBid(ctx, a, duty, d, s)
 		}
 	}
 }
 
-// tryBid makes a bid and says what the situation is then.
+// tryBid makes a bid and returns the situation after it.
 func (b *Builder) tryBid(ctx context.Context, a Attributes, duty client.Duty, d Decision, s Situation) Situation {
 	paid, err := b.bid(ctx, a, duty, d)
 	switch {
@@ -61,8 +62,8 @@ func (b *Builder) tryBid(ctx context.Context, a Attributes, duty client.Duty, d 
 
 var errNotRegistered = errors.New("the slot's proposer has not registered")
 
-// duty waits until a relay knows who proposes in a slot; it gives up when the slot begins. A
-// proposer that has not registered yet may still do so.
+// duty waits until a relay knows who proposes in a slot, and gives up when the slot begins. It
+// waits because a proposer may still register.
 func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, error) {
 	for {
 		duty, err := b.askDuty(ctx, slot)
@@ -79,7 +80,8 @@ func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, erro
 	}
 }
 
-// askDuty asks the relays in turn. One that does not answer is passed over as long as another does.
+// askDuty asks the relays in turn. The error of a relay matters only if no other relay knows the
+// duty.
 func (b *Builder) askDuty(ctx context.Context, slot phase0.Slot) (client.Duty, error) {
 	var errs []error
 	for _, relay := range b.Relays {

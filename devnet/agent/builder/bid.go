@@ -15,11 +15,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// errNotBetter says that a block earns no more than what was bid before. The bid that is placed
-// stays.
+// errNotBetter says that a block earns no more than what was bid before. The bid before then stays.
 var errNotBetter = errors.New("the block is worth no more than the bid before")
 
-// bid builds one block, pays its proposer and submits it everywhere. The answer is what was bid.
+// bid builds one block that pays its proposer, and submits it to all relays. It returns what was
+// bid.
 func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, d Decision) (*uint256.Int, error) {
 	built, err := b.block(ctx, a, duty, d)
 	if err != nil {
@@ -43,9 +43,9 @@ func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, d Dec
 	return built.PaidWei, nil
 }
 
-// block is a block with as many orders as go together and what else is pending, whose proposer is
-// paid what the decision says. If an order was cancelled since the last bid, only what the block
-// earns without it counts.
+// block builds a block with as many orders as fit together, filled up with pending transactions. It
+// pays the proposer what the decision says. An order that was cancelled since the last bid is not
+// in it and adds nothing to its value.
 func (b *Builder) block(ctx context.Context, a Attributes, duty client.Duty, d Decision) (*chain.Built, error) {
 	payment := &chain.Payment{From: b.Wallet, To: b.Conduct.payee(b.Wallet, duty)}
 	draft, err := b.Node.Draft(ctx, b.argsOf(a, duty, payment))
@@ -54,7 +54,7 @@ func (b *Builder) block(ctx context.Context, a Attributes, duty client.Duty, d D
 	}
 	draft, placed := b.orders.Merge(ctx, draft, nil)
 	for _, tx := range choose(b.Node.Pending(), b.Seed, uint64(a.Slot), b.TxLimit) {
-		_, _ = draft.Apply(ctx, tx) // what cannot be applied, or is there already, is left out
+		_, _ = draft.Apply(ctx, tx) // transactions that cannot be applied or are in the block already are left out
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (b *Builder) argsOf(a Attributes, duty client.Duty, payment *chain.Payment)
 	}
 }
 
-// payee is who a block pays as its proposer.
+// payee returns the account that a block pays as its proposer's.
 func (c Conduct) payee(own *ecdsa.PrivateKey, duty client.Duty) common.Address {
 	if c.cheats(CheatPayment) {
 		return crypto.PubkeyToAddress(own.PublicKey)

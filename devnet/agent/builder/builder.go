@@ -1,7 +1,7 @@
-// Package builder is a block builder as a relay meets it: an outsider that learns of slots from a
-// beacon node's events and of proposers from the relays, builds real blocks on its own execution
-// node, and bids over HTTP. What it bids and when is a Strategy, which is pure; whether it plays
-// fair is its Conduct.
+// Package builder is a block builder. It is an outsider to relays: it learns of slots from a beacon
+// node's events and of proposers from the relays, builds real blocks on its own execution node, and
+// bids over HTTP. A Strategy, which is pure, decides what it bids and when. Its Conduct says which
+// rules it breaks.
 //
 //	orders, by JSON-RPC ────────────▶ devnet/agent/orders ─┐
 //	beacon node ─payload_attributes─▶ auction (auction.go) ─┼─ decide (strategy.go, pure): wait, bid so much, take back, stop
@@ -9,7 +9,7 @@
 //	                                                        ├─ fill up with pending transactions (choose.go), pay the proposer
 //	relays ◀──────────signed submissions────────────────────┴─ cheat, if that is its conduct (cheat.go), sign, submit
 //
-// An order that was cancelled is in no later bid.
+// Later bids do not contain an order that was cancelled.
 package builder
 
 import (
@@ -35,48 +35,50 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// Node is the builder's own execution node; *chain.Node is one.
+// Node is the builder's own execution node; *chain.Node implements it.
 type Node interface {
 	// Draft begins a block on a parent; its transactions are applied one by one.
 	Draft(ctx context.Context, args chain.BuildArgs) (*chain.Draft, error)
-	// Pending are the pool's transactions, best first.
+	// Pending returns the pool's transactions, best first.
 	Pending() []*types.Transaction
 }
 
-// Relay is where bids go.
+// Relay is a relay to which the builder bids.
 type Relay struct {
 	Name string
 	*client.Client
-	// TopBids is the way to its leading bids; nil does not listen to them.
+	// TopBids is the client with which the builder reads the relay's leading bids; nil if it does
+	// not read them.
 	TopBids *client.Client
 }
 
 // Config says who the builder is and what it does.
 type Config struct {
-	// Name is written into the blocks' extra data, as far as it fits there.
+	// Name is written into the blocks' extra data; what does not fit is cut off.
 	Name string
-	// Key signs bids; Wallet is the coinbase and pays proposers.
+	// Key signs bids. Wallet is the coinbase, and pays proposers.
 	Key    *bls.SecretKey
 	Wallet *ecdsa.PrivateKey
 	Node   Node
-	// Signer tells who sent a transaction.
+	// Signer recovers the senders of transactions.
 	Signer types.Signer
-	// Orders is where orders come in, by JSON-RPC; nil for a builder that takes none. Run closes it.
+	// Orders is where orders come in by JSON-RPC; nil for a builder that takes none. Run closes it.
 	Orders net.Listener
 	Spec   *eth.Spec
 	Clock  clock.Clock
-	// BeaconURL is where payload attributes come from; Relays are bid to, all alike. It is enough if
-	// one of them takes a bid.
+	// BeaconURL is the beacon node that announces payload attributes. The builder submits each bid
+	// to all Relays; it is enough if one accepts it.
 	BeaconURL string
 	Relays    []Relay
-	// Strategy is what it bids and when: Usual of its seed.
+	// Strategy decides what it bids and when. nil means Usual, with Seed.
 	Strategy Strategy
 	Conduct  Conduct
-	// TxLimit bounds the transactions of a block, besides the payment: 1,000.
+	// TxLimit bounds the pending transactions in a block. 0 means 1,000.
 	TxLimit int
-	// Seed makes this builder choose other transactions than others do; 0 takes what comes.
+	// Seed makes this builder choose other pending transactions than other builders do.
 	Seed uint64
-	// Tell is told what relays answer and what leads; nil tells nobody. Calls may overlap.
+	// Tell receives what relays answer and which bids lead. It must be safe for concurrent use; it
+	// may be nil.
 	Tell func(devnet.Event)
 	Log  *slog.Logger
 }
@@ -87,8 +89,8 @@ type Builder struct {
 
 	orders *orders.Intake
 	top    top
-	// kept are the submissions of the last auction, for one who sends them again. Only the auction
-	// that runs uses it, and there is one at a time.
+	// kept are the submissions of the last auction, for a conduct that replays them. Only the
+	// running auction uses it, and there is one at a time.
 	kept []submission
 }
 
@@ -109,7 +111,7 @@ func New(cfg Config) *Builder {
 	return &Builder{Config: cfg, orders: orders.New(cfg.Wallet, cfg.Signer)}
 }
 
-// Run takes orders and builds until the context ends, and returns nil then.
+// Run takes orders and builds until the context ends, and then returns nil.
 func (b *Builder) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if b.Orders != nil {
@@ -124,8 +126,8 @@ func (b *Builder) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// build bids in one auction after another. New attributes end the work on older ones; the same ones
-// again, as after a stream that was opened anew, do not.
+// build bids in one auction after another. New attributes end the auction before. The same
+// attributes may come again after a stream was opened again; they change nothing.
 func (b *Builder) build(ctx context.Context) error {
 	var working sync.WaitGroup
 	defer working.Wait()

@@ -16,23 +16,23 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Conduct is how fair a builder plays; the zero value is as fair as can be.
+// Conduct says which rules a builder breaks; the zero value is honest.
 type Conduct struct {
-	// Cheats are rules that it breaks in every submission.
+	// Cheats are the rules that it breaks in every submission.
 	Cheats []Cheat
 	// Burst is how many more submissions of the same block it sends after each bid, all at once.
 	Burst int
-	// Replay sends each submission again in the next auction, signature and all.
+	// Replay sends each submission again in the next auction, with its old signature.
 	Replay bool
-	// Stall is for how long it reads no leading bid after the first one, in chain time.
+	// Stall is for how long it stops reading leading bids after the first one, in chain time.
 	Stall time.Duration
 }
 
-// Cheat is a rule that a builder breaks, named after the field or the rule that is wrong then.
+// Cheat is a way to break a rule, named after the field or the rule.
 type Cheat string
 
-// What a builder can get wrong. CheatPayment pays itself and not the proposer; CheatStateRoot
-// changes the block in a way that only executing it shows.
+// CheatPayment pays the builder itself and not the proposer. CheatStateRoot changes the block so
+// that only execution shows the fault. The others are named after the field that they change.
 const (
 	CheatValue        Cheat = "value"
 	CheatPayment      Cheat = "payment"
@@ -51,10 +51,10 @@ const (
 	CheatEmptyPayload Cheat = "empty-payload"
 )
 
-// Known says whether a builder knows how to break the rule.
+// Known says whether there is such a cheat.
 func (on Cheat) Known() bool { return slices.Contains(cheats, on) }
 
-// cheats are all that there are.
+// cheats lists all cheats.
 var cheats = []Cheat{
 	CheatValue, CheatPayment, CheatBlockHash, CheatParentHash, CheatGasLimit, CheatGasUsed, CheatTimestamp,
 	CheatPrevRandao, CheatWithdrawals, CheatFeeRecipient, CheatProposer, CheatSlot, CheatSignature,
@@ -63,7 +63,7 @@ var cheats = []Cheat{
 
 func (c Conduct) cheats(on Cheat) bool { return slices.Contains(c.Cheats, on) }
 
-// cheat breaks what the conduct says, and returns the key to sign with.
+// cheat breaks the rules of the conduct in a submission, and returns the key to sign with.
 func (c Conduct) cheat(a Attributes, trace *builderv1.BidTrace, built *chain.Built,
 	key *bls.SecretKey) (*bls.SecretKey, error) {
 	for _, on := range c.Cheats {
@@ -110,13 +110,12 @@ func (on Cheat) apply(trace *builderv1.BidTrace, block *payload.Payload, key *bl
 		block.StateRoot[0] ^= 1
 	case CheatEmptyPayload:
 		block.Transactions = nil
-	case CheatPayment: // the block itself was built so
+	case CheatPayment: // bid has built the block with the wrong payee already
 	}
 	return key
 }
 
-// rehash gives a changed block the hash that it then has, so that only executing it shows what is
-// wrong with it.
+// rehash computes the hash of a changed block, so that only execution shows what is wrong with it.
 func rehash(a Attributes, built *chain.Built) error {
 	var hashes []common.Hash
 	var root *common.Hash

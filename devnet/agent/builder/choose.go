@@ -7,9 +7,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// choose is the builder's own choice among pending transactions: their order, but without the
-// senders that this builder does not care for in this slot, one in sixteen, and no more than a
-// limit. Two builders thus build different blocks.
+// choose selects from the pending transactions, in their order and up to a limit. It leaves out the
+// transactions of about one sender in sixteen, depending on seed and slot, so that two builders
+// build different blocks.
 func choose(pending []*types.Transaction, seed, slot uint64, limit int) []*types.Transaction {
 	passed := map[common.Address]bool{}
 	var chosen []*types.Transaction
@@ -19,7 +19,7 @@ func choose(pending []*types.Transaction, seed, slot uint64, limit int) []*types
 		}
 		sender, err := types.Sender(types.LatestSignerForChainID(tx.ChainId()), tx)
 		if err != nil {
-			continue // the pool would not have taken it
+			continue // cannot happen: the pool has checked the signature
 		}
 		skip, seen := passed[sender]
 		if !seen {
@@ -39,5 +39,6 @@ func dislikes(sender common.Address, seed, slot uint64) bool {
 	for _, n := range []uint64{seed, slot} {
 		hash.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)})
 	}
-	return hash.Sum64()>>60 == 0 // one in sixteen; the low bits of this hash depend on low bits only
+	// one in sixteen. The high bits, because the low bits of this hash depend on low bits only
+	return hash.Sum64()>>60 == 0
 }

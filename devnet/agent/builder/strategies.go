@@ -7,14 +7,14 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Usual is the strategy of a devnet's builders: three bids rise from about half of what the block
-// earns to nearly all of it, differently for each seed and slot. A bid that was placed is never
-// lowered, and one that fails is tried again until the slot begins.
+// Usual is the strategy of a devnet's builders: three bids that rise from about half of what the
+// block earns to nearly all of it, differently for each seed and slot. It never lowers a bid. A bid
+// that fails is tried again until the slot begins.
 type Usual struct{ Seed uint64 }
 
 const (
 	usualBids = 3
-	// usualRetries is how often a slot a bid that failed could be tried again.
+	// usualRetries divides a slot into the waits after which a failed bid is tried again.
 	usualRetries = 50
 )
 
@@ -36,7 +36,8 @@ func (u Usual) Decide(at Situation) Decision {
 	return d
 }
 
-// usualShare is the value of a bid: it rises with i, differently for each builder and slot.
+// usualShare returns the value of the bid number i of some. It rises with i, differently for each
+// seed and slot.
 func usualShare(gainWei *uint256.Int, seed, slot uint64, i, bids int) *uint256.Int {
 	random := rand.New(rand.NewPCG(seed, slot))
 	from, to := 40+random.Uint64N(20), 80+random.Uint64N(18)
@@ -53,7 +54,8 @@ func usualShare(gainWei *uint256.Int, seed, slot uint64, i, bids int) *uint256.I
 	return value
 }
 
-// Rising makes some bids that rise evenly from one percentage of what the block earns to another.
+// Rising makes a number of bids that rise evenly from one percentage of what the block earns to
+// another.
 type Rising struct {
 	Bids     int
 	From, To float64
@@ -73,8 +75,8 @@ func (r Rising) Decide(at Situation) Decision {
 	})
 }
 
-// begin stops what is over some time after the moment that a strategy waits for, and handles bids
-// that failed.
+// begin stops an auction that is over: lastCall after the slot begins, or after the later moment
+// for which the strategy waits. It also handles failed bids.
 func (at Situation) begin(moment time.Duration) (Decision, bool) {
 	if at.Now > max(lastCall, moment+lastCall) {
 		return Decision{Do: Stop}, true
@@ -93,7 +95,7 @@ func (f Fixed) Decide(at Situation) Decision {
 	return at.spread(1, func(int) func(*uint256.Int) *uint256.Int { return fixed(f.ValueWei) })
 }
 
-// Adaptive overbids whoever leads by a step, as long as the block earns it.
+// Adaptive bids a step more than another builder's leading bid, up to what the block earns.
 type Adaptive struct{ StepWei *uint256.Int }
 
 // Decide implements Strategy.
@@ -116,10 +118,10 @@ func (a Adaptive) Decide(at Situation) Decision {
 	}}
 }
 
-// nearlyAll is the percentage of what a block earns that a builder bids who wants to win.
+// nearlyAll is the percentage of what a block earns that a builder bids if it wants to win.
 const nearlyAll = 98
 
-// LastMinute bids once, nearly all that its block earns.
+// LastMinute bids once, at When, nearly all that its block earns.
 type LastMinute struct{ When time.Duration }
 
 // Decide implements Strategy.
@@ -137,7 +139,7 @@ func (l LastMinute) Decide(at Situation) Decision {
 	}
 }
 
-// Stealth shows a token bid until a moment, and then nearly all that its block earns.
+// Stealth makes a token bid first, and at Until bids nearly all that its block earns.
 type Stealth struct{ Until time.Duration }
 
 // Decide implements Strategy.
@@ -151,7 +153,7 @@ func (s Stealth) Decide(at Situation) Decision {
 	return at.second(s.Until, Decision{Do: Bid, ValueWei: percentOfGain(nearlyAll)})
 }
 
-// Bluff bids a value, whatever its block earns, and takes it back at a moment for an honest bid.
+// Bluff bids a value that its block need not earn, and at Until replaces it by an honest bid.
 type Bluff struct {
 	ValueWei *uint256.Int
 	Until    time.Duration
@@ -168,7 +170,7 @@ func (b Bluff) Decide(at Situation) Decision {
 	return at.second(b.Until, Decision{Do: Bid, ValueWei: percentOfGain(50), TakeBack: true, Cancellable: true})
 }
 
-// second makes the second of two bids, when the first has stood long enough.
+// second makes the second of two bids, at the time when.
 func (at Situation) second(when time.Duration, bid Decision) Decision {
 	switch {
 	case at.Bids > 1:
@@ -180,10 +182,11 @@ func (at Situation) second(when time.Duration, bid Decision) Decision {
 	}
 }
 
-// TakingBack bids as another strategy does, and lowers a bid that stands to a tenth, once.
+// TakingBack bids as another strategy does, and once lowers its bid to a tenth.
 type TakingBack struct {
 	Strategy
-	// WhenLeading, WhenOutbid and At (against the slot's start, nil is never) say when.
+	// WhenLeading, WhenOutbid and At say when it lowers the bid. At is relative to the slot's
+	// start; nil means never.
 	WhenLeading, WhenOutbid bool
 	At                      *time.Duration
 }
@@ -205,7 +208,7 @@ func (t TakingBack) Decide(at Situation) Decision {
 	if at.TookBack || at.Bids == 0 {
 		return d
 	}
-	switch d.Do { // it may still take something back
+	switch d.Do { // wait in short steps, because the bid may have to be lowered
 	case Rest:
 		return Decision{Do: Wait, Until: at.nextLook()}
 	case Wait:
@@ -215,7 +218,7 @@ func (t TakingBack) Decide(at Situation) Decision {
 	return d
 }
 
-// due says whether it is time to take a bid back.
+// due says whether it is time to lower the bid.
 func (t TakingBack) due(at Situation) bool {
 	return t.At != nil && at.Now >= *t.At || t.WhenLeading && at.Leading || t.WhenOutbid && at.TopWei != nil && !at.Leading
 }

@@ -6,29 +6,31 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Strategy is how a builder bids in an auction.
+// Strategy decides how a builder bids in an auction.
 type Strategy interface {
 	// Decide says what to do next. It is pure: the same situation gives the same decision.
 	Decide(at Situation) Decision
 }
 
-// Situation is what a builder sees of an auction. Times are against the start of the slot, so they
-// are negative before it.
+// Situation is what a builder sees of an auction. Times are relative to the start of the slot, so
+// they are negative before it.
 type Situation struct {
-	// Slot is the slot's number, Length how long it takes.
+	// Slot is the slot's number, Length its duration.
 	Slot   uint64
 	Length time.Duration
-	// Began is when the work on the auction began.
+	// Began is when the work on the auction began, Now the present time.
 	Began, Now time.Duration
-	// TopWei is the leading bid of all relays, nil without one; Leading says that it is ours.
+	// TopWei is the highest leading bid of all relays, nil without one. Leading says that it is
+	// this builder's.
 	TopWei  *uint256.Int
 	Leading bool
-	// Bids is how many bids we have made, LastWei what the last one was worth (nil before the first),
-	// and TookBack says that one of them was lower than the one before.
+	// Bids is how many bids this builder has made, and LastWei the value of the last one, nil
+	// before the first. TookBack says that one of them was made to replace a higher one.
 	Bids     int
 	LastWei  *uint256.Int
 	TookBack bool
-	// Failed counts the bids in a row that no relay has taken, the last one at FailedAt.
+	// Failed counts the latest bids in a row that no relay accepted; the last of them was made at
+	// FailedAt.
 	Failed   int
 	FailedAt time.Duration
 }
@@ -36,21 +38,22 @@ type Situation struct {
 // Decision is what to do next.
 type Decision struct {
 	Do Deed
-	// Until is the end of a wait.
+	// Until is when a wait ends.
 	Until time.Duration
-	// ValueWei is what to bid, once it is known what the block earns.
+	// ValueWei returns what to bid, given what the block earns.
 	ValueWei func(gainWei *uint256.Int) *uint256.Int
-	// AboveWei, if set, has the bid count as made but not sent if it is not worth more than this.
+	// AboveWei, if set, is what the bid must exceed. Otherwise it is not sent, but counts as made.
 	AboveWei *uint256.Int
-	// TakeBack says that the bid is to replace a higher one. Cancellable says that a later one may,
-	// which relays must be told with every bid.
+	// TakeBack says that the bid replaces a higher one. Cancellable says that a later bid may
+	// replace this one by a lower one; relays must be told that with every bid.
 	TakeBack, Cancellable bool
 }
 
-// Deed is what a decision is about.
+// Deed is the kind of a decision.
 type Deed int
 
-// Rest has nothing more to do as things are, Stop has nothing more to do in this auction.
+// Wait waits until a time, Bid makes a bid, Rest has nothing to do in the present situation, and
+// Stop ends the auction for this builder.
 const (
 	Wait Deed = iota
 	Bid
@@ -58,24 +61,25 @@ const (
 	Stop
 )
 
-// leastWei is what a bid is worth at least, so that an empty slot has an auction too: 0.001 ether.
+// leastWei is the lowest value of a bid, 0.001 ether. With it an empty slot has an auction too.
 var leastWei = uint256.NewInt(1_000_000_000_000_000)
 
 const (
-	// looksPerSlot is how often a strategy that waits for a change looks at the situation in a slot,
-	// and how soon a bid that failed is tried again.
+	// looksPerSlot is how often in a slot a strategy that waits for a change checks the situation.
+	// A failed bid is tried again after the same time.
 	looksPerSlot = 120
-	// triesPerBid is how often a bid is tried again that no relay takes.
+	// triesPerBid is how often a bid that no relay accepts is tried again.
 	triesPerBid = 20
-	// lastCall is how far into the slot bids are made at all.
+	// lastCall is until how long after the slot's start bids are made. A strategy that waits for a
+	// later moment bids until as long after that.
 	lastCall = time.Second
 )
 
-// nextLook is when the situation is looked at again.
+// nextLook returns when to check the situation again.
 func (at Situation) nextLook() time.Duration { return at.Now + at.Length/looksPerSlot }
 
-// retry says what to do about a bid that failed: wait a moment, or stop. handled is false if there
-// is none, or if it is time to try it again.
+// retry decides what to do after a failed bid: to wait a moment, or to stop. handled is false if no
+// bid has failed, or if it is time to try again.
 func (at Situation) retry() (d Decision, handled bool) {
 	if at.Failed > triesPerBid {
 		return Decision{Do: Stop}, true
@@ -86,7 +90,8 @@ func (at Situation) retry() (d Decision, handled bool) {
 	return Decision{}, false
 }
 
-// spread makes a number of bids over four fifths of the time to the slot, the first one at once.
+// spread distributes a number of bids over the first four fifths of the time until the slot begins;
+// the first bid is made at once.
 func (at Situation) spread(bids int, value func(i int) func(*uint256.Int) *uint256.Int) Decision {
 	if at.Bids >= bids {
 		return Decision{Do: Rest}
@@ -97,7 +102,7 @@ func (at Situation) spread(bids int, value func(i int) func(*uint256.Int) *uint2
 	return Decision{Do: Bid, ValueWei: value(at.Bids)}
 }
 
-// bidTime is when the bid number i of some is made.
+// bidTime returns when the bid number i is made.
 func bidTime(began time.Duration, i, bids int) time.Duration {
 	if i == 0 || bids < 2 || began >= 0 {
 		return began
@@ -105,13 +110,12 @@ func bidTime(began time.Duration, i, bids int) time.Duration {
 	return began - began*4/5*time.Duration(i)/time.Duration(bids-1)
 }
 
-// fixed is a value that does not depend on the block.
+// fixed returns a value that does not depend on the block.
 func fixed(valueWei *uint256.Int) func(*uint256.Int) *uint256.Int {
 	return func(*uint256.Int) *uint256.Int { return valueWei }
 }
 
-// percentOfGain is a percentage of what the block earns, where an empty block counts as one that
-// earns a little.
+// percentOfGain returns a percentage of what the block earns, but at least of leastWei.
 func percentOfGain(percent float64) func(*uint256.Int) *uint256.Int {
 	return func(gainWei *uint256.Int) *uint256.Int {
 		value := new(uint256.Int).Mul(atLeast(gainWei), uint256.NewInt(uint64(percent*100)))

@@ -26,7 +26,8 @@ type submission struct {
 }
 
 // sign makes the submission of a block for a value: the trace says what is bid, and the builder's
-// key signs it under the builder domain. Who cheats changes block, trace or key before.
+// key signs it under the builder domain. A cheating conduct changes block, trace or key before the
+// signature.
 func (b *Builder) sign(a Attributes, duty client.Duty, built *chain.Built, valueWei *uint256.Int) (submission, error) {
 	message := duty.Registration.Message
 	trace := &builderv1.BidTrace{
@@ -51,7 +52,7 @@ func (b *Builder) sign(a Attributes, duty client.Duty, built *chain.Built, value
 	return submission{slot: a.Slot, request: request}, err
 }
 
-// submit sends a bid to all relays at once. It is enough if one takes it.
+// submit sends a bid to all relays at once. It is enough if one accepts it.
 func (b *Builder) submit(ctx context.Context, one submission) error {
 	errs := make([]error, len(b.Relays))
 	var sending sync.WaitGroup
@@ -77,7 +78,7 @@ func (b *Builder) submit(ctx context.Context, one submission) error {
 	return err
 }
 
-// tellRefused says what a relay answered that was not yes.
+// tellRefused reports a relay's refusal, or that it did not answer.
 func (b *Builder) tellRefused(slot phase0.Slot, relay Relay, err error) {
 	e := devnet.Event{Actor: b.Name, At: relay.Name, Slot: int(slot), Subject: devnet.RequestFailed}
 	refused := (*client.Error)(nil)
@@ -90,11 +91,10 @@ func (b *Builder) tellRefused(slot phase0.Slot, relay Relay, err error) {
 	b.Tell(e)
 }
 
-// burstAtOnce is how many submissions of a burst are under way at a time.
+// burstAtOnce is how many submissions of a burst are sent at a time.
 const burstAtOnce = 32
 
-// burst submits a block many times at once, each with a bid of its own, a wei lower than the one
-// before.
+// burst submits a block many times at once. Each submission bids one wei less than the one before.
 func (b *Builder) burst(ctx context.Context, a Attributes, duty client.Duty, built *chain.Built) {
 	var sending errgroup.Group
 	sending.SetLimit(burstAtOnce)
@@ -104,17 +104,17 @@ func (b *Builder) burst(ctx context.Context, a Attributes, duty client.Duty, bui
 			break
 		}
 		sending.Go(func() error {
-			_ = b.submit(ctx, one) // what relays say of it is told
+			_ = b.submit(ctx, one) // submit reports what relays answer
 			return nil
 		})
 	}
-	_ = sending.Wait() // none fails, as said above
+	_ = sending.Wait() // the functions return no errors
 }
 
-// submitKept sends the submissions of the auction before once more.
+// submitKept sends the submissions of the last auction again.
 func (b *Builder) submitKept(ctx context.Context) {
 	for _, one := range b.kept {
-		_ = b.submit(ctx, one) // what relays say of it is told
+		_ = b.submit(ctx, one) // submit reports what relays answer
 	}
 	b.kept = nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// top knows the leading bids, as relays tell everybody. It is safe for concurrent use; the zero
-// value knows none.
+// top has the leading bids, as the relays' streams report them. It is safe for concurrent use; the
+// zero value has none.
 type top struct {
 	mu    sync.Mutex // guards byKey
 	byKey map[topKey]client.TopBid
@@ -26,7 +26,7 @@ type topKey struct {
 	parent phase0.Hash32
 }
 
-// of is the leading bid over all relays, and whether it is ours.
+// of returns the highest leading bid of all relays, and whether it is ours.
 func (t *top) of(a Attributes, ours phase0.BLSPubKey) (valueWei *uint256.Int, leading bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,11 +53,11 @@ func (t *top) set(relay string, one client.TopBid) {
 	}
 }
 
-// reopen is the wait before a stream that ended is opened again; wall time.
+// reopen is the wait before a stream that ended is opened again, in wall time.
 const reopen = 50 * time.Millisecond
 
-// followTop listens to a relay's leading bids until the context ends. The first one of all may be
-// the last one for a while.
+// followTop reads a relay's leading bids until the context ends. After the first one it stalls, if
+// the conduct says so.
 func (b *Builder) followTop(ctx context.Context, relay Relay) {
 	stall := b.Conduct.Stall
 	for ctx.Err() == nil {
@@ -73,10 +73,10 @@ func (b *Builder) followTop(ctx context.Context, relay Relay) {
 			b.top.set(relay.Name, one)
 			b.Tell(devnet.Event{Actor: b.Name, At: relay.Name, Subject: devnet.TopHeard, Slot: int(one.Slot)})
 			if stall > 0 {
-				_ = b.Clock.Until(ctx, b.Clock.Now().Add(stall)) // the context's end ends the stream too
+				_ = b.Clock.Until(ctx, b.Clock.Now().Add(stall)) // the context's end also ends the stream
 				stall = 0
 			}
 		}
-		_ = backoff.Wait(ctx, reopen) // the context's end ends the loop
+		_ = backoff.Wait(ctx, reopen) // the context's end also ends the loop
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Bounds of what a builder looks at.
+// Limits of the orders that a builder accepts.
 const (
 	maxTxs     = 100
 	maxNesting = 5
@@ -19,7 +19,7 @@ const (
 	privateBlocks = 25
 )
 
-// bundleForm is params[0] of eth_sendBundle, with the fields of builders.
+// bundleForm is params[0] of eth_sendBundle, with the fields that builders support.
 type bundleForm struct {
 	Txs             []hexutil.Bytes `json:"txs"`
 	BlockNumber     *hexutil.Uint64 `json:"blockNumber"`
@@ -34,7 +34,7 @@ type bundleForm struct {
 	DelayedRefund   bool            `json:"delayedRefund"`
 }
 
-// order is what the form says. Without a block, or with block 0, it is for the next one.
+// order converts the form to an order. Without a block number, or with 0, it is for the next block.
 func (f *bundleForm) order(signer types.Signer) (*Order, error) {
 	if len(f.Txs) == 0 {
 		return nil, errors.New("bundle with no txs")
@@ -57,8 +57,9 @@ func (f *bundleForm) order(signer types.Signer) (*Order, error) {
 	return order, f.refund(&order.Bundle)
 }
 
-// refund writes a form's refund into its bundle: from what the last transaction pays, or that which
-// is named, to the sender of the first one, or whoever is named.
+// refund sets the bundle's refund. It is a part of what the last transaction pays, or the
+// transaction that the form names. It goes to the sender of the first transaction, or to the
+// recipient that the form names.
 func (f *bundleForm) refund(b *Bundle) error {
 	switch {
 	case f.RefundPercent < 0 || f.RefundPercent > 99:
@@ -78,7 +79,7 @@ func (f *bundleForm) refund(b *Bundle) error {
 	return nil
 }
 
-// shareForm is params[0] of mev_sendBundle, fully specified.
+// shareForm is params[0] of mev_sendBundle. All its transactions must be given, none by hash only.
 type shareForm struct {
 	ReplacementUUID uuid.UUID `json:"replacementUuid"`
 	Inclusion       struct {
@@ -155,7 +156,7 @@ func (f *elementForm) element(signer types.Signer, level int) (Element, error) {
 	return Element{Tx: tx}, nil
 }
 
-// check says whether a bundle's refunds can be paid.
+// check refuses a bundle whose refunds cannot be paid.
 func (b *Bundle) check() error {
 	refunds, shares := 0, 0
 	for _, r := range b.Refunds {
@@ -191,7 +192,8 @@ func (f *privateForm) order(signer types.Signer) (*Order, error) {
 	if f.MaxBlockNumber != nil {
 		order.Window.LastBlock = uint64(*f.MaxBlockNumber)
 	}
-	// It has a name of its own, so that it is here once, however often it comes.
+	// The name is derived from the transaction, so that it is in the intake only once, however
+	// often it is sent.
 	order.Replacement = uuid.NewSHA1(uuid.Nil, tx.Hash().Bytes())
 	return order, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxBody bounds a request.
+// maxBody bounds a request in bytes.
 const maxBody = 30 << 20
 
 // Handler is a builder's own JSON-RPC, where orders come in. Requests are signed in
@@ -77,7 +77,7 @@ func (m *methods) take(ctx context.Context, order *Order) (taken, error) {
 
 // SendBundle is eth_sendBundle.
 func (m *ethMethods) SendBundle(ctx context.Context, form bundleForm) (taken, error) {
-	if len(form.Txs) == 0 && form.ReplacementUUID != uuid.Nil { // nothing in its place
+	if len(form.Txs) == 0 && form.ReplacementUUID != uuid.Nil { // an empty bundle cancels the one that it replaces
 		_, err := m.CancelBundle(ctx, cancelForm{form.ReplacementUUID})
 		return taken{}, err
 	}
@@ -104,8 +104,8 @@ type cancelForm struct {
 	ReplacementUUID uuid.UUID `json:"replacementUuid"`
 }
 
-// CancelBundle is eth_cancelBundle. That there is nothing to cancel is no error: it may be over, or
-// never have come.
+// CancelBundle is eth_cancelBundle. It is not an error if there is nothing to cancel: the order may
+// be over, or may never have come.
 func (m *ethMethods) CancelBundle(ctx context.Context, form cancelForm) (bool, error) {
 	if form.ReplacementUUID == uuid.Nil {
 		return false, errors.New("no replacementUuid")

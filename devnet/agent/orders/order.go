@@ -13,39 +13,40 @@ import (
 	"github.com/google/uuid"
 )
 
-// Order is what somebody wants in a block: a private transaction or a bundle.
+// Order is a private transaction or a bundle that is to be included in a block.
 type Order struct {
-	// Signer has signed the request, and alone can cancel or replace the order, by its Replacement, if
-	// that is set.
+	// Signer is who signed the request. Only the signer can cancel or replace the order, by its
+	// Replacement, if that is set.
 	Signer      common.Address
 	Replacement uuid.UUID
 	Bundle      Bundle
 	Window      Window
-	// arrival counts orders as they came.
+	// arrival numbers orders in the order in which they came.
 	arrival uint64
 }
 
-// Window says for which blocks an order is. Bounds are inclusive; a zero does not bound.
+// Window says for which blocks an order is valid. Bounds are inclusive; zero means no bound.
 type Window struct {
 	FirstBlock, LastBlock uint64
 	// MinTimestamp and MaxTimestamp bound the block's time, in seconds.
 	MinTimestamp, MaxTimestamp uint64
-	// Blocks is for how many blocks it is tried, from the first one that is built after it came; 0
-	// does not bound.
+	// Blocks is for how many blocks it is tried, beginning with the first block that is built after
+	// it came; 0 means no bound.
 	Blocks uint64
 }
 
-// Bundle is in the block whole, in its order and with nothing between, or not at all.
+// Bundle is included completely, in its order and without other transactions in between, or not at
+// all.
 type Bundle struct {
 	Elements []Element
-	// Refunds give back of what the elements paid that they do not name; or, with PaidBy, of what
-	// these transactions paid.
+	// Refunds give back a part of what was paid by the elements that no refund names; or, with
+	// PaidBy, of what these transactions paid.
 	Refunds []Refund
 	PaidBy  []common.Hash
-	// Shares say who gets a refund for the whole bundle; without any it is the owner of its first
-	// element.
+	// Shares say who gets the refund of the whole bundle. If there are none, it is the owner of the
+	// first element.
 	Shares []Share
-	// Delayed: refunds are paid outside the block, if at all.
+	// Delayed says that refunds are not paid in the block, but afterwards, if at all.
 	Delayed bool
 }
 
@@ -59,23 +60,23 @@ type Element struct {
 type Tx struct {
 	*types.Transaction
 	From common.Address
-	// CanRevert: it may fail in execution, and stays then. CanDrop: it may be left out, if it fails or
-	// cannot be applied.
+	// CanRevert says that the transaction may be included although it reverts. CanDrop says that it
+	// may be left out if it reverts or cannot be applied.
 	CanRevert, CanDrop bool
 }
 
-// Refund is what part of the refundable value the owners of an element get.
+// Refund is the percentage of the refundable value that the owners of an element get.
 type Refund struct {
 	Element, Percent int
 }
 
-// Share is somebody's part of a refund.
+// Share is an address's percentage of a refund.
 type Share struct {
 	Address common.Address
 	Percent int
 }
 
-// transactions are those of a bundle, depth first.
+// transactions returns all transactions of a bundle, depth first.
 func (b *Bundle) transactions() []*Tx {
 	var list []*Tx
 	for _, e := range b.Elements {
@@ -88,15 +89,15 @@ func (b *Bundle) transactions() []*Tx {
 	return list
 }
 
-// fits says whether an order may be in a block. firstTried is the block of the auction in which it
-// was tried first.
+// fits says whether an order may be in a block. firstTried is the block number for which it was
+// tried first.
 func (w Window) fits(block, timestamp, firstTried uint64) bool {
 	return block >= w.FirstBlock && (w.LastBlock == 0 || block <= w.LastBlock) &&
 		timestamp >= w.MinTimestamp && (w.MaxTimestamp == 0 || timestamp <= w.MaxTimestamp) &&
 		(w.Blocks == 0 || block < firstTried+w.Blocks)
 }
 
-// over says whether a window is over when a block was built.
+// over says whether the window has ended before a block, so that no later block can have the order.
 func (w Window) over(block, timestamp, firstTried uint64) bool {
 	return w.LastBlock != 0 && block > w.LastBlock || w.MaxTimestamp != 0 && timestamp > w.MaxTimestamp ||
 		w.Blocks != 0 && firstTried != 0 && block >= firstTried+w.Blocks

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxOrders bounds what waits: a devnet never comes near it.
+// maxOrders bounds the waiting orders; a devnet has far fewer.
 const maxOrders = 10_000
 
 // queue are the orders that wait for their blocks. It is safe for concurrent use; its zero value is
@@ -19,7 +19,7 @@ type queue struct {
 	orders  []*waiting // oldest first
 }
 
-// waiting is an order, and the block of the auction in which it was tried first; 0 before.
+// waiting is an order, with the block number for which it was tried first; 0 before that.
 type waiting struct {
 	*Order
 	firstTried uint64
@@ -81,5 +81,6 @@ func (q *queue) forBlock(block, timestamp uint64) []*Order {
 	return list
 }
 
-// keptBlocks is for how many blocks an order that is over is kept: the chain may go back.
+// keptBlocks is for how many blocks an order is kept after its window, because a re-organisation
+// may make such a block necessary again.
 const keptBlocks = 2

@@ -7,33 +7,33 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// payoutGas is what a refund's payout is given to run with, and at the base fee what is taken off
-// the refund for it.
+// payoutGas is the gas limit of a refund's payout. Its cost at the base fee is deducted from the
+// refund.
 const payoutGas = 30_000
 
-// Payout is what one address gets back.
+// Payout is what one address is paid back.
 type Payout struct {
 	To        common.Address
 	AmountWei *uint256.Int
 }
 
-// brought is what an element of a bundle paid to the coinbase, less what its own refunds gave away.
+// brought is what an element of a bundle paid to the coinbase, less the refunds that the element
+// itself paid out.
 type brought struct {
 	element Element
 	wei     *uint256.Int
 }
 
-// payouts are what a bundle gives back of what its elements brought:
+// payouts returns what a bundle pays back of what its elements brought:
 //
 //   - refundable is what the elements brought that no refund names, or with PaidBy what these
-//     transactions did;
-//   - an entry gives its percent of that to the owners of its element, less the cost of a payout
+//     transactions brought;
+//   - an entry gives its percentage of that to the owners of its element, less the cost of a payout
 //     for each of them;
-//   - they share it by their percents. All divisions round down.
+//   - they share it by their percentages. All divisions round down.
 //
 // An entry that does not exceed the cost is not paid in the block, and neither is a delayed one.
-//
-//	Each address is paid once.
+// Each address is paid once.
 func (b *Bundle) payouts(list []brought, costWei *uint256.Int) []Payout {
 	if b.Delayed {
 		return nil
@@ -60,7 +60,7 @@ func (b *Bundle) payouts(list []brought, costWei *uint256.Int) []Payout {
 	return out
 }
 
-// counts says whether refunds are counted from what an element brought.
+// counts says whether what an element brought is refundable.
 func (b *Bundle) counts(i int, e Element) bool {
 	if len(b.PaidBy) > 0 {
 		return e.Tx != nil && slices.Contains(b.PaidBy, e.Tx.Hash())
@@ -68,8 +68,8 @@ func (b *Bundle) counts(i int, e Element) bool {
 	return !slices.ContainsFunc(b.Refunds, func(r Refund) bool { return r.Element == i })
 }
 
-// owners are those who share a refund for an element. In a bundle that says who pays, they are the
-// bundle's own.
+// owners returns those who share a refund for an element. In a bundle with PaidBy and Shares, they
+// are the bundle's own Shares.
 func (b *Bundle) owners(element int) []Share {
 	if len(b.PaidBy) > 0 && len(b.Shares) > 0 {
 		return b.Shares

@@ -13,7 +13,7 @@ import (
 var errSignature = errors.New("invalid signature: want address:signature of the hex text of the body's Keccak-256, " +
 	"as a personal message")
 
-// signerOf is who signed a request.
+// signerOf returns the address that has signed a request.
 func signerOf(header string, body []byte) (common.Address, error) {
 	address, signature, found := strings.Cut(header, ":")
 	raw, err := hexutil.Decode(signature)

@@ -11,18 +11,18 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
-// Why an order cannot be where it is tried.
+// Reasons why an order cannot be added to a draft.
 var (
 	errReverted = errors.New("a transaction that may not revert does")
 	errTwice    = errors.New("one of its transactions is in the block already")
 	errLoss     = errors.New("the builder would lose by it")
 )
 
-// result is an order that can be in a block, and what it brings there.
+// result is an order that can be added to a draft, with what it brings.
 type result struct {
 	order *Order
-	// valueWei is what the coinbase gains by it, all refunds paid; refundWei is what the order gives
-	// back.
+	// valueWei is what the coinbase gains by the order after all refunds; refundWei is the sum of
+	// the refunds.
 	valueWei, refundWei *uint256.Int
 }
 
@@ -46,15 +46,15 @@ func (in *Intake) place(ctx context.Context, draft *chain.Draft, order *Order) (
 	return p.draft, &result{order: order, valueWei: after.Sub(after, before), refundWei: p.refundWei}, nil
 }
 
-// placing puts one order into a draft that is thrown away if it fails.
+// placing adds one order to a draft, which is discarded if that fails.
 type placing struct {
 	draft     *chain.Draft
 	wallet    *ecdsa.PrivateKey
 	refundWei *uint256.Int
 }
 
-// bundle executes a bundle's elements and pays its refunds right after them. The answer is what it
-// brought: what its transactions paid, less what was given back.
+// bundle executes a bundle's elements and pays its refunds right after them. It returns what the
+// bundle brought: what its transactions paid, less the refunds.
 func (p *placing) bundle(ctx context.Context, b *Bundle) (*uint256.Int, error) {
 	sum, list := new(uint256.Int), make([]brought, len(b.Elements))
 	for i, e := range b.Elements {
@@ -82,8 +82,8 @@ func (p *placing) element(ctx context.Context, e Element) (*uint256.Int, error) 
 	return p.tx(ctx, e.Tx)
 }
 
-// tx executes a transaction and answers what it paid to the coinbase. One that may be left out and
-// fails is tried on a fork first.
+// tx executes a transaction and returns what it paid to the coinbase. If the transaction may be
+// dropped, a copy of the draft is made first, to which tx returns if the transaction fails.
 func (p *placing) tx(ctx context.Context, tx *Tx) (*uint256.Int, error) {
 	if p.draft.Has(tx.Hash()) {
 		if tx.CanDrop {
