@@ -31,8 +31,8 @@ type Config struct {
 	Builders int
 	// TxsPerSlot is how many transactions users send in each slot. Default: 50.
 	TxsPerSlot int
-	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Forks before deneb have
-	// no blobs.
+	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Before fulu none is
+	// sent, because go-ethereum's pool takes only sidecars with cell proofs.
 	BlobEvery int
 	// CircuitBreaker is after how many slots in a row without a block proposers stop asking relays;
 	// 0 means never.

@@ -13,7 +13,7 @@ const (
 
 // Event is something that an agent met and reports to its lab.
 type Event struct {
-	// Actor is the agent's name, At the name of the service that it met.
+	// Actor is the agent's name, At the name of the service that it used.
 	Actor, At string
 	// Subject is one of the names below.
 	Subject string

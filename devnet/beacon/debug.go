@@ -79,8 +79,8 @@ func (b *Beacon) debugState(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, mediaSSZ, raw)
 }
 
-// checkpointOf returns the checkpoint of the epoch that is before epochs earlier, on the chain of a
-// block. The caller holds mu.
+// checkpointOf goes back from an epoch by the number before, and returns the checkpoint of that
+// earlier epoch on the chain of a block. The caller holds mu.
 func (b *Beacon) checkpointOf(block *Block, epoch, before phase0.Epoch) *phase0.Checkpoint {
 	return &phase0.Checkpoint{Epoch: max(epoch, before) - before, Root: b.choice.checkpoint(block, epoch, before).Root}
 }

@@ -154,8 +154,8 @@ func (f *forkChoice) ancestor(b *Block, slot phase0.Slot) *Block {
 	return b
 }
 
-// checkpoint returns the checkpoint block of the epoch that is before epochs earlier, on the chain
-// that ends with b: the last block at or before the epoch's first slot.
+// checkpoint goes back from an epoch by the number before, and returns the last block at or before
+// the first slot of that earlier epoch, on the chain that ends with b.
 func (f *forkChoice) checkpoint(b *Block, epoch, before phase0.Epoch) *Block {
 	return f.ancestor(b, phase0.Slot(max(epoch, before)-before)*f.slotsPerEpoch)
 }

@@ -108,7 +108,7 @@ func (l *live) Done(s Summary) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.repaint()
-	_, _ = io.WriteString(l.out, strings.Join(s.lines(l.paint), "\n")+"\n") // as in repaint
+	_, _ = io.WriteString(l.out, strings.Join(s.lines(l.paint), "\n")+"\n") // ignores errors, as repaint does
 	l.painted = 0
 }
 

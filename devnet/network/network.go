@@ -127,7 +127,7 @@ func Open(cfg Config) (*Network, error) {
 		return nil, err
 	}
 	if err := n.openBeacon(); err != nil {
-		_ = n.Chain.Close() // the first failure says more
+		_ = n.Chain.Close() // the error above is the cause
 		return nil, err
 	}
 	return n, nil

@@ -181,7 +181,7 @@ func (l *lab) relayNamed(name string) *relayService {
 func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, error) {
 	i := slices.IndexFunc(l.processes(), func(p killable) bool { return p.called() == on.To })
 	if i < 0 {
-		return nil, errors.New("it does not run") // the plan was checked
+		return nil, errors.New("it does not run") // not reached: Parse has checked the name
 	}
 	one := l.processes()[i]
 	// The proxies break open connections and refuse new ones, as the operating system does for a

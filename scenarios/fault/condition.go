@@ -2,7 +2,7 @@ package fault
 
 import "time"
 
-// Condition is the state of a connection; the zero condition is a good one.
+// Condition is the state of a connection; the zero value has no faults.
 type Condition struct {
 	// Latency is the delay of everything that is sent, in each direction.
 	Latency time.Duration

@@ -173,7 +173,7 @@ func (p *Proxy) pass(done <-chan struct{}) bool {
 	}
 }
 
-// serve decides what becomes of one request.
+// serve handles one request as the condition says.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	condition := p.Condition()
 	if !p.wait(r.Context(), condition.Latency) || !p.pass(r.Context().Done()) {

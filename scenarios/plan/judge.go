@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Verdict is what became of one expectation, with the reason in words.
+// Verdict is the result of one expectation, with the reason in words.
 type Verdict struct {
 	Text   string `json:"expectation"`
 	Line   int    `json:"line"`

@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// maxBytes bounds a plan's text: plans are read by people.
+// maxBytes bounds a plan's text. People write plans, so they are much shorter.
 const maxBytes = 64 << 10
 
 // node is a YAML value without its spelling: a scalar, a list or a mapping, and the line where it

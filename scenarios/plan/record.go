@@ -25,7 +25,7 @@ type Record struct {
 	// About is the participant that the record is about, if that is not the actor: a bid's builder,
 	// a refund's user.
 	About string `json:"about,omitempty"`
-	// At is the relay or service that an agent met.
+	// At is the relay or service that an agent used.
 	At string `json:"at,omitempty"`
 	// ID is a refusal's id, a slot's outcome, or a class of faults.
 	ID string `json:"id,omitempty"`
@@ -103,7 +103,7 @@ const (
 	Landed   = "landed"   // a relay's block is on the chain
 	Local    = "local"    // the block of the proposer's own node is on the chain
 	Missed   = "missed"   // the chain has no block
-	Orphaned = "orphaned" // a block was delivered, but the chain has gone another way
+	Orphaned = "orphaned" // a block was delivered, but is not on the chain
 )
 
 // maxRecord bounds a line of facts in bytes.

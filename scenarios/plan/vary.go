@@ -101,8 +101,8 @@ func (c Choice) String() string {
 
 // Without returns the plan without what it is about. Faults that are marked key are removed. Actors
 // that are marked key get their kind's default strategy; those that have it already are offline.
-// Relays that are marked key become honest. The values under the plan's key "without" replace
-// others. The expectations must not all be met then.
+// Relays that are marked key become honest, without other settings. The values under the plan's key
+// "without" replace others. The expectations must not all be met then.
 func (p *Plan) Without() (*Plan, error) {
 	from := p.source
 	from.apply = append(slices.Clone(from.apply), p.without...)

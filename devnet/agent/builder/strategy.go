@@ -61,7 +61,8 @@ const (
 	Stop
 )
 
-// leastWei is the lowest value of a bid, 0.001 ether. With it an empty slot has an auction too.
+// leastWei, 0.001 ether, is what a block counts as earning at least. So an empty slot has an
+// auction too.
 var leastWei = uint256.NewInt(1_000_000_000_000_000)
 
 const (

@@ -35,8 +35,8 @@ type ListenerConfig struct {
 // came twice, when it was cut off, and whether the history then has all that it heard. It is for
 // one goroutine.
 //
-//	stream ──hint──▶ told, or told that it came twice
-//	   ✂   cut off ─▶ told ─▶ comes back after the last hint ─▶ reads the history: is everything there that was heard?
+//	stream ──hint──▶ reported as new, or as repeated
+//	   ✂   cut off ─▶ reported ─▶ connects again after the last hint ─▶ reads the history: does it have all that was heard?
 type Listener struct {
 	ListenerConfig
 	stream *client.Client

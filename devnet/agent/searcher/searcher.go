@@ -4,7 +4,7 @@
 //
 //	stream ──hint──▶ opportunity.go: a pool has moved, as far as the hint says
 //	                      └──▶ backrun.go: sign ──mev_sendBundle [{hash}, {tx}]──▶ bundle RPC
-//	bundle RPC ◀──gavel_getOrderStatus, refunds by bundle── outcome.go: what became of it
+//	bundle RPC ◀──gavel_getOrderStatus, refunds by bundle── outcome.go: did it land?
 package searcher
 
 import (

@@ -97,8 +97,8 @@ type TraderConfig struct {
 // Trader is a user of the bundle RPC with one wallet and a strategy, or a searcher that sends
 // bundles of its own. It sends signed JSON-RPC requests, as outsiders do. It is for one goroutine.
 //
-//	user ──swap──▶ eth_sendPrivateTransaction, with its wishes ──▶ bundle RPC ◀──two bundles, one nonce: eth_sendBundle── searcher
-//	     ──takes it back──▶ eth_cancelPrivateTransaction
+//	user ──swap──▶ eth_sendPrivateTransaction, with preferences ──▶ bundle RPC ◀──two bundles, one nonce: eth_sendBundle── searcher
+//	     ──cancels it──▶ eth_cancelPrivateTransaction
 type Trader struct {
 	TraderConfig
 	signer types.Signer
