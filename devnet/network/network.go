@@ -44,19 +44,20 @@ type Clock interface {
 	Start()
 }
 
-// Wall is the wall clock, for programs that know no other. It runs anyway, so that genesis lies in
-// its near future.
+// Wall is the wall clock, for networks with programs that know no other clock. It needs no start,
+// so genesis is in its near future.
 type Wall struct{ clock.Real }
 
 // Start implements Clock.
 func (Wall) Start() {}
 
-// wallLead leaves time to open all parts before a genesis on the wall clock.
+// wallLead is how long before a genesis on the wall clock Open is called, so that all parts can be
+// opened.
 const wallLead = 3 * time.Second
 
-// Config says what network to open. A zero field takes what its comment says.
+// Config says which network to open.
 type Config struct {
-	// Genesis in whole seconds: now, or with Wall in three seconds.
+	// Genesis is in whole seconds; zero means now, or with Wall in three seconds.
 	Genesis time.Time
 	// Clock is chain time; nil means a clock.Paced that stands at genesis and runs at most Speed
 	// times as fast as wall time.

@@ -154,7 +154,7 @@ func (b *Builder) serve(ctx context.Context, listener net.Listener) error {
 		return err
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // that nobody is answered any more is meant
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // open requests are cut off on purpose
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve builder %s: %w", b.Name, err)
 	}

@@ -18,8 +18,8 @@ import (
 // maxBody bounds a request in bytes.
 const maxBody = 30 << 20
 
-// Handler is a builder's own JSON-RPC, where orders come in. Requests are signed in
-// X-Flashbots-Signature; only who has signed an order can cancel or replace it.
+// Handler serves a builder's own JSON-RPC, which takes orders. Requests are signed in
+// X-Flashbots-Signature. Only the signer of an order can cancel or replace it.
 func (in *Intake) Handler() (http.Handler, error) {
 	server := rpc.NewServer()
 	server.SetHTTPBodyLimit(maxBody)
@@ -48,7 +48,7 @@ func (in *Intake) Handler() (http.Handler, error) {
 // signerKey is the context's key of a request's signer.
 type signerKey struct{}
 
-// methods are what the JSON-RPC can do.
+// methods has what the JSON-RPC methods share.
 type methods Intake
 
 type (
@@ -56,7 +56,7 @@ type (
 	mevMethods methods
 )
 
-// taken is the answer to an order: the Keccak-256 of its transactions' hashes.
+// taken is the answer to an accepted order: the Keccak-256 of its transactions' hashes.
 type taken struct {
 	BundleHash common.Hash `json:"bundleHash"`
 }

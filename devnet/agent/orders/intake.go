@@ -10,13 +10,13 @@ import (
 type Intake struct {
 	// wallet is the coinbase of the blocks, and pays refunds.
 	wallet *ecdsa.PrivateKey
-	// signer tells who sent a transaction.
+	// signer recovers the senders of transactions.
 	signer types.Signer
 	queue  queue
 }
 
-// New is an intake without orders. The wallet must be the coinbase of all drafts that it is to
-// fill, and pays refunds there; the signer is the chain's.
+// New returns an intake without orders. The wallet must be the coinbase of all drafts that the
+// intake fills, because it pays refunds there. The signer must be that of the chain.
 func New(wallet *ecdsa.PrivateKey, signer types.Signer) *Intake {
 	return &Intake{wallet: wallet, signer: signer}
 }

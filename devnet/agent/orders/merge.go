@@ -11,16 +11,16 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
-// Merge puts orders that may be in a draft's block into it, with the payouts of their refunds, and
-// answers the draft with them, and how many they are: as many as go together, of those with a
-// transaction that is wanted. A nil wanted wants all.
+// Merge adds as many waiting orders to a draft as fit together, with the payouts of their refunds.
+// It returns the new draft, and the number of orders that were added. It adds only orders with a
+// transaction for which wanted returns true; a nil wanted allows all.
 func (in *Intake) Merge(ctx context.Context, draft *chain.Draft,
 	wanted func(tx common.Hash) bool) (*chain.Draft, int) {
 	draft, placed := in.merge(ctx, draft, in.waiting(draft, wanted))
 	return draft, len(placed)
 }
 
-// waiting are the orders that may be in a draft's block and are wanted.
+// waiting returns the orders that may be in a draft's block and are wanted.
 func (in *Intake) waiting(draft *chain.Draft, wanted func(tx common.Hash) bool) []*Order {
 	list := in.queue.forBlock(draft.Number(), draft.Timestamp())
 	if wanted == nil {
@@ -31,9 +31,10 @@ func (in *Intake) waiting(draft *chain.Draft, wanted func(tx common.Hash) bool) 
 	})
 }
 
-// merge puts as many orders into a draft as go together, the most valuable first, and answers the
-// draft with them. Orders that begin with the same transaction compete for it: the one that gives
-// back most wins. An order that needs another one before it is tried again when that is there.
+// merge adds as many orders to a draft as fit together, the most valuable first, and returns the
+// new draft. Orders that begin with the same transaction compete for it: the one with the highest
+// refund wins. Orders that failed are tried again after others were added, because they may depend
+// on these.
 func (in *Intake) merge(ctx context.Context, draft *chain.Draft, orders []*Order) (*chain.Draft, []*result) {
 	var placed []*result
 	for len(orders) > 0 && ctx.Err() == nil {
@@ -57,9 +58,9 @@ func (in *Intake) merge(ctx context.Context, draft *chain.Draft, orders []*Order
 	return draft, placed
 }
 
-// contests are the orders that can be in a draft, in groups that compete for a transaction, best
-// first in each, and the group with the most valuable order first. What cannot be there as things
-// are is failed.
+// contests simulates the orders on a draft. It returns those that can be added, in groups that
+// compete for a transaction. In a group the best order comes first; among the groups, the one with
+// the most valuable order. failed are the orders that cannot be added at present.
 func (in *Intake) contests(ctx context.Context, draft *chain.Draft,
 	orders []*Order) (groups [][]*result, failed []*Order) {
 	byFirst := map[common.Hash][]*result{}

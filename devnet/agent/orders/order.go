@@ -1,10 +1,10 @@
-// Package orders is how a builder takes orders and puts them into blocks. It knows no relay, so
-// that others than builders may fill blocks with it.
+// Package orders takes orders for a builder and puts them into blocks. It does not know relays, so
+// that programs other than builders can fill blocks with it.
 //
 //	orders, by JSON-RPC ─▶ Handler (endpoint.go): signature, forms (decode.go) ─▶ queue (queue.go)
 //	draft of a block ────▶ Merge: simulate each order that waits, pay its refunds (refund.go), place the best (merge.go)
 //
-// An order that was cancelled is in no later block.
+// Later blocks do not contain an order that was cancelled.
 package orders
 
 import (

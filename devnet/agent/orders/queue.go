@@ -11,10 +11,10 @@ import (
 // maxOrders bounds the waiting orders; a devnet has far fewer.
 const maxOrders = 10_000
 
-// queue are the orders that wait for their blocks. It is safe for concurrent use; its zero value is
+// queue has the orders that wait for their blocks. It is safe for concurrent use; the zero value is
 // empty.
 type queue struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	arrived uint64
 	orders  []*waiting // oldest first
 }
@@ -25,8 +25,7 @@ type waiting struct {
 	firstTried uint64
 }
 
-// add takes an order, in the place of the one that it replaces. The answer is false if there is no
-// room.
+// add takes an order, and removes the one that it replaces. It returns false if there are too many.
 func (q *queue) add(order *Order) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -40,15 +39,14 @@ func (q *queue) add(order *Order) bool {
 	return true
 }
 
-// cancel forgets an order, and answers whether there was one. Bids that were made with it stay as
-// they are.
+// cancel forgets an order, and says whether there was one. Bids that were made with it stay.
 func (q *queue) cancel(signer common.Address, replacement uuid.UUID) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.remove(signer, replacement)
 }
 
-// remove is for callers that hold mu.
+// remove forgets an order, and says whether there was one. The caller holds mu.
 func (q *queue) remove(signer common.Address, replacement uuid.UUID) bool {
 	if replacement == uuid.Nil {
 		return false
@@ -60,8 +58,8 @@ func (q *queue) remove(signer common.Address, replacement uuid.UUID) bool {
 	return len(q.orders) < before
 }
 
-// forBlock are the orders that may be in a block of a time, oldest first. Those that can be in no
-// later one either are forgotten, but for two blocks, in case that this one is not the next.
+// forBlock returns the orders that may be in a block with this number and time, oldest first. It
+// forgets orders whose window is over for that block and for the one keptBlocks before it.
 func (q *queue) forBlock(block, timestamp uint64) []*Order {
 	q.mu.Lock()
 	defer q.mu.Unlock()

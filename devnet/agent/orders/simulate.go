@@ -26,13 +26,13 @@ type result struct {
 	valueWei, refundWei *uint256.Int
 }
 
-// simulate tries an order at the end of a draft, which it leaves as it is.
+// simulate tries an order at the end of a draft, without changing the draft.
 func (in *Intake) simulate(ctx context.Context, draft *chain.Draft, order *Order) (*result, error) {
 	_, r, err := in.place(ctx, draft, order)
 	return r, err
 }
 
-// place puts an order at the end of a fork of a draft, with the payouts of its refunds.
+// place adds an order to a copy of a draft, with the payouts of its refunds, and returns the copy.
 func (in *Intake) place(ctx context.Context, draft *chain.Draft, order *Order) (*chain.Draft, *result, error) {
 	p := placing{draft: draft.Fork(), wallet: in.wallet, refundWei: new(uint256.Int)}
 	before := p.draft.GainWei()

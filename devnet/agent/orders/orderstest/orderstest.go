@@ -1,4 +1,5 @@
-// Package orderstest has a market whose orders tests send to a builder, over HTTP as others do.
+// Package orderstest has a market of named transactions, whose orders tests send to a builder over
+// HTTP.
 package orderstest
 
 import (
@@ -28,13 +29,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// ChainID of the market's chain.
+// ChainID is that of the market's chain.
 const ChainID = 77
 
-// Signer tells who sent a transaction there.
+// Signer returns the signer of the market's chain.
 func Signer() types.Signer { return types.LatestSignerForChainID(big.NewInt(ChainID)) }
 
-// Wallet is the key number i of a family.
+// Wallet returns the key number i of a family.
 func Wallet(name string, i int) *ecdsa.PrivateKey {
 	key, err := crypto.ToECDSA(crypto.Keccak256(fmt.Append(nil, "builder test ", name, i)))
 	if err != nil {
@@ -43,11 +44,11 @@ func Wallet(name string, i int) *ecdsa.PrivateKey {
 	return key
 }
 
-// Address is the account of a key.
+// Address returns the account of a key.
 func Address(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
-// OpenChain opens a chain with the market's contracts, on which the wallets builder 0, blobs 0 and
-// user 0 to 9 have money. It is closed when the test ends.
+// OpenChain opens a chain with the market's contracts. The wallets builder 0, blobs 0 and user 0 to
+// 9 have ether there. The chain is closed when the test ends.
 func OpenChain(t *testing.T, spec *eth.Spec) *chain.Node {
 	t.Helper()
 	funded := []common.Address{Address(Wallet("builder", 0)), Address(Wallet("blobs", 0))}
@@ -69,21 +70,21 @@ func OpenChain(t *testing.T, spec *eth.Spec) *chain.Node {
 // Market has transactions by name, and sends orders with them:
 //
 //	A      user 0 buys tokens for 20 ether in pool A, with a tip
-//	A2     what user 0 does next: a transfer with a greater tip
-//	B50 …  a searcher of that name closes the gap and pays so many percent of its profit
+//	A2     the next transaction of user 0: a transfer with a higher tip
+//	B50 …  a backrun closes the price gap and pays that percentage of its profit
 //	P, Q   transfers of users 8 and 9 with tips of 5 and 3 gwei
-//	R      a swap at a price that is not to be had, which reverts
+//	R      a swap at a price that does not exist, which reverts
 type Market struct {
 	t   *testing.T
 	url string
-	// Txs are by name.
+	// Txs are the transactions by name.
 	Txs map[string]*types.Transaction
-	// payees are names for who may get money.
+	// payees are the names of accounts that may be paid.
 	payees map[common.Address]string
 }
 
-// New is a market on a chain that OpenChain has opened. Several may be on one chain, as long as
-// nothing is imported into it. Orders go to a handler.
+// New returns a market that sends orders to a handler. Its transactions are for a chain that
+// OpenChain has opened, as long as nothing was imported into it.
 func New(t *testing.T, handler http.Handler) *Market {
 	t.Helper()
 	m := &Market{t: t, Txs: map[string]*types.Transaction{}, payees: map[common.Address]string{}}
@@ -119,7 +120,7 @@ func New(t *testing.T, handler http.Handler) *Market {
 	return m
 }
 
-// Raw is a transaction's text.
+// Raw returns a transaction as it is sent.
 func (m *Market) Raw(name string) hexutil.Bytes {
 	m.t.Helper()
 	tx, ok := m.Txs[name]
@@ -133,13 +134,13 @@ func (m *Market) Raw(name string) hexutil.Bytes {
 	return raw
 }
 
-// Hash is a transaction's hash.
+// Hash returns a transaction's hash.
 func (m *Market) Hash(name string) common.Hash { return m.Txs[name].Hash() }
 
-// Object is JSON.
+// Object is a JSON object.
 type Object = map[string]any
 
-// Bundle is an eth_sendBundle for block 1; fields are added to it.
+// Bundle returns the parameter of an eth_sendBundle for block 1, with further fields.
 func (m *Market) Bundle(names string, fields Object) Object {
 	form := Object{"blockNumber": "0x1"}
 	var txs []hexutil.Bytes
@@ -153,19 +154,19 @@ func (m *Market) Bundle(names string, fields Object) Object {
 	return form
 }
 
-// Tx is an element of a mev_sendBundle.
+// Tx returns an element of the body of a mev_sendBundle.
 func (m *Market) Tx(name string) Object { return Object{"tx": m.Raw(name)} }
 
-// Share is a mev_sendBundle for block 1.
+// Share returns the parameter of a mev_sendBundle for block 1.
 func Share(validity Object, body ...Object) Object {
 	return Object{"version": "v0.1", "inclusion": Object{"block": "0x1", "maxBlock": "0x1"}, "body": body,
 		"validity": validity}
 }
 
-// Refund90 gives 90 % of what comes after element 0 back to its owner.
+// Refund90 refunds 90 % of what the elements after element 0 pay to the owner of element 0.
 var Refund90 = Object{"refund": []Object{{"bodyIdx": 0, "percent": 90}}}
 
-// Do calls a method, signed by a key, and answers the result, or the error's text.
+// Do calls a method, signed with a key, and returns the result or the error's text.
 func (m *Market) Do(by *ecdsa.PrivateKey, method string, param any) string {
 	m.t.Helper()
 	body, err := json.Marshal(Object{"jsonrpc": "2.0", "id": 1, "method": method, "params": []any{param}})
@@ -179,7 +180,7 @@ func (m *Market) Do(by *ecdsa.PrivateKey, method string, param any) string {
 	return m.Post(body, Address(by).Hex()+":"+hexutil.Encode(signature))
 }
 
-// Post sends a body with what stands in its signature header.
+// Post sends a body with a signature header, and returns the result or the error's text.
 func (m *Market) Post(body []byte, signature string) string {
 	m.t.Helper()
 	request, err := http.NewRequestWithContext(m.t.Context(), http.MethodPost, m.url, bytes.NewReader(body))
@@ -213,7 +214,7 @@ func (m *Market) Post(body []byte, signature string) string {
 	return string(answer.Result)
 }
 
-// Send is Do by the order-flow service's key; it must succeed.
+// Send is Do with the order-flow service's key. The call must succeed.
 func (m *Market) Send(method string, param any) {
 	m.t.Helper()
 	if answer := m.Do(Wallet("service", 0), method, param); strings.HasPrefix(answer, "error") ||
@@ -222,7 +223,7 @@ func (m *Market) Send(method string, param any) {
 	}
 }
 
-// Args are for block 1 of a node.
+// Args returns the arguments of a draft of block 1.
 func Args(node *chain.Node) chain.BuildArgs {
 	return chain.BuildArgs{
 		Parent: phase0.Hash32(node.Genesis().Hash()), Slot: 1, Coinbase: Address(Wallet("builder", 0)),
@@ -230,7 +231,7 @@ func Args(node *chain.Node) chain.BuildArgs {
 	}
 }
 
-// Names are transactions by their names; a payout is an arrow to who gets it.
+// Names returns the names of transactions. A payout is shown as an arrow and the name of its payee.
 func (m *Market) Names(txs types.Transactions) string {
 	byHash := map[common.Hash]string{}
 	for name, tx := range m.Txs {
@@ -247,10 +248,10 @@ func (m *Market) Names(txs types.Transactions) string {
 	return strings.Join(names, " ")
 }
 
-// UUID is a replacementUuid by its number.
+// UUID returns a replacementUuid for a number.
 func UUID(n int) uuid.UUID { return uuid.NewSHA1(uuid.Nil, []byte{byte(n)}) }
 
-// Want calls a method of which the answer is known.
+// Want calls a method and compares the answer with the expected one.
 func (m *Market) Want(answer, method string, param any) {
 	m.t.Helper()
 	if got := m.Do(Wallet("service", 0), method, param); got != answer {
