@@ -1,8 +1,7 @@
 package relay
 
-// Outcome is the answer to a submission that is not refused: 200 with an empty body, or 202 with a
-// message.
+// Outcome is what became of a submission that is not refused. The zero value is a bid that counts.
 type Outcome struct {
-	Status  int
-	Message string
+	// BelowFloor says that the bid is not above the floor, and that its block was not executed.
+	BelowFloor bool
 }

@@ -28,8 +28,8 @@ func TestManyBlocksTakeNobodysRoom(t *testing.T) {
 	served.Cancellable = true
 	h.bounded(16, served) // three for each builder
 	honest := h.submission(2, 100)
-	h.accept(honest, 200)
-	h.accept(served, 200)
+	h.accept(honest, accepted)
+	h.accept(served, accepted)
 	h.mu.Lock()
 	h.needed = map[relay.PayloadID]bool{slots.PayloadOf(served.Trace): true}
 	h.mu.Unlock()
@@ -39,7 +39,7 @@ func TestManyBlocksTakeNobodysRoom(t *testing.T) {
 		}
 		last = h.submission(1, uint64(1000-n))
 		last.Cancellable, last.ReceivedAt = true, served.ReceivedAt.Add(time.Duration(n+1)*time.Second)
-		h.accept(last, 200)
+		h.accept(last, accepted)
 		h.deliverable(t, honest.Key())
 	}
 	h.top(last)
@@ -63,21 +63,21 @@ func TestBlocksThatHaveToStay(t *testing.T) {
 	h.trustUpTo(1, 1_000_000)
 	first := h.submission(1, 100)
 	h.bounded(16, first)
-	h.accept(first, 200)
+	h.accept(first, accepted)
 	for wei := range uint64(2) {
-		h.accept(h.submission(1, 101+wei), 200)
+		h.accept(h.submission(1, 101+wei), accepted)
 	}
 	h.refuse(h.submission(1, 200), relay.SubmissionEscrowCrowded)
 	for h.executeNext() {
 	}
 	better := h.submission(1, 300)
-	h.accept(better, 200)
+	h.accept(better, accepted)
 	h.top(better)
 	if h.escrowed[slots.PayloadOf(first.Trace)] != nil {
 		t.Fatal("the oldest is still there")
 	}
 	again := h.at(first, 1, 400)
-	h.accept(again, 200)
+	h.accept(again, accepted)
 	h.top(again)
 }
 

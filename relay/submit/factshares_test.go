@@ -33,16 +33,16 @@ func (h *pipelineUnderTest) judgedFacts() (n int) {
 // the auction, and only counted otherwise.
 func TestStrangersInVainAreNoFacts(t *testing.T) {
 	h, unrecorded := counting(t)
-	h.accept(h.submission(1, 200), 200)
+	h.accept(h.submission(1, 200), accepted)
 	if h.judgedFacts() != 1 || unrecorded() != 0 {
 		t.Fatalf("a bid that counts: %d facts", h.judgedFacts())
 	}
 	low := h.submission(2, 100)
 	for range 20 {
-		h.accept(low, 202)
+		h.accept(low, belowFloor)
 	}
 	low.Cancellable = true // there is nothing to take back
-	h.accept(low, 202)
+	h.accept(low, belowFloor)
 	invalid := h.submission(2, 300)
 	invalid.Payload.StateRoot[0] ^= 1
 	if _, err := h.pipeline.Submit(t.Context(), invalid, nil); err == nil {
@@ -62,15 +62,15 @@ func TestStrangersInVainAreNoFacts(t *testing.T) {
 // fact; a second one takes nothing back.
 func TestStrangersCancellationIsAFact(t *testing.T) {
 	h, unrecorded := counting(t)
-	h.accept(h.submission(1, 200), 200)
+	h.accept(h.submission(1, 200), accepted)
 	high := h.submission(2, 300)
 	high.Cancellable = true
-	h.accept(high, 200)
+	h.accept(high, accepted)
 	h.top(high)
 	for i, want := range []int{3, 3} {
 		low := h.submission(2, 100)
 		low.Cancellable, low.ReceivedAt = true, high.ReceivedAt.Add(1)
-		h.accept(low, 202)
+		h.accept(low, belowFloor)
 		if h.judgedFacts() != want || unrecorded() != i {
 			t.Errorf("after %d cancellations: %d facts, %d counted", i+1, h.judgedFacts(), unrecorded())
 		}
@@ -81,11 +81,11 @@ func TestStrangersCancellationIsAFact(t *testing.T) {
 func TestKnownBuildersAreFacts(t *testing.T) {
 	h, unrecorded := counting(t)
 	h.trust(2)
-	h.accept(h.submission(1, 2000), 200)
-	h.accept(h.submission(2, 100), 202)
+	h.accept(h.submission(1, 2000), accepted)
+	h.accept(h.submission(2, 100), belowFloor)
 	identified := h.submission(3, 100)
 	identified.Identified = true
-	h.accept(identified, 202)
+	h.accept(identified, belowFloor)
 	if h.judgedFacts() != 3 || unrecorded() != 0 {
 		t.Errorf("%d facts, %d counted", h.judgedFacts(), unrecorded())
 	}
@@ -103,7 +103,7 @@ func TestStrangersHaveAShareOfASlot(t *testing.T) {
 	}
 	want := func(what string, s *relay.Submission, facts, counted int) {
 		t.Helper()
-		h.accept(s, 200)
+		h.accept(s, accepted)
 		if h.judgedFacts() != facts || unrecorded() != counted {
 			t.Errorf("%s: %d facts, %d counted", what, h.judgedFacts(), unrecorded())
 		}

@@ -28,11 +28,11 @@ func (h *pipelineUnderTest) header(s *relay.Submission) *relay.HeaderSubmission 
 	}
 }
 
-func (h *pipelineUnderTest) acceptHeader(s *relay.HeaderSubmission, status int) {
+func (h *pipelineUnderTest) acceptHeader(s *relay.HeaderSubmission, want relay.Outcome) {
 	h.t.Helper()
 	outcome, err := h.pipeline.SubmitHeader(h.t.Context(), s)
-	if err != nil || outcome.Status != status {
-		h.t.Fatalf("%+v, %v, want %d", outcome, err, status)
+	if err != nil || outcome != want {
+		h.t.Fatalf("%+v, %v, want %+v", outcome, err, want)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestHeaderFirst(t *testing.T) {
 	h := newPipeline(t)
 	h.trust(1)
 	s := h.submission(1, 100)
-	h.acceptHeader(h.header(s), 200)
+	h.acceptHeader(h.header(s), accepted)
 	if h.served(s.Key()) != s.Trace.BlockHash {
 		t.Fatal("the header is not served")
 	}
@@ -69,7 +69,7 @@ func TestHeaderFirst(t *testing.T) {
 	came, waiting := make(chan bool), &watchedContext{Context: t.Context(), asked: make(chan struct{})}
 	go func() { came <- h.slots.Await(waiting, s.Trace.BlockHash) }()
 	<-waiting.asked
-	h.accept(s, 200)
+	h.accept(s, accepted)
 	if !<-came {
 		t.Error("who waited for the payload was told that it does not come")
 	}
@@ -99,7 +99,7 @@ func TestNobodyWaitsForAPayloadThatIsNotAwaited(t *testing.T) {
 	}
 	h.trust(1)
 	s := h.submission(1, 100)
-	h.acceptHeader(h.header(s), 200)
+	h.acceptHeader(h.header(s), accepted)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if h.slots.Await(gone, s.Trace.BlockHash) {
@@ -112,7 +112,7 @@ func TestPayloadThatDoesNotFollow(t *testing.T) {
 	h := newPipeline(t)
 	h.trust(1)
 	s := h.submission(1, 100)
-	h.acceptHeader(h.header(s), 200)
+	h.acceptHeader(h.header(s), accepted)
 	h.clock.Start() // PayloadTimeout is a second
 	demoted := heard[relay.BuilderDemoted](h)
 	if demoted.Rule != relay.DemotedWithheld || demoted.BlockHash != s.Trace.BlockHash {
@@ -138,14 +138,14 @@ func TestPayloadAfterItsSlot(t *testing.T) {
 			h := newPipeline(t)
 			h.trust(1)
 			s := h.submission(1, 100)
-			h.acceptHeader(h.header(s), 200)
+			h.acceptHeader(h.header(s), accepted)
 			over(h)
 			forged := h.impostor(s, 1, 100)
 			forged.Signature[5] ^= 1
 			if _, err := h.pipeline.Submit(t.Context(), forged, nil); err == nil || len(h.demotions()) != 0 {
 				t.Errorf("a payload with somebody else's signature: %v, demotions %v", err, h.demotions())
 			}
-			h.accept(s, 200)
+			h.accept(s, accepted)
 			if len(h.pipeline.awaited) != 0 {
 				t.Error("the payload is still awaited")
 			}
@@ -163,7 +163,7 @@ func TestPayloadOfAnotherHeader(t *testing.T) {
 	h := newPipeline(t)
 	h.trust(1)
 	s := h.submission(1, 100)
-	h.acceptHeader(h.header(s), 200)
+	h.acceptHeader(h.header(s), accepted)
 	s.Payload.StateRoot[0] ^= 1
 	h.refuse(s, relay.HeaderPayloadMismatch)
 	if demoted := heard[relay.BuilderDemoted](h); demoted.Rule != relay.DemotedMismatch || h.trusted() {
@@ -180,8 +180,8 @@ func TestHeaderOfAPayloadThatIsHere(t *testing.T) {
 	h.trust(1)
 	s := h.submission(1, 100)
 	s.Cancellable = true
-	h.accept(s, 200)
-	h.acceptHeader(h.header(s), 200)
+	h.accept(s, accepted)
+	h.acceptHeader(h.header(s), accepted)
 	if len(h.pipeline.awaited) != 0 {
 		t.Error("a payload is awaited that is here")
 	}
@@ -223,8 +223,8 @@ func TestWorthlessHeaderHasNoEffect(t *testing.T) {
 	h.trust(1)
 	empty := h.header(h.submission(1, 100))
 	empty.Header.TransactionsRoot = noTransactions
-	h.acceptHeader(empty, 200)
-	h.acceptHeader(h.header(h.submission(1, 0)), 200)
+	h.acceptHeader(empty, accepted)
+	h.acceptHeader(h.header(h.submission(1, 0)), accepted)
 	if h.served(relay.Key{Slot: 1, ParentHash: empty.Trace.ParentHash, Proposer: proposerKey}) != (phase0.Hash32{}) {
 		t.Error("a worthless header is served")
 	}
@@ -233,8 +233,8 @@ func TestWorthlessHeaderHasNoEffect(t *testing.T) {
 func TestHeaderBelowTheFloor(t *testing.T) {
 	h := newPipeline(t)
 	h.trust(1)
-	h.accept(h.submission(2, 100), 200)
-	h.acceptHeader(h.header(h.submission(1, 100)), 202)
+	h.accept(h.submission(2, 100), accepted)
+	h.acceptHeader(h.header(h.submission(1, 100)), belowFloor)
 }
 
 // A builder that is blocked is told so.
@@ -249,5 +249,5 @@ func TestBlockedBuilder(t *testing.T) {
 	s := h.submission(1, 100)
 	h.refuse(s, relay.SubmissionBlocked)
 	h.refuseHeader(h.header(s), relay.SubmissionBlocked)
-	h.accept(h.submission(2, 100), 200)
+	h.accept(h.submission(2, 100), accepted)
 }

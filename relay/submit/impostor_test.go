@@ -71,12 +71,12 @@ func TestImpostorOfABlock(t *testing.T) {
 			victim := h.submission(2, 1000)
 			fake := h.impostor(victim, 1, 500)
 			if first {
-				h.accept(fake, 200)
-				h.accept(victim, 200)
+				h.accept(fake, accepted)
+				h.accept(victim, accepted)
 			} else {
 				fake = h.impostor(victim, 1, 1500)
-				h.accept(victim, 200)
-				h.accept(fake, 200)
+				h.accept(victim, accepted)
+				h.accept(fake, accepted)
 			}
 			h.deliverable(t, victim.Key())
 			for h.executeNext() {
@@ -97,9 +97,9 @@ func TestImpostorIsNotProvenByTheBlock(t *testing.T) {
 	cheat := h.trustUpTo(1, 1_000_000)
 	victim, fake := h.submission(2, 1000), (*relay.Submission)(nil)
 	victim.Cancellable = true
-	h.accept(victim, 200)
+	h.accept(victim, accepted)
 	fake = h.impostor(victim, 1, 900)
-	h.accept(fake, 200)
+	h.accept(fake, accepted)
 	for h.executeNext() {
 	}
 	if list := h.demotions(); len(list) != 1 || list[0].Name != cheat {
@@ -113,7 +113,7 @@ func TestSecondPayloadUnderOneHash(t *testing.T) {
 	h := newPipeline(t)
 	h.trustUpTo(1, 1_000_000)
 	block := h.submission(1, 1000)
-	h.accept(block, 200)
+	h.accept(block, accepted)
 	h.refuse(h.impostor(block, 1, 2000), relay.SubmissionOtherPayload)
 	h.top(block)
 
@@ -121,7 +121,7 @@ func TestSecondPayloadUnderOneHash(t *testing.T) {
 	// here.
 	other := h.submission(1, 2_000_000)
 	wrong := h.impostor(other, 1, 3000)
-	h.accept(wrong, 200)
+	h.accept(wrong, accepted)
 	h.refuse(other, relay.SubmissionOtherPayload)
 	for h.executeNext() {
 	}
@@ -135,11 +135,11 @@ func TestSecondHeaderOfOneBid(t *testing.T) {
 	h.trustUpTo(1, 1_000_000)
 	block := h.submission(1, 1000)
 	block.Cancellable = true
-	h.acceptHeader(h.header(block), 200)
+	h.acceptHeader(h.header(block), accepted)
 	fake := h.impostor(block, 1, 1000)
 	h.refuseHeader(h.header(fake), relay.HeaderPayloadMismatch)
-	h.acceptHeader(h.header(block), 200)
-	h.accept(block, 200)
+	h.acceptHeader(h.header(block), accepted)
+	h.accept(block, accepted)
 	h.deliverable(t, block.Key())
 }
 
@@ -149,8 +149,8 @@ func TestHeaderWhileItsPayloadIsKept(t *testing.T) {
 	h.trustUpTo(1, 1_000_000)
 	block := h.submission(1, 1000)
 	inner := h.pipeline.Escrow
-	h.pipeline.Escrow = escrowFunc{inner, func() { h.acceptHeader(h.header(h.at(block, 1, 1100)), 200) }}
-	h.accept(block, 200)
+	h.pipeline.Escrow = escrowFunc{inner, func() { h.acceptHeader(h.header(h.at(block, 1, 1100)), accepted) }}
+	h.accept(block, accepted)
 	if len(h.pipeline.awaited) != 0 {
 		t.Error("a payload is awaited that is here")
 	}

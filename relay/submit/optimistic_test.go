@@ -107,7 +107,7 @@ func TestBidOnTrustCountsBeforeItsExecution(t *testing.T) {
 	h.trust(1)
 	release := h.withHeld()
 	s := h.submission(1, 1000)
-	h.accept(s, 200)
+	h.accept(s, accepted)
 	h.top(s)
 	if judged := h.last(); !judged.Optimistic || judged.Verified || judged.EligibleAt.IsZero() {
 		t.Errorf("recorded as %+v", judged)
@@ -141,7 +141,7 @@ func TestBidsThatAreNotTakenOnTrust(t *testing.T) {
 			h.trust(1)
 			h.dead = row.dead
 			s := h.submission(row.builder, row.wei)
-			h.accept(s, 200)
+			h.accept(s, accepted)
 			if judged := h.last(); judged.Optimistic || !judged.Verified {
 				t.Errorf("recorded as %+v", judged)
 			}
@@ -156,13 +156,13 @@ func TestInvalidBlockDemotes(t *testing.T) {
 	h := newPipeline(t)
 	h.trust(1)
 	other, verified := h.submission(2, 50), h.submission(1, 60)
-	h.accept(other, 200)
-	h.accept(verified, 200)
+	h.accept(other, accepted)
+	h.accept(verified, accepted)
 	bad := h.submission(1, 200)
 	bad.Trace.Value = uint256.NewInt(900) // promised, not paid
 	h.sign(bad, 1)
 	release := h.withHeld()
-	h.accept(bad, 200)
+	h.accept(bad, accepted)
 	h.top(bad)
 	h.run()
 	release()
@@ -179,7 +179,7 @@ func TestInvalidBlockDemotes(t *testing.T) {
 		t.Errorf("served after the demotion: %+v", top)
 	}
 	again := h.submission(1, 300)
-	h.accept(again, 200)
+	h.accept(again, accepted)
 	if judged := h.last(); judged.Optimistic || !judged.Verified {
 		t.Errorf("after the demotion recorded as %+v", judged)
 	}
@@ -199,7 +199,7 @@ func TestInfrastructureNeverDemotes(t *testing.T) {
 		return inner.Validate(ctx, b)
 	})
 	s := h.submission(1, 100)
-	h.accept(s, 200)
+	h.accept(s, accepted)
 	h.run()
 	if executed := heard[relay.SubmissionExecuted](h); executed.Class != "valid" || tries.Load() != 3 {
 		t.Errorf("%+v after %d tries", executed, tries.Load())
@@ -214,8 +214,8 @@ func TestDeliveredBlockIsExecutedAfterItsSlot(t *testing.T) {
 	h := newPipeline(t)
 	h.trust(1)
 	lost, won := h.submission(1, 100), h.submission(1, 200)
-	h.accept(lost, 200)
-	h.accept(won, 200)
+	h.accept(lost, accepted)
+	h.accept(won, accepted)
 	h.slots.MarkDelivered(1, won.Trace.BlockHash)
 	h.pipeline.Close(5)
 	if !h.pipeline.Needs(1) || h.pipeline.Needs(2) {
@@ -241,7 +241,7 @@ func TestSignatureIsVerifiedLater(t *testing.T) {
 	h.trust(1)
 	s := h.submission(1, 100)
 	s.Identified, s.Signature = true, phase0.BLSSignature{1}
-	h.accept(s, 200)
+	h.accept(s, accepted)
 	h.top(s)
 	h.run()
 	if demoted := heard[relay.BuilderDemoted](h); demoted.Rule != relay.DemotedSignature ||
@@ -266,14 +266,14 @@ func TestPriority(t *testing.T) {
 	})
 	leading, following := h.submission(1, 100), h.submission(2, 50)
 	leading.Cancellable = true // so that there is no floor
-	h.accept(leading, 200)
-	h.accept(following, 200)
+	h.accept(leading, accepted)
+	h.accept(following, accepted)
 	if err := h.builders.Set(h.spec.GenesisTime, relay.Builder{
 		Name: "fast", Pubkeys: []phase0.BLSPubKey{bls.Derive("builder", 3).PublicKey()}, HighPriority: true,
 	}, ""); err != nil {
 		t.Fatal(err)
 	}
-	h.accept(h.submission(3, 60), 200)
+	h.accept(h.submission(3, 60), accepted)
 	if len(got) != 3 || got[0] != exec.Normal || got[1] != exec.Normal || got[2] != exec.High {
 		t.Errorf("%v", got)
 	}
@@ -289,12 +289,12 @@ func TestOneBlockAtTwoValues(t *testing.T) {
 	lower.Trace = &trace
 	lower.Trace.BuilderPubkey, lower.Trace.Value = bls.Derive("builder", 2).PublicKey(), uint256.NewInt(40)
 	h.sign(&lower, 2)
-	h.accept(s, 200)
-	h.accept(&lower, 200)
+	h.accept(s, accepted)
+	h.accept(&lower, accepted)
 	h.top(s)
 	worse := h.submission(1, 10)
 	worse.Cancellable, worse.ReceivedAt = true, s.ReceivedAt.Add(time.Second)
-	h.accept(worse, 200)
+	h.accept(worse, accepted)
 	h.top(&lower)
 	if top := h.board.Top(s.Key()); top.Builder != lower.Trace.BuilderPubkey {
 		t.Error("the bid of the other key is served under the first one's name")

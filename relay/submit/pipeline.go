@@ -17,7 +17,6 @@ package submit
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/holiman/uint256"
 
@@ -86,8 +85,8 @@ type attempt struct {
 // Answers to bids that are not refused. The text for a bid below the floor is the one that deployed
 // relays use.
 var (
-	accepted   = relay.Outcome{Status: http.StatusOK}
-	belowFloor = relay.Outcome{Status: http.StatusAccepted, Message: "accepted bid below floor, skipped validation"}
+	accepted   = relay.Outcome{}
+	belowFloor = relay.Outcome{BelowFloor: true}
 )
 
 // Submit runs the pipeline for a block and returns the answer to its builder: 200 if the bid counts

@@ -265,17 +265,17 @@ func (h *pipelineUnderTest) sign(s *relay.Submission, builder int) {
 }
 
 // accept wants a submission to be taken with a status.
-func (h *pipelineUnderTest) accept(s *relay.Submission, status int) {
+func (h *pipelineUnderTest) accept(s *relay.Submission, want relay.Outcome) {
 	h.t.Helper()
-	h.acceptWith(s, nil, status)
+	h.acceptWith(s, nil, want)
 }
 
 // acceptWith is accept of a submission for which something was begun while its body came.
-func (h *pipelineUnderTest) acceptWith(s *relay.Submission, ahead *speculate.Ahead, status int) {
+func (h *pipelineUnderTest) acceptWith(s *relay.Submission, ahead *speculate.Ahead, want relay.Outcome) {
 	h.t.Helper()
 	outcome, err := h.pipeline.Submit(h.t.Context(), s, ahead)
-	if err != nil || outcome.Status != status {
-		h.t.Fatalf("%+v, %v, want %d", outcome, err, status)
+	if err != nil || outcome != want {
+		h.t.Fatalf("%+v, %v, want %+v", outcome, err, want)
 	}
 }
 
@@ -319,9 +319,9 @@ func (h *pipelineUnderTest) top(s *relay.Submission) {
 func TestBestBidIsServed(t *testing.T) {
 	h := newPipeline(t)
 	low, high := h.submission(1, 100), h.submission(2, 200)
-	h.accept(low, 200)
+	h.accept(low, accepted)
 	h.top(low)
-	h.accept(high, 200)
+	h.accept(high, accepted)
 	h.top(high)
 	if judged := h.last(); !judged.Verified || judged.EligibleAt.IsZero() || judged.NumTx != 2 {
 		t.Errorf("recorded as %+v", judged)
@@ -331,11 +331,11 @@ func TestBestBidIsServed(t *testing.T) {
 // Decision 5: at or below the floor a bid is kept but not executed.
 func TestBelowTheFloor(t *testing.T) {
 	h := newPipeline(t)
-	h.accept(h.submission(1, 200), 200)
+	h.accept(h.submission(1, 200), accepted)
 	for _, wei := range []uint64{200, 100} {
 		s := h.submission(2, wei)
 		s.Payload.StateRoot[0] ^= 1 // would be found, if it were executed
-		h.accept(s, 202)
+		h.accept(s, belowFloor)
 		if judged := h.last(); judged.Verified || judged.Refusal != "" || h.escrowed[slots.PayloadOf(s.Trace)] != nil {
 			t.Errorf("recorded as %+v", judged)
 		}
@@ -348,10 +348,10 @@ func TestCancellationFallsBack(t *testing.T) {
 	mine, other, lower := h.submission(1, 300), h.submission(2, 200), h.submission(1, 100)
 	mine.Cancellable, other.Cancellable, lower.Cancellable = true, true, true
 	lower.ReceivedAt = lower.ReceivedAt.Add(time.Second)
-	h.accept(mine, 200)
-	h.accept(other, 200)
+	h.accept(mine, accepted)
+	h.accept(other, accepted)
 	h.top(mine)
-	h.accept(lower, 200)
+	h.accept(lower, accepted)
 	h.top(other)
 	stale := h.submission(1, 400)
 	stale.Cancellable = true
@@ -364,10 +364,10 @@ func TestCancellationBelowTheFloor(t *testing.T) {
 	h := newPipeline(t)
 	floor, high, low := h.submission(1, 200), h.submission(2, 300), h.submission(2, 50)
 	high.Cancellable, low.Cancellable = true, true
-	h.accept(floor, 200)
-	h.accept(high, 200)
+	h.accept(floor, accepted)
+	h.accept(high, accepted)
 	h.top(high)
-	h.accept(low, 202)
+	h.accept(low, belowFloor)
 	h.top(floor)
 }
 
@@ -375,7 +375,7 @@ func TestSequenceWinsWhateverTheOrder(t *testing.T) {
 	h := newPipeline(t)
 	second, first := h.submission(1, 100), h.submission(1, 300)
 	second.Sequence, first.Sequence = 2, 1
-	h.accept(second, 200)
+	h.accept(second, accepted)
 	h.refuse(first, relay.SubmissionStale)
 	h.top(second)
 }
@@ -392,7 +392,7 @@ func TestCancellationsCanBeSwitchedOff(t *testing.T) {
 func TestWorthlessBidHasNoEffect(t *testing.T) {
 	h := newPipeline(t)
 	s := h.submission(1, 0)
-	h.accept(s, 200)
+	h.accept(s, accepted)
 	if h.board.Top(s.Key()) != nil || h.last().Verified {
 		t.Error("a worthless bid has an effect")
 	}
@@ -452,7 +452,7 @@ func TestSlotThatIsOver(t *testing.T) {
 func TestCloseForgetsPastAuctions(t *testing.T) {
 	h := newPipeline(t)
 	s := h.submission(1, 100)
-	h.accept(s, 200)
+	h.accept(s, accepted)
 	h.pipeline.Close(2)
 	if h.pipeline.books.Open() != 0 || len(h.pipeline.prepared) != 0 {
 		t.Error("a past auction is remembered")

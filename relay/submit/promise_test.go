@@ -88,12 +88,12 @@ func TestHeaderAboveWhatItsBlockPaysDemotes(t *testing.T) {
 	h := newPipeline(t)
 	name := h.trustUpTo(1, 1_000_000)
 	block, honest := h.submission(1, 1000), h.submission(2, 500_000)
-	h.accept(block, 200)
+	h.accept(block, accepted)
 	for h.executeNext() {
 	}
-	h.accept(honest, 200)
+	h.accept(honest, accepted)
 	bluff := h.at(block, 1, 900_000)
-	h.acceptHeader(h.header(bluff), 200)
+	h.acceptHeader(h.header(bluff), accepted)
 	h.caught(name, bluff, honest)
 }
 
@@ -102,10 +102,10 @@ func TestSecondValueOfABlockDemotes(t *testing.T) {
 	h := newPipeline(t)
 	name := h.trustUpTo(1, 1_000_000)
 	block, honest := h.submission(1, 1000), h.submission(2, 500_000)
-	h.accept(block, 200)
+	h.accept(block, accepted)
 	bluff := h.at(block, 1, 900_000)
-	h.accept(bluff, 200)
-	h.accept(honest, 202) // below what is accepted optimistically: kept
+	h.accept(bluff, accepted)
+	h.accept(honest, belowFloor) // below what is accepted optimistically: kept
 	if top := h.board.Top(block.Key()); top == nil || !top.ValueWei.Eq(bluff.Trace.Value) {
 		t.Fatalf("served: %+v, want the bluff", top)
 	}
@@ -118,7 +118,7 @@ func TestSecondValueOfABlockDemotes(t *testing.T) {
 		t.Error("the bluff is still served")
 	}
 	again := h.submission(2, 500_000)
-	h.accept(again, 200)
+	h.accept(again, accepted)
 	h.top(again)
 }
 
@@ -130,7 +130,7 @@ func TestPayloadIsExecutedAtTheValueOfItsHeaders(t *testing.T) {
 			h := newPipeline(t)
 			name := h.trustUpTo(1, 1_000_000)
 			block, honest := h.submission(1, 1000), h.submission(2, 500_000)
-			h.accept(honest, 200)
+			h.accept(honest, accepted)
 			bluff := h.at(block, 1, 900_000)
 			for _, wei := range values {
 				bid := h.at(block, 1, wei)
@@ -140,7 +140,7 @@ func TestPayloadIsExecutedAtTheValueOfItsHeaders(t *testing.T) {
 				}
 				h.pipeline.SubmitHeader(t.Context(), h.header(bid)) //nolint:errcheck // one below the floor is kept only
 			}
-			h.accept(block, 200) // the payload, at the value that it pays
+			h.accept(block, accepted) // the payload, at the value that it pays
 			h.caught(name, bluff, honest)
 		})
 	}
@@ -152,11 +152,11 @@ func TestHeaderOfAnotherKeyIsExecuted(t *testing.T) {
 	h := newPipeline(t)
 	name := h.trustUpTo(3, 1_000_000)
 	block, honest := h.submission(1, 1000), h.submission(2, 500_000)
-	h.accept(block, 200)
-	h.accept(honest, 200)
+	h.accept(block, accepted)
+	h.accept(honest, accepted)
 	bluff := h.at(block, 3, 900_000)
-	h.acceptHeader(h.header(bluff), 200)
-	h.accept(bluff, 200)
+	h.acceptHeader(h.header(bluff), accepted)
+	h.accept(bluff, accepted)
 	h.caught(name, bluff, honest)
 }
 
@@ -171,12 +171,12 @@ func TestProvenValueIsNotExecutedAgain(t *testing.T) {
 	})
 	block := h.submission(1, 1000)
 	block.Cancellable = true
-	h.accept(block, 200)
+	h.accept(block, accepted)
 	for h.executeNext() {
 	}
 	lower := h.at(block, 1, 900)
 	lower.Cancellable, lower.ReceivedAt = true, block.ReceivedAt.Add(time.Second)
-	h.accept(lower, 200)
+	h.accept(lower, accepted)
 	for h.executeNext() {
 	}
 	if executions != 1 || len(h.demotions()) != 0 {
@@ -194,7 +194,7 @@ func TestHeaderOfAnotherBlockThanTheEscrows(t *testing.T) {
 	h := newPipeline(t)
 	h.trustUpTo(1, 1_000_000)
 	block := h.submission(1, 1000)
-	h.accept(block, 200)
+	h.accept(block, accepted)
 	forged := h.header(h.at(block, 1, 900_000))
 	forged.Header.StateRoot[0] ^= 1
 	h.refuseHeader(forged, relay.HeaderPayloadMismatch)

@@ -18,7 +18,7 @@ func TestBidsForAnOlderRecipientAreNotServed(t *testing.T) {
 	h := newPipeline(t)
 	other := bellatrix.ExecutionAddress{0xfd}
 	old := h.submission(1, 200)
-	h.accept(old, 200)
+	h.accept(old, accepted)
 	h.top(old)
 	h.register(payee, 60_000_000) // the same again changes nothing
 	h.top(old)
@@ -29,7 +29,7 @@ func TestBidsForAnOlderRecipientAreNotServed(t *testing.T) {
 	h.refuse(old, relay.SubmissionFeeRecipient)
 	h.register(payee, 60_000_000)
 	again := h.submission(2, 100)
-	h.accept(again, 200)
+	h.accept(again, accepted)
 	h.top(again)
 }
 
@@ -38,7 +38,7 @@ func TestBidsForAnOlderRecipientAreNotServed(t *testing.T) {
 func TestBidsAboveALowerGasLimitAreNotServed(t *testing.T) {
 	h := newPipeline(t)
 	s := h.submission(1, 200)
-	h.accept(s, 200)
+	h.accept(s, accepted)
 	h.register(payee, s.Payload.GasLimit+1_000_000)
 	h.top(s)
 	h.register(payee, s.Payload.GasLimit-1)

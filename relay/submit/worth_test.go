@@ -75,7 +75,7 @@ func TestBidThatWasSignedAheadIsServed(t *testing.T) {
 	if h.board.Top(s.Key()) != nil {
 		t.Fatal("served before it was checked")
 	}
-	h.acceptWith(s, ahead, 200)
+	h.acceptWith(s, ahead, accepted)
 	shown := h.board.Top(s.Key())
 	if shown == nil || shown.Signing != nil || !bytes.Equal(shown.SSZ, ssz) || !bytes.Equal(shown.JSON, json) {
 		t.Errorf("served %+v, want what was signed ahead", shown)
@@ -101,7 +101,7 @@ func TestBidThatIsBeingSignedAheadLeadsMeanwhile(t *testing.T) {
 	s := h.submission(1, 100)
 	held := gate{h.pipeline, make(chan struct{})}
 	ahead := h.comes(s, held, true)
-	h.acceptWith(s, ahead, 200)
+	h.acceptWith(s, ahead, accepted)
 	shown := h.board.Top(s.Key())
 	if shown == nil || shown.Signing == nil {
 		t.Fatalf("shown %+v, want a bid that is being signed", shown)
@@ -201,7 +201,7 @@ func TestBidThatDiffersFromWhatWasSignedAheadIsSignedAnew(t *testing.T) {
 			announced := *s
 			differ(&announced, s)
 			ahead, _, json := h.signs(&announced)
-			h.acceptWith(s, ahead, 200)
+			h.acceptWith(s, ahead, accepted)
 			h.top(s)
 			shown, err := h.board.Top(s.Key()).Signing()
 			if err != nil || bytes.Equal(shown.JSON, json) {
@@ -221,12 +221,14 @@ func TestWhatIsWorthSigning(t *testing.T) {
 		"worth nothing":        func(_ *pipelineUnderTest, s *relay.Submission) { s.Trace.Value = new(uint256.Int) },
 		"no transactions":      func(_ *pipelineUnderTest, s *relay.Submission) { s.Payload.Transactions = nil },
 		"a rule is broken":     func(_ *pipelineUnderTest, s *relay.Submission) { s.Payload.Timestamp++ },
-		"another bid leads":    func(h *pipelineUnderTest, _ *relay.Submission) { h.accept(h.submission(1, 200), 200) },
+		"another bid leads":    func(h *pipelineUnderTest, _ *relay.Submission) { h.accept(h.submission(1, 200), accepted) },
 		"cancellations, which are off": func(h *pipelineUnderTest, s *relay.Submission) {
 			h.pipeline.Cancellations, s.Cancellable = false, true
 		},
-		"nobody can execute blocks":    func(h *pipelineUnderTest, _ *relay.Submission) { h.dead = true },
-		"its header is in the auction": func(h *pipelineUnderTest, s *relay.Submission) { h.acceptHeader(h.header(s), 200) },
+		"nobody can execute blocks": func(h *pipelineUnderTest, _ *relay.Submission) { h.dead = true },
+		"its header is in the auction": func(h *pipelineUnderTest, s *relay.Submission) {
+			h.acceptHeader(h.header(s), accepted)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newTrustingPipeline(t)

@@ -90,11 +90,11 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 type silent struct{ desk }
 
 func (d *silent) Submit(context.Context, *relay.Submission, *speculate.Ahead) (relay.Outcome, error) {
-	return relay.Outcome{Status: 200}, nil
+	return relay.Outcome{}, nil
 }
 
 func (d *silent) SubmitHeader(context.Context, *relay.HeaderSubmission) (relay.Outcome, error) {
-	return relay.Outcome{Status: 200}, nil
+	return relay.Outcome{}, nil
 }
 
 // smallTransactions are good submissions but for their transactions: as many as go into a body,

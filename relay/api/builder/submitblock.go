@@ -40,10 +40,10 @@ func answer(w http.ResponseWriter, r *http.Request, outcome relay.Outcome, err e
 	switch {
 	case err != nil:
 		api.Refuse(w, r, err)
-	case outcome.Message == "":
-		w.WriteHeader(outcome.Status)
+	case outcome.BelowFloor:
+		serve.JSON(w, r, http.StatusAccepted, map[string]string{"message": "accepted bid below floor, skipped validation"})
 	default:
-		serve.JSON(w, r, outcome.Status, map[string]string{"message": outcome.Message})
+		w.WriteHeader(http.StatusOK)
 	}
 }
 

@@ -97,7 +97,7 @@ func TestSubmitBlock(t *testing.T) {
 		"an unknown name":         {"", "", bytes.Replace(text, []byte(`{`), []byte(`{"future":1,`), 1), false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{outcome: relay.Outcome{Status: 200}}
+			d := &desk{outcome: relay.Outcome{}}
 			answer := ask(t, d.handler(), submitPath+row.query, row.headers, row.body)
 			if answer.Code != 200 || answer.Body.Len() != 0 || len(d.received) != 1 {
 				t.Fatalf("%d %s, %d received", answer.Code, answer.Body, len(d.received))
@@ -116,9 +116,9 @@ func TestSubmitBlock(t *testing.T) {
 
 func TestSubmitBlockTellsTheOutcome(t *testing.T) {
 	text, _ := submission(t)
-	d := &desk{outcome: relay.Outcome{Status: 202, Message: "kept"}}
+	d := &desk{outcome: relay.Outcome{BelowFloor: true}}
 	answer := ask(t, d.handler(), submitPath, "", text)
-	if answer.Code != 202 || answer.Body.String() != `{"message":"kept"}` ||
+	if answer.Code != 202 || answer.Body.String() != `{"message":"accepted bid below floor, skipped validation"}` ||
 		answer.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
@@ -186,7 +186,7 @@ func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
 		"a slot that is hidden in a list": {"", "", []byte(`{"message":[{"slot":"65"}]}`), relay.Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{outcome: relay.Outcome{Status: 200}}
+			d := &desk{outcome: relay.Outcome{}}
 			wantRefusal(t, ask(t, d.handler(), submitPath+row.query, row.headers, row.body), row.want)
 			if d.received != nil {
 				t.Error("the submission was passed on")

@@ -32,7 +32,7 @@ func headerBody(t *testing.T, media wire.Media) []byte {
 func TestSubmitHeader(t *testing.T) {
 	for media, contentType := range map[wire.Media]string{wire.JSON: "application/json",
 		wire.SSZ: "application/octet-stream"} {
-		d := &desk{outcome: relay.Outcome{Status: 200}}
+		d := &desk{outcome: relay.Outcome{}}
 		headers := "Content-Type: " + contentType + "\nX-Api-Key: alpha's\nX-Sequence: 4"
 		answer := ask(t, d.handler(), headerPath+"?cancellations=1", headers, headerBody(t, media))
 		if answer.Code != 200 || len(d.headers) != 1 {
