@@ -38,10 +38,6 @@ var Pure = []string{
 // Pure holds for them, too, except for goroutines and locks.
 var Parallel = []string{"internal/eth/bls", "internal/eth/payload"}
 
-// Mending are pure packages that still lock, wait or start goroutines. The list may only become
-// shorter.
-var Mending = []string{}
-
 // Future are packages of the design that are not built yet. When one appears it must leave this
 // list; from then on every pattern that names it must match.
 var Future = []string{}
