@@ -25,7 +25,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
-// status is how a run ended, for the process's exit status.
+// status is an error that ends the process with an exit status of its own.
 type status struct {
 	code int
 	text string
@@ -34,7 +34,7 @@ type status struct {
 // Error implements error.
 func (s status) Error() string { return s.text }
 
-// ExitStatus is the status that the process ends with.
+// ExitStatus returns the status that the process ends with.
 func (s status) ExitStatus() int { return s.code }
 
 // judged turns errors of the suite into its exit statuses: 64 for the caller's mistake, 4 for the
@@ -56,7 +56,7 @@ func conformanceCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "conformance",
 		Usage: "judge any relay, stream or bundle RPC by its URL",
-		// 2 is the status of expectations that are stale.
+		// The usual status of a mistake, 2, is that of stale expectations here.
 		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
 			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), diffCommand(),
@@ -65,7 +65,7 @@ func conformanceCommand() *cli.Command {
 	}
 }
 
-// selection are the flags that choose clauses.
+// selection returns the flags that choose clauses.
 func selection() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "clause", Usage: "ids of clauses, such as REL-HDR-03 or 'REL-HDR-*'"},
@@ -108,7 +108,7 @@ func list(out io.Writer, cmd *cli.Command) error {
 	return app.List(out, cmd.String("format"), found, set)
 }
 
-// chosen reads the flags of selection.
+// chosen reads the flags that selection returns.
 func chosen(cmd *cli.Command) (app.Options, error) {
 	most, err := clauses.ParseMode(cmd.String("mode"))
 	if err != nil {
@@ -165,7 +165,8 @@ func runCommand() *cli.Command {
 	}
 }
 
-// runConformance runs and reports; a status other than 0 is an error.
+// runConformance runs the suite and writes its report. A status other than 0 is returned as an
+// error.
 func runConformance(ctx context.Context, cmd *cli.Command) error {
 	options, err := chosen(cmd)
 	if err != nil {
@@ -212,7 +213,7 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	return nil
 }
 
-// switchMutants makes the services that are started afterwards wrong.
+// switchMutants switches mutants on inside the services that this process starts afterwards.
 func switchMutants(ids []string, devnet bool) error {
 	if len(ids) == 0 {
 		return nil
@@ -231,7 +232,7 @@ func switchMutants(ids []string, devnet bool) error {
 	return nil
 }
 
-// targetOf reads the file, or makes a target of URLs.
+// targetOf reads the target's file, or makes a target from the flags with URLs.
 func targetOf(cmd *cli.Command) (*target.Target, error) {
 	if name := cmd.String("target"); name != "" {
 		return target.Load(name)
@@ -273,7 +274,8 @@ func probeCommand() *cli.Command {
 	}
 }
 
-// probe asks the interfaces that answer; a target of which none does is unusable.
+// probe finds out what the target's interfaces have, and prints it. A target of which no interface
+// answers is unusable.
 func probe(ctx context.Context, out io.Writer, t *target.Target) error {
 	gone := suite.Gone(ctx, t)
 	var reasons []string

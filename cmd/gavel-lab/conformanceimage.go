@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// openTarget finds the target, or starts it: end ends what was started, and is never nil.
+// openTarget finds the target, or starts it. End stops what was started; it is never nil.
 func openTarget(ctx context.Context, cmd *cli.Command) (t *target.Target, end func(), err error) {
 	end = func() {}
 	of, err := worldOf(cmd)
@@ -69,7 +69,7 @@ func inProcess(ctx context.Context, of world.Config) (*target.Target, func(), er
 	return lab.Target, func() { stopLab(lab) }, nil
 }
 
-// contained is a target in containers, and the world that it follows.
+// contained is a target in containers with its network and the world that it follows.
 type contained struct {
 	*container.Running
 
@@ -79,7 +79,8 @@ type contained struct {
 	stops   context.CancelFunc
 }
 
-// startContainers starts a world where containers reach it, and the target's containers in it.
+// startContainers starts a world at an address that containers reach, and then the target's
+// containers.
 func startContainers(ctx context.Context, engine *container.Docker, t *target.Target, image string, of world.Config,
 	log io.Writer) (_ *contained, err error) {
 	began := time.Now()
@@ -93,7 +94,8 @@ func startContainers(ctx context.Context, engine *container.Docker, t *target.Ta
 			c.stop("", log)
 		}
 	}()
-	// What steers the world is for the suite, and not for the target.
+	// Only the suite may control the world, so that interface listens where containers do not reach
+	// it.
 	of.Host, of.Listen = network.Listen, "127.0.0.1:0"
 	if c.world, err = world.New(of); err != nil {
 		return nil, fmt.Errorf("open the world: %w", err)
@@ -118,8 +120,9 @@ func startContainers(ctx context.Context, engine *container.Docker, t *target.Ta
 	return c, nil
 }
 
-// stop ends the containers and then their world, also when the run was broken off. The containers'
-// logs go beside the report, if there is one. What fails then changes no verdict and is told.
+// stop ends the containers and then their world, even if the run was cancelled. It writes the
+// containers' logs into the folder of the report, if there is one. An error changes no verdict; it
+// is only printed.
 func (c *contained) stop(out string, log io.Writer) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -26,7 +26,7 @@ func overlayCommand() *cli.Command {
 	}
 }
 
-// writeOverlay prints the path of what it has written.
+// writeOverlay writes the overlay of the mutants inside our services, and prints its path.
 func writeOverlay(source, into string) error {
 	root, err := filepath.Abs(source)
 	if err != nil {

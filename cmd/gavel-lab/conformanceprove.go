@@ -45,8 +45,8 @@ func proveCommand() *cli.Command {
 	}
 }
 
-// mutantsProgram is the program with the mutants inside our services. Without one they are left
-// out, which is said.
+// mutantsProgram returns the path of the program with the mutants inside our services. If there is
+// none, it prints that they are left out.
 func mutantsProgram(cmd *cli.Command) (string, error) {
 	program := cmd.String("mutants-program")
 	for _, id := range cmd.StringSlice("mutant") {
@@ -63,7 +63,8 @@ func mutantsProgram(cmd *cli.Command) (string, error) {
 	return program, nil
 }
 
-// prove starts the world and its services, and runs everything against wrong ones.
+// prove starts a world with gavel's services, judges them as a baseline, and then runs the suite
+// against mutants of them.
 func prove(ctx context.Context, cmd *cli.Command) error {
 	wrong, err := mutantsProgram(cmd)
 	if err != nil {

@@ -51,7 +51,8 @@ func worldOf(cmd *cli.Command) (of world.Config, err error) {
 	return of, nil
 }
 
-// runWorld prints what a target and a target.yaml need to know, and goes on until the context ends.
+// runWorld runs a world until the context ends. It prints what a target and target.yaml need to
+// know about it.
 func runWorld(ctx context.Context, cmd *cli.Command) error {
 	of, err := worldOf(cmd)
 	if err != nil {
@@ -85,7 +86,7 @@ func runWorld(ctx context.Context, cmd *cli.Command) error {
 	return errors.Join(w.Run(ctx), w.Close())
 }
 
-// stopLab ends a lab. What fails then changes no verdict and is told on stderr.
+// stopLab ends a lab. An error changes no verdict; it is only printed to stderr.
 func stopLab(l *local.Lab) {
 	if err := l.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -14,21 +14,21 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// second is a second set of services beside the first ones: with small limits, or in literal mode.
+// second is another set of services beside the first one: with small limits, or in literal mode.
 type second struct {
 	relay  *relayapp.App
 	rpc    *rpcapp.App
 	stream *streamapp.App
 }
 
-// What they can take: so little that it is soon too much.
+// The limits of Lab.limited. They are small, so that the suite soon exceeds them.
 const (
 	limitedPerSecond = 5
 	limitedBurst     = 20
 	limitedListeners = 3
 )
 
-// openLimited starts them and returns what a target.yaml tells of them.
+// openLimited starts the services with small limits, and returns their limits for target.yaml.
 func (l *Lab) openLimited(ctx context.Context, slot time.Duration, log *slog.Logger) (limits target.Limits, err error) {
 	relayAt, err := l.openRelay(ctx, &l.limited.relay, relayapp.Config{
 		Key: bls.Derive("conformance relay", 2), Limits: relayapp.Limits{PerSecond: limitedPerSecond, Burst: limitedBurst},
@@ -54,7 +54,7 @@ func (l *Lab) openLimited(ctx context.Context, slot time.Duration, log *slog.Log
 	}, nil
 }
 
-// close closes what was opened.
+// close closes the services that were opened.
 func (s second) close() error {
 	var failures []error
 	if s.relay != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// openLiteral starts them on what the first ones stand on, and returns what a target.yaml tells of
-// them.
+// openLiteral starts the services in literal mode, in the same world as the first ones, and returns
+// their addresses for target.yaml. The relay has the first one's configuration but for its key.
 func (l *Lab) openLiteral(ctx context.Context, first relayapp.Config, slot time.Duration,
 	log *slog.Logger) (at target.Literal, err error) {
 	first.Key, first.Literal = bls.Derive("conformance relay", 3), true
@@ -40,11 +40,12 @@ func (l *Lab) openLiteral(ctx context.Context, first relayapp.Config, slot time.
 	return at, err
 }
 
-// trusted is how many builders the relays trust: a spec uses one up, and a proof many.
+// trusted is how many builders the relays trust. A spec uses one up, so a proof, which runs specs
+// many times, needs many.
 const trusted = 64
 
-// trustedBuilders are builders whose bids count before their blocks are executed, and their secret
-// keys.
+// trustedBuilders returns optimistic builders, whose bids count before their blocks are executed,
+// and their secret keys.
 func trustedBuilders() (list []relay.Builder, secrets []string, err error) {
 	for i := range trusted {
 		secret := sha256.Sum256(fmt.Appendf(nil, "gavel conformance trusted builder %d", i))

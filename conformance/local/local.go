@@ -1,5 +1,5 @@
 // Package local starts gavel's own services in a world of the conformance suite, in this process:
-// the usual ones, ones with small limits, and ones in literal mode.
+// with usual settings, with small limits, and in literal mode.
 package local
 
 import (
@@ -27,29 +27,31 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// Lab is a world with gavel's own services in it, which know no more of it than its addresses.
+// Lab is a world with gavel's own services. The services reach the world at its addresses. Only the
+// relays use its chain directly, to validate blocks, and the RPCs its fork schedule.
 type Lab struct {
 	Target *target.Target
 
 	world *world.World
 	relay *relayapp.App
 	rpc   *rpcapp.App
-	// stream tells of the orders of rpc.
+	// stream sends events of the orders of rpc.
 	stream *streamapp.App
-	// limited can take less than the others, and is judged by that alone.
+	// limited has services with small limits, which are judged by clauses about limits only.
 	limited second
-	// literal does what the description says, where the others do what is deployed.
+	// literal has services in literal mode: they do what the description says where the others do
+	// what deployed services do.
 	literal second
 	nodes   *state.States
 	stop    context.CancelFunc
 	group   *errgroup.Group
 }
 
-// Start starts all of it; Stop ends it.
+// Start starts the world and all services. The caller must call Stop.
 func Start(ctx context.Context, of world.Config) (l *Lab, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	l = &Lab{stop: stop, group: new(errgroup.Group)}
-	defer func(opened *Lab) { // what is returned is nil then
+	defer func(opened *Lab) { // returns with an error may set l to nil
 		if err != nil {
 			err = errors.Join(err, opened.Stop())
 		}
@@ -68,11 +70,10 @@ func Start(ctx context.Context, of world.Config) (l *Lab, err error) {
 	return l, l.Target.Complete()
 }
 
-// open opens the services in the order in which orders and blocks go through them, and then those
-// that are judged by their limits or by the words of the description. It puts the address of each
-// into the target.
+// open opens the first set of services, then those with small limits, and then those in literal
+// mode. It puts their addresses into the target.
 func (l *Lab) open(ctx context.Context, slot time.Duration, quiet *slog.Logger) error {
-	cutOff := slot - 150*time.Millisecond // as late as the suite can still see it, so that no other spec is late
+	cutOff := slot - 150*time.Millisecond // as late as the suite can observe it, so that other specs are in time
 	first := relayapp.Config{
 		Key: bls.Derive("conformance relay", 1), HeaderCutOff: cutOff, PayloadCutOff: 2 * slot,
 		RevealDelay: time.Millisecond, Limits: relayapp.Limits{PerSecond: -1}, Log: quiet,
@@ -93,7 +94,7 @@ func (l *Lab) open(ctx context.Context, slot time.Duration, quiet *slog.Logger) 
 	return err
 }
 
-// openFirst opens the relay that most clauses are judged by, with builders that it trusts.
+// openFirst opens the relay at which most clauses are judged, with builders that it trusts.
 func (l *Lab) openFirst(ctx context.Context, cfg *relayapp.Config) error {
 	trusts, secrets, err := trustedBuilders()
 	if err != nil {
@@ -110,7 +111,7 @@ func (l *Lab) openFirst(ctx context.Context, cfg *relayapp.Config) error {
 	return nil
 }
 
-// openOrderFlow opens the RPC, and the stream that tells of its orders.
+// openOrderFlow opens the RPC, and the stream that sends events of its orders.
 func (l *Lab) openOrderFlow(ctx context.Context, slot time.Duration, quiet *slog.Logger) error {
 	if err := l.openNodes(quiet); err != nil {
 		return err
@@ -123,7 +124,7 @@ func (l *Lab) openOrderFlow(ctx context.Context, slot time.Duration, quiet *slog
 		return err
 	}
 	l.Target.RPC = &target.RPC{URL: rpcAt, SendsToWorld: true}
-	hints := hint.DefaultConfig() // all that a stream may share, so that all of it is judged
+	hints := hint.DefaultConfig() // with gasUsed as well, so that all that a stream may share is judged
 	hints.GasUsed = true
 	streamAt, err := l.openStream(ctx, &l.stream, hints,
 		streamapp.Config{Limits: streamapp.Limits{PerSecond: -1}, Log: quiet})
@@ -134,7 +135,7 @@ func (l *Lab) openOrderFlow(ctx context.Context, slot time.Duration, quiet *slog
 	return nil
 }
 
-// openRelay starts a relay on the world.
+// openRelay starts a relay in the world and returns its URL.
 func (l *Lab) openRelay(ctx context.Context, into **relayapp.App, cfg relayapp.Config) (address string, err error) {
 	cfg.BeaconURLs, cfg.Validator = []string{l.world.Facts.BeaconURL}, l.world.Validator()
 	if *into, err = relayapp.New(ctx, cfg); err != nil {
@@ -153,7 +154,7 @@ func (l *Lab) openNodes(log *slog.Logger) (err error) {
 	return nil
 }
 
-// builders are the world's, who take whatever a bundle RPC sends.
+// builders returns the world's builders, to which a bundle RPC may send all kinds of orders.
 func (l *Lab) builders() (list []send.Builder) {
 	for _, b := range l.world.Facts.Builders {
 		list = append(list, send.Builder{Name: b.Name, URL: b.URL, APIs: []string{send.APIBundle, send.APIShare,
@@ -162,7 +163,7 @@ func (l *Lab) builders() (list []send.Builder) {
 	return list
 }
 
-// openRPC starts a bundle RPC on the world's execution node.
+// openRPC starts a bundle RPC on the world's execution node and returns its URL.
 func (l *Lab) openRPC(ctx context.Context, into **rpcapp.App, cfg rpcapp.Config) (address string, err error) {
 	cfg.Chain, cfg.States, cfg.ChainConfig = l.nodes, l.nodes, l.world.Chain().Chain().Config()
 	cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: l.nodes} }
@@ -175,7 +176,7 @@ func (l *Lab) openRPC(ctx context.Context, into **rpcapp.App, cfg rpcapp.Config)
 	return l.serve(ctx, (*into).Serve)
 }
 
-// openStream starts an event stream on the journal of the bundle RPC.
+// openStream starts an event stream on the journal of the bundle RPC and returns its URL.
 func (l *Lab) openStream(ctx context.Context, into **streamapp.App, hints hint.Config,
 	cfg streamapp.Config) (address string, err error) {
 	cfg.Source, cfg.Network, cfg.Hints = l.rpc.Journal(), "conformance", &hints
@@ -185,7 +186,7 @@ func (l *Lab) openStream(ctx context.Context, into **streamapp.App, hints hint.C
 	return l.serve(ctx, (*into).Serve)
 }
 
-// serve serves a service at a free port and returns its URL.
+// serve runs a service at a free port and returns its URL.
 func (l *Lab) serve(ctx context.Context, service func(context.Context, net.Listener) error) (string, error) {
 	listener, err := serve.Listen("127.0.0.1:0")
 	if err != nil {
@@ -195,7 +196,7 @@ func (l *Lab) serve(ctx context.Context, service func(context.Context, net.Liste
 	return "http://" + listener.Addr().String(), nil
 }
 
-// Stop ends the services and then their world.
+// Stop ends the services and then their world. It must be called once.
 func (l *Lab) Stop() error {
 	l.stop()
 	var failures []error

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/network"
 )
 
-// blobTx is a transaction with blobs that is valid on the ordered block's parent.
+// blobTx makes a transaction with blobs that is valid on the ordered block's parent.
 func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, error) {
 	if !w.cfg.Fork.HasBlobs() {
 		return nil, fmt.Errorf("%s has no blobs", w.cfg.Fork)

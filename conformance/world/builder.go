@@ -21,37 +21,40 @@ import (
 	"github.com/gavel-relay/gavel/devnet/network"
 )
 
-// BuilderNames are the builders that a bundle RPC may send orders to. The first is to be the
-// operator's own, which gets every order, and it makes the world's blocks; the others get what
-// names them or goes to all.
+// BuilderNames are the builders that a bundle RPC may send orders to. The first must be the
+// operator's own, which gets every order; it makes the world's blocks. The others get orders that
+// name them or go to all builders.
 var BuilderNames = []string{"default", "second", "third"}
 
-// EarliestRefundBlock is the first block of which an RPC in the world may list refunds, in the
-// place of a public network's 20802497.
+// EarliestRefundBlock is the first block whose refunds an RPC in the world may list. On mainnet it
+// is block 20802497.
 const EarliestRefundBlock = 16
 
-// Sent is a request about an order that a builder has taken.
+// Sent is a request about an order that a builder has accepted.
 type Sent struct {
 	Builder string `json:"builder"`
 	Method  string `json:"method"`
-	// Head is the number of the world's newest block then.
+	// Head is the number of the world's newest block when the request came.
 	Head uint64 `json:"head"`
-	// FirstBlock and LastBlock are the blocks that the order is for, inclusive; 0 is not said.
+	// FirstBlock and LastBlock are the blocks that the order is for, inclusive. 0 means that the
+	// request did not say.
 	FirstBlock uint64 `json:"firstBlock"`
 	LastBlock  uint64 `json:"lastBlock"`
-	// Txs are the hashes of its transactions, depth first.
+	// Txs are the hashes of the order's transactions. Those of inner bundles are at the bundle's
+	// place.
 	Txs []common.Hash `json:"txs"`
-	// Cancelled says that the builder was told to forget it.
+	// Cancelled says that the order was cancelled afterwards.
 	Cancelled bool `json:"cancelled"`
 
 	replacement string // the signer and the order's replacementUuid, if it has one
 }
 
-// maxOrderBody bounds a request to a builder.
+// maxOrderBody bounds the body of a request to a builder, in bytes.
 const maxOrderBody = 30 << 20
 
-// builders take orders by JSON-RPC as builders do, remember what came, and put into the world's
-// blocks what the suite wants there, and nothing else: so no spec's order lands by itself.
+// builders are the world's builders. They take orders by JSON-RPC as real builders do, and remember
+// them. They put only those orders into the world's blocks that the suite has asked for, so that no
+// order is included by chance.
 //
 //	RPC under test ──eth_sendBundle, mev_sendBundle, eth_cancelBundle──▶ /default /second /third ─▶ sent
 //	suite ──────────include, sent──────────────────────────────────────▶ wanted
@@ -61,15 +64,16 @@ type builders struct {
 
 	coinbase common.Address
 	takers   map[string]http.Handler
-	own      *orders.Intake // of the first builder
+	own      *orders.Intake // takes the orders of the first builder
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	sent   map[common.Hash][]*Sent
 	wanted map[common.Hash]bool
 }
 
-// openBuilders are builders on the network's node, who pay refunds from its builder's wallet. They
-// stand between beacon node and chain.
+// openBuilders makes the world's builders. They pay refunds from the wallet of the network's
+// builder. The beacon node gets its local blocks from them and not from the chain's node, so that
+// blocks can have orders.
 func (w *World) openBuilders(node *chain.Node) (beacon.Execution, error) {
 	wallet := network.Wallet(seed, "builder", 0)
 	b := &builders{
@@ -90,7 +94,7 @@ func (w *World) openBuilders(node *chain.Node) (beacon.Execution, error) {
 	return b, nil
 }
 
-// Handler is where orders come in, each builder at its name.
+// Handler returns the handler that takes orders. Each builder has its name as path.
 func (b *builders) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for name, taker := range b.takers {
@@ -112,7 +116,7 @@ func (b *builders) Handler() http.Handler {
 	return mux
 }
 
-// listener hears what is answered.
+// listener forwards an answer and keeps a copy.
 type listener struct {
 	http.ResponseWriter
 
@@ -132,7 +136,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	return l.ResponseWriter.Write(p)
 }
 
-// took says whether the answer is a success.
+// took says whether the builder has accepted the order.
 func (l *listener) took() bool {
 	var answer struct {
 		Error json.RawMessage `json:"error"`
@@ -141,9 +145,9 @@ func (l *listener) took() bool {
 		answer.Error == nil
 }
 
-// told is a request to a builder, as far as the suite wants to know it: the forms of
-// eth_sendBundle, mev_sendBundle, eth_sendPrivateTransaction and eth_cancelBundle have no member in
-// common that means different things.
+// told has the members of a request to a builder that the suite wants to know. One type serves
+// eth_sendBundle, mev_sendBundle, eth_sendPrivateTransaction and eth_cancelBundle, because members
+// of the same name mean the same in all of them.
 type told struct {
 	Txs            []hexutil.Bytes `json:"txs"`
 	Tx             hexutil.Bytes   `json:"tx"`
@@ -162,11 +166,11 @@ type element struct {
 	Bundle *told         `json:"bundle"`
 }
 
-// transactions are the hashes of what was sent, depth first.
+// transactions returns the hashes of all transactions of the request, depth first.
 func (o *told) transactions() (list []common.Hash) {
 	add := func(raw hexutil.Bytes) {
 		tx := new(types.Transaction)
-		if len(raw) > 0 && tx.UnmarshalBinary(raw) == nil { // the builder has read it already
+		if len(raw) > 0 && tx.UnmarshalBinary(raw) == nil { // the builder has accepted it, so it can be read
 			list = append(list, tx.Hash())
 		}
 	}
@@ -181,7 +185,7 @@ func (o *told) transactions() (list []common.Hash) {
 	return list
 }
 
-// remember notes a request that a builder has taken.
+// remember records a request that a builder has accepted.
 func (b *builders) remember(name, signer string, body []byte) {
 	var call struct {
 		Method string            `json:"method"`
@@ -191,7 +195,7 @@ func (b *builders) remember(name, signer string, body []byte) {
 	if json.Unmarshal(body, &call) != nil || len(call.Params) == 0 {
 		return
 	}
-	// the raw form has the transaction alone
+	// eth_sendPrivateRawTransaction has only the transaction
 	if json.Unmarshal(call.Params[0], &o) != nil && json.Unmarshal(call.Params[0], &o.Tx) != nil {
 		return
 	}
@@ -214,7 +218,7 @@ func (b *builders) remember(name, signer string, body []byte) {
 	}
 }
 
-// cancel marks what a builder was told to forget. The caller holds mu.
+// cancel marks the orders of a replacement as cancelled. The caller holds mu.
 func (b *builders) cancel(replacement string) {
 	for _, list := range b.sent {
 		for _, s := range list {
@@ -223,7 +227,7 @@ func (b *builders) cancel(replacement string) {
 	}
 }
 
-// about is what builders were sent about a transaction, oldest first.
+// about returns what builders were sent about a transaction, oldest first.
 func (b *builders) about(tx common.Hash) []Sent {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -234,7 +238,7 @@ func (b *builders) about(tx common.Hash) []Sent {
 	return list
 }
 
-// want has orders with these transactions put into blocks from now on.
+// want has the builder put orders with these transactions into blocks from now on.
 func (b *builders) want(txs []common.Hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -249,8 +253,8 @@ func (b *builders) isWanted(tx common.Hash) bool {
 	return b.wanted[tx]
 }
 
-// Build makes a local block: orders that are wanted come first, and then what the pool has. The
-// builder is its fee recipient, since it pays refunds.
+// Build makes a local block: wanted orders come first, then transactions of the public pool. Its
+// fee recipient is the builder, because the builder pays refunds.
 func (b *builders) Build(ctx context.Context, args chain.BuildArgs) (*chain.Built, error) {
 	args.Coinbase = b.coinbase
 	draft, err := b.Draft(ctx, args)
@@ -259,7 +263,7 @@ func (b *builders) Build(ctx context.Context, args chain.BuildArgs) (*chain.Buil
 	}
 	draft, _ = b.own.Merge(ctx, draft, b.isWanted)
 	for _, tx := range args.Transactions {
-		_, _ = draft.Apply(ctx, tx) // what does not fit, or is there already, waits
+		_, _ = draft.Apply(ctx, tx) // a transaction that does not fit stays in the pool
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("build a local block: %w", err)

@@ -18,20 +18,20 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Client steers a world. Its errors are about the world, never about the target.
+// Client controls a world over HTTP. Its errors are about the world, never about the target.
 type Client struct {
-	// Facts never change while the world lives.
+	// Facts never change while the world runs.
 	Facts Facts
 
 	http *probe.Client
 	who  string
 }
 
-// slotPatience is how long a spec waits for its slot: a validator of each kind comes up in a few
-// epochs.
+// slotPatience is how long a spec waits for its slot. A validator of each kind proposes within a
+// few epochs.
 const slotPatience = 30 * time.Second
 
-// Dial asks a world who it is.
+// Dial connects to a world and reads its facts.
 func Dial(ctx context.Context, address string) (*Client, error) {
 	c := &Client{http: probe.NewClient(address, nil, slotPatience), who: strconv.Itoa(os.Getpid())}
 	if err := c.ask(ctx, http.MethodGet, "/conformance/v1/world", nil, &c.Facts); err != nil {
@@ -58,7 +58,7 @@ func (c *Client) ask(ctx context.Context, method, path string, question, into an
 	return answer.JSON(into)
 }
 
-// Slot waits for a slot that nobody else has.
+// Slot waits for a slot of the wanted kind.
 func (c *Client) Slot(ctx context.Context, wanted Wanted) (*Slot, error) {
 	slot := new(Slot)
 	wanted.Who = c.who
@@ -86,38 +86,37 @@ func (c *Client) Refuse(ctx context.Context, slot phase0.Slot) (times int, err e
 	return r.Times, err
 }
 
-// Overtake has blocks of a slot reach the beacon node from somebody else first, from now on, and
-// returns how often one did. The node refuses the second copy of a block in the words that Prysm
-// has for an equivocation.
+// Overtake makes another publisher faster with blocks of a slot from now on: the beacon node gets
+// each block from it first. It returns how often that has happened. The node refuses the second
+// copy of a block with Prysm's message for an equivocation.
 func (c *Client) Overtake(ctx context.Context, slot phase0.Slot) (times int, err error) {
 	var o Overtaken
 	err = c.ask(ctx, http.MethodPost, "/conformance/v1/overtake", Overtaken{Slot: slot}, &o)
 	return o.Times, err
 }
 
-// Account is an account with money that nobody else has.
+// Account returns an account with money that no other spec has.
 func (c *Client) Account(ctx context.Context) (*Account, error) {
 	account := new(Account)
 	return account, c.ask(ctx, http.MethodPost, "/conformance/v1/account", struct{}{}, account)
 }
 
-// Include has the world's builder put orders with these transactions into blocks from now on, if it
-// has any.
+// Include has the world's builder put orders with these transactions into its blocks from now on.
 func (c *Client) Include(ctx context.Context, txs ...common.Hash) error {
 	return c.ask(ctx, http.MethodPost, "/conformance/v1/include", txs, new(struct{}))
 }
 
-// Sent is what builders were sent about a transaction, oldest first.
+// Sent returns what builders were sent about a transaction, oldest first.
 func (c *Client) Sent(ctx context.Context, tx common.Hash) (list []Sent, err error) {
 	err = c.ask(ctx, http.MethodPost, "/conformance/v1/sent", tx, &list)
 	return list, err
 }
 
-// Start is when a slot begins.
+// Start returns the time at which a slot begins.
 func (f Facts) Start(slot *Slot) time.Time { return f.At(slot.Slot) }
 
-// At is when a slot begins, by its number.
+// At returns the time at which the slot with this number begins.
 func (f Facts) At(slot phase0.Slot) time.Time {
-	// far below the limit
+	// no overflow: far below the limit of a Duration
 	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot) * time.Duration(f.SlotMs) * time.Millisecond)
 }

@@ -1,14 +1,14 @@
-// Package world is what stands around a target so that the suite may do more than ask: a chain, an
-// execution node, a beacon node, validators, and accounts with money. A target follows it as it
-// would follow a real network, at the pace of the wall clock; the suite steers it over HTTP, from
-// this process or from others.
+// Package world simulates the network around a target: a chain, an execution node, a beacon node,
+// validators, and accounts with money. With it the suite can test more than answers to single
+// requests. A target follows the world as it would follow a real network, in real time. The suite
+// controls the world over HTTP, from this process or from others.
 //
 //	target ──Beacon API, JSON-RPC──▶ chain and beacon node ◀── keeper: a local block in each slot that nobody has asked for
 //	bundle RPC ──orders──▶ builders ─────────────▲ with the orders that the suite wants there
 //	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts, orders, refusals of the beacon node, blocks that it has already
 //
-// A slot is given to one spec, or to one process whose specs bid in it one after the other, each
-// above the one before: so specs may run in any order, and in several processes.
+// A slot is given to one spec, or to one process whose specs bid in it one after another, each
+// above the one before. So specs may run in any order, and in several processes.
 package world
 
 import (
@@ -20,14 +20,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Facts are what the suite must know of the world. Numbers are JSON numbers, bytes 0x and hex.
+// Facts are what the suite must know about the world. Numbers are JSON numbers; bytes are
+// hexadecimal with 0x.
 type Facts struct {
 	GenesisTime           int64  `json:"genesisTime"` // seconds since 1970
 	GenesisForkVersion    string `json:"genesisForkVersion"`
 	GenesisValidatorsRoot string `json:"genesisValidatorsRoot"`
 	SlotMs                int64  `json:"slotMs"`
 	SlotsPerEpoch         uint64 `json:"slotsPerEpoch"`
-	// Fork is the name of the fork, the same for all slots; ForkVersion is signed into its blocks.
+	// Fork is the name of the fork, which all slots have. ForkVersion is in the domain of its
+	// blocks' signatures.
 	Fork         string `json:"fork"`
 	ForkVersion  string `json:"forkVersion"`
 	ChainID      uint64 `json:"chainId"`
@@ -35,23 +37,24 @@ type Facts struct {
 	ExecutionURL string `json:"executionUrl"`
 	// ValidationURL serves flashbots_validateBuilderSubmission, for relays that ask a node.
 	ValidationURL string `json:"validationUrl"`
-	// Builders take orders from a bundle RPC; the first is to be the operator's own.
+	// Builders take orders from a bundle RPC. The RPC must have the first one as the operator's own
+	// builder.
 	Builders []Builder `json:"builders"`
 	// ValidatorKeys are the secret keys of all validators, in the order of their indices.
 	ValidatorKeys []string `json:"validatorKeys"`
 }
 
-// Builder is where orders for a builder are posted to, as JSON-RPC.
+// Builder is the URL to which orders for a builder are posted, as JSON-RPC.
 type Builder struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 }
 
-// ForkOf is the fork by its name.
+// ForkOf returns the fork by its name.
 func (f Facts) ForkOf() eth.Fork {
 	fork, err := eth.ParseFork(f.Fork)
 	if err != nil {
-		panic("a world without a fork: " + err.Error()) // Dial has read it
+		panic("a world without a fork: " + err.Error()) // Dial has checked the name
 	}
 	return fork
 }
@@ -65,8 +68,7 @@ type Slot struct {
 	Withdrawals    []*capella.Withdrawal `json:"withdrawals"`
 	ValidatorIndex phase0.ValidatorIndex `json:"validatorIndex"`
 	Timestamp      uint64                `json:"timestamp"` // seconds since 1970, the slot's start
-	// BaseGwei is above all values that were bid in the slot before, and a spec's own bids are on top
-	// of it.
+	// BaseGwei is a value above all earlier bids in the slot. A spec adds its own values to it.
 	BaseGwei uint64 `json:"baseGwei"`
 }
 
@@ -74,27 +76,27 @@ type Slot struct {
 type Wanted struct {
 	// Kind of proposer: Registered, Restless or Stranger.
 	Kind Kind `json:"kind"`
-	// Propose keeps the world from making a block in the slot, since the spec will.
+	// Propose reserves the slot for a block of the spec: the world proposes none.
 	Propose bool `json:"propose"`
-	// Alone gives a slot in which nobody bids beside the spec. Else specs of one process may get the
-	// same slot, one after the other.
+	// Alone requests a slot in which no other spec bids. Without it, specs of one process may get
+	// the same slot, one after another.
 	Alone bool `json:"alone"`
-	// Who is the process that asks; processes never share a slot.
+	// Who names the process that requests the slot. Processes never share a slot.
 	Who string `json:"who"`
 }
 
-// Kind is what specs do with a validator's registration.
+// Kind says what specs do with a validator's registration.
 type Kind string
 
-// The kinds. Of the validators the last is the Stranger, who never registers, and the one before is
-// Restless, whose registration specs change.
+// The kinds. The last validator is the Stranger: it never registers. The one before it is Restless:
+// specs change its registration. All others are Registered: they register once.
 const (
 	Registered Kind = "registered"
 	Restless   Kind = "restless"
 	Stranger   Kind = "stranger"
 )
 
-// KindOf is the kind of a validator out of so many.
+// KindOf returns the kind of a validator. Validators is how many there are.
 func KindOf(index phase0.ValidatorIndex, validators int) Kind {
 	switch int(index) {
 	case validators - 1:
@@ -124,7 +126,7 @@ type Block struct {
 	Submission string `json:"submission"`
 }
 
-// Account has money at genesis, and is given to one spec.
+// Account is an account that has money at genesis. It is given to one spec only.
 type Account struct {
 	SecretKey string `json:"secretKey"`
 }

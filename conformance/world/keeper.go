@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
-// keep proposes a local block in each slot that no spec has reserved, so that the chain goes on.
+// keep proposes a local block in each slot that no spec has reserved, so that the chain grows.
 func (w *World) keep(ctx context.Context) error {
 	for slot := phase0.Slot(1); ; slot++ {
 		wait := time.NewTimer(time.Until(w.network.Spec.SlotStart(slot)))
@@ -36,8 +36,8 @@ func (w *World) keep(ctx context.Context) error {
 	}
 }
 
-// propose makes, signs and publishes the local block of a slot, over the Beacon API as a validator
-// does.
+// propose makes, signs and publishes the local block of a slot. It uses the Beacon API, as a
+// validator client does.
 func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
 	index, _ := w.network.Beacon.Duty(slot)
 	key := w.keys[index]
@@ -62,7 +62,7 @@ func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
 	return nil
 }
 
-// sign puts the proposer's signature to block contents.
+// sign signs block contents with the proposer's key.
 func (w *World) sign(key *probe.BLSKey, slot phase0.Slot, contents []byte) ([]byte, error) {
 	local, err := form.ReadLocal(w.cfg.Fork, contents)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *World) domain(purpose phase0.DomainType, slot phase0.Slot) phase0.Domai
 		w.network.Spec.GenesisValidatorsRoot)
 }
 
-// reveal is the proposer's contribution to the randomness of its slot's epoch.
+// reveal returns the proposer's RANDAO reveal for the epoch of its slot.
 func (w *World) reveal(key *probe.BLSKey, slot phase0.Slot) []byte {
 	var epoch phase0.Root
 	binary.LittleEndian.PutUint64(epoch[:], uint64(w.network.Spec.EpochOf(slot)))

@@ -19,8 +19,8 @@ type Refused struct {
 	Times int         `json:"times"`
 }
 
-// refuse has the beacon node refuse blocks of a slot from now on, as it refuses what breaks a rule,
-// and says how often it did.
+// refuse has the beacon node refuse blocks of a slot from now on, as it refuses blocks that break a
+// rule, and returns how often it has.
 func (w *World) refuse(slot phase0.Slot) Refused {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -30,7 +30,7 @@ func (w *World) refuse(slot phase0.Slot) Refused {
 	return Refused{Slot: slot, Times: w.refused[slot]}
 }
 
-// refuses says whether a block of the slot is to be refused, and counts it.
+// refuses says whether to refuse a block of the slot, and counts the refusal.
 func (w *World) refuses(slot phase0.Slot) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,15 +41,15 @@ func (w *World) refuses(slot phase0.Slot) bool {
 	return true
 }
 
-// Overtaken says how often somebody else was faster with a block of a slot.
+// Overtaken says how often another publisher was faster with a block of a slot.
 type Overtaken struct {
 	Slot  phase0.Slot `json:"slot"`
 	Times int         `json:"times"`
 }
 
-// overtake has blocks of a slot reach the beacon node a moment earlier from somebody else, as from
-// a second relay that has the same block, and says how often one did. The node refuses the second
-// copy in the words that Prysm has for an equivocation.
+// overtake has the beacon node get each block of a slot first from another publisher, such as a
+// second relay with the same block, and returns how often it has. The node refuses the second copy
+// with Prysm's message for an equivocation.
 func (w *World) overtake(slot phase0.Slot) Overtaken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +59,7 @@ func (w *World) overtake(slot phase0.Slot) Overtaken {
 	return Overtaken{Slot: slot, Times: w.others[slot]}
 }
 
-// overtakes says whether somebody else is faster with blocks of the slot.
+// overtakes says whether another publisher is faster with blocks of the slot.
 func (w *World) overtakes(slot phase0.Slot) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,7 +67,8 @@ func (w *World) overtakes(slot phase0.Slot) bool {
 	return overtaken
 }
 
-// first hands a block to the node on behalf of somebody else. What the node says to that is theirs.
+// first publishes a block to the node in place of another publisher, and counts it. The node's
+// answer is discarded.
 func (w *World) first(node http.Handler, r *http.Request, slot phase0.Slot, body []byte) {
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -77,25 +78,26 @@ func (w *World) first(node http.Handler, r *http.Request, slot phase0.Slot, body
 	w.others[slot]++
 }
 
-// nobody is told an answer.
+// nobody discards an answer.
 type nobody struct{}
 
 func (nobody) Header() http.Header            { return http.Header{} }
 func (nobody) Write(data []byte) (int, error) { return len(data), nil }
 func (nobody) WriteHeader(int)                {}
 
-// meddles spares the bodies of blocks where specs have asked for nothing.
+// meddles says whether specs have asked for a refusal or an overtaking. If not, bodies of blocks
+// need not be read.
 func (w *World) meddles() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.refused)+len(w.others) > 0
 }
 
-// maxBlockBytes is what a block with all its blobs may take.
+// maxBlockBytes is the largest size of a block with all its blobs.
 const maxBlockBytes = 64 << 20
 
-// guarded is the beacon node with the refusals, and the faster others, that specs have asked for.
-// Everything else it answers itself.
+// guarded returns the beacon node's handler with the refusals and overtakings that specs have asked
+// for. The node answers all other requests itself.
 func (w *World) guarded(node http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/beacon/blocks") || !w.meddles() {
@@ -124,7 +126,7 @@ func (w *World) guarded(node http.Handler) http.Handler {
 	})
 }
 
-// slotOf is the slot of a signed block, with its blobs from deneb on.
+// slotOf returns the slot of a signed block, which has its blobs from deneb on.
 func slotOf(fork eth.Fork, media string, body []byte) (phase0.Slot, bool) {
 	if strings.HasPrefix(media, "application/octet-stream") {
 		return slotOfSSZ(fork, body)
@@ -147,9 +149,9 @@ func slotOf(fork eth.Fork, media string, body []byte) (phase0.Slot, bool) {
 	return block.Message.Slot, true
 }
 
-// slotOfSSZ reads the slot where SSZ has it: it is the first field of the message, which an offset
-// and the signature stand before; from deneb on three offsets stand before them, since the signed
-// block comes first of three lists.
+// slotOfSSZ reads the slot at its place in SSZ. It is the first field of the message, after an
+// offset and the signature. From deneb on, three offsets come first: those of the signed block and
+// of the two lists after it.
 func slotOfSSZ(fork eth.Fork, body []byte) (phase0.Slot, bool) {
 	const offset, signature = 4, 96
 	at := offset + signature

@@ -21,7 +21,8 @@ import (
 	"github.com/gavel-relay/gavel/devnet/network"
 )
 
-// Handler is how the suite steers the world. Everything is JSON; a refusal is text with a status.
+// Handler returns the handler by which the suite controls the world. Requests and answers are JSON;
+// a refusal is text with a status.
 func (w *World) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /conformance/v1/world", func(rw http.ResponseWriter, _ *http.Request) { answer(rw, w.Facts, nil) })
@@ -90,15 +91,15 @@ func answer(rw http.ResponseWriter, value any, err error) {
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(rw).Encode(value); err != nil {
-		return // the suite went away; it knows
+		return // the client is gone
 	}
 }
 
-// leastLeft is the part of a slot's lead that a spec needs to do its work in.
+// leastLeft is how much time a spec needs before its slot begins, as a part of a slot's duration.
 const leastLeft = 0.4
 
-// give waits for the next slot of the wanted kind that nobody has, and that a block can be built
-// for.
+// give waits for the next slot of the wanted kind that can be given and for which a block can be
+// built.
 func (w *World) give(ctx context.Context, wanted Wanted) (*Slot, error) {
 	for {
 		w.mu.Lock()
@@ -116,10 +117,11 @@ func (w *World) give(ctx context.Context, wanted Wanted) (*Slot, error) {
 	}
 }
 
-// stepGwei is how far the bids of one spec are above those of the one before.
+// stepGwei is by how much the bids of one spec are above those of the spec before it in the same
+// slot.
 const stepGwei = 100_000
 
-// take gives the newest slot away if it fits; the caller holds mu.
+// take gives the newest slot to a spec if it fits, and returns nil otherwise. The caller holds mu.
 func (w *World) take(wanted Wanted) *Slot {
 	slot := w.newest
 	if slot == nil || KindOf(slot.ValidatorIndex, Validators) != wanted.Kind ||
@@ -143,7 +145,7 @@ func (w *World) take(wanted Wanted) *Slot {
 	return &given
 }
 
-// lend gives an account that nobody has.
+// lend returns an account that was not given to a spec before.
 func (w *World) lend() (*Account, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,8 +156,7 @@ func (w *World) lend() (*Account, error) {
 	return &Account{SecretKey: fmt.Sprintf("%#x", crypto.FromECDSA(w.network.Users[w.account-1]))}, nil
 }
 
-// build builds a block as it was ordered. The builder's wallet pays the proposer, in the last
-// transaction.
+// build builds the ordered block. In its last transaction the builder's wallet pays the proposer.
 func (w *World) build(ctx context.Context, order Order) (*Block, error) {
 	pays, overflow := uint256.FromBig(orZero(order.PaysWei))
 	if overflow {
@@ -197,7 +198,7 @@ func orZero(n *big.Int) *big.Int {
 	return n
 }
 
-// submission is the block in its wire form with an empty message.
+// submission encodes a block as a submission with an empty message.
 func submission(built *chain.Built) ([]byte, error) {
 	s := &builderfulu.SubmitBlockRequest{
 		Message: &builderv1.BidTrace{Value: new(uint256.Int)}, ExecutionPayload: built.Payload,

@@ -29,21 +29,22 @@ import (
 
 // Config says what world to make.
 type Config struct {
-	// Slot is the length of a slot, in whole seconds: 2 s.
+	// Slot is the duration of a slot, in whole seconds; by default 2 s.
 	Slot time.Duration
-	// Fork of all slots, one that the suite has: fulu.
+	// Fork is the fork of all slots, one for which form.Has is true; by default fulu.
 	Fork eth.Fork
-	// Host is the address of this machine at which all listens that has no address below: 127.0.0.1.
+	// Host is the address of this machine at which everything listens that has no address below; by
+	// default 127.0.0.1.
 	Host string
-	// Addresses to listen at; empty takes any free port of Host.
+	// Addresses to listen at. An empty one is any free port of Host.
 	Listen, BeaconListen, ValidationListen, BuilderListen string
-	// BlobsLater leaves what blobs need, which takes processors seconds, until a block with blobs is
-	// ordered: for runs that will hardly order one.
+	// BlobsLater prepares blobs only when a block with blobs is ordered. The preparation takes
+	// seconds of processor time; runs that never order such a block save it.
 	BlobsLater bool
 	Log        *slog.Logger
 }
 
-// Check fills in defaults and says what makes no sense.
+// Check fills in defaults and returns an error if a value makes no sense.
 func (c *Config) Check() error {
 	if c.Slot == 0 {
 		c.Slot = 2 * time.Second
@@ -66,22 +67,23 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// Validators there are: two slots of an epoch are the restless one's and the stranger's, as chance
-// has it.
+// Validators is how many validators there are. Each proposes once in an epoch, in random order. So
+// one slot of an epoch is the Restless validator's, and one is the Stranger's.
 const Validators = 8
 
 const (
 	slotsPerEpoch = 8
-	// accounts that are given to specs. They are the network's users; one more user sends blobs.
+	// accounts is how many accounts can be given to specs. They are the network's users; one more
+	// user sends blobs.
 	accounts = 8192
-	// seed makes all keys, and the order of proposers.
+	// seed determines all keys and the order of proposers.
 	seed = 1
 )
 
 // World is a running world. It is safe for concurrent use.
 type World struct {
 	Facts Facts
-	// URL is where the suite steers it.
+	// URL is the address at which the suite controls the world.
 	URL string
 
 	cfg       Config
@@ -92,18 +94,18 @@ type World struct {
 	client    *probe.Client
 
 	mu       sync.Mutex
-	newest   *Slot // that a block can be built for
+	newest   *Slot // the newest slot for which a block can be built
 	news     chan struct{}
-	given    phase0.Slot // the newest that a spec has
-	sharer   string      // whose specs share it; empty if it is one spec's alone
-	bids     uint64      // how often it was given
+	given    phase0.Slot // the newest slot that was given to a spec
+	sharer   string      // the process whose specs share that slot; empty if one spec has it alone
+	bids     uint64      // how often that slot was given
 	reserved map[phase0.Slot]bool
-	refused  map[phase0.Slot]int // blocks that the beacon node must not take, and how often it refused one
-	others   map[phase0.Slot]int // blocks that somebody else publishes first, and how often somebody did
+	refused  map[phase0.Slot]int // slots whose blocks the beacon node refuses, and how often it did
+	others   map[phase0.Slot]int // slots whose blocks another relay seems to publish first, and how often it did
 	account  int
 }
 
-// New opens a world; nothing moves before Run.
+// New opens a world. It stands still until Run.
 func New(cfg Config) (w *World, err error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -129,18 +131,18 @@ func New(cfg Config) (w *World, err error) {
 	return w, w.open()
 }
 
-// open makes genesis, which lies a moment ahead, and what lives on it.
+// open opens the network, whose genesis is a moment in the future, and the listeners.
 func (w *World) open() (err error) {
 	if w.cfg.Fork.HasBlobs() && !w.cfg.BlobsLater {
-		chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
+		chain.Sidecar(w.cfg.Fork, 0) // the first call takes seconds; do it before specs wait for it
 	}
 	w.network, err = network.Open(network.Config{
 		Clock: network.Wall{}, Slot: w.cfg.Slot, SlotsPerEpoch: slotsPerEpoch,
 		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork}}, Validators: Validators, Seed: seed,
 		Actors:     network.Actors{Users: accounts + 1, Builders: 1},
 		RPCAddr:    net.JoinHostPort(w.cfg.Host, "0"),
-		KeepStates: true, // a spec may ask for one of the first blocks, however late it runs
-		// A spec may publish its block late in the slot, and the chain goes on from there.
+		KeepStates: true, // a spec may need the state of an early block, however late it runs
+		// A spec may publish its block late in the slot. The chain must still build on that block.
 		AttestationDeadline: w.cfg.Slot * 3 / 4,
 		LocalTxLimit:        1000,
 		Execution:           w.openBuilders,
@@ -176,14 +178,14 @@ func (w *World) open() (err error) {
 	return nil
 }
 
-// validatorSecret is the secret key of the beacon node's validator; it is made as the node makes
-// it.
+// validatorSecret returns the secret key of a validator of the beacon node. It derives the key as
+// the beacon node does.
 func validatorSecret(i uint64) []byte {
 	material := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet key: validator "), i))
 	return blst.KeyGen(material[:]).Serialize()
 }
 
-// StrangerKey is the public key of the validator that never registers.
+// StrangerKey returns the public key of the validator that never registers.
 func StrangerKey() phase0.BLSPubKey {
 	key, err := probe.ParseBLSKey(validatorSecret(Validators - 1))
 	if err != nil {
@@ -192,16 +194,17 @@ func StrangerKey() phase0.BLSPubKey {
 	return key.Public
 }
 
-// Spec is what places the world's slots in time.
+// Spec returns the chain's parameters, such as the times of slots.
 func (w *World) Spec() *eth.Spec { return w.network.Spec }
 
-// Chain is the execution node, for a service that is started in this process.
+// Chain returns the execution node, for a service in this process.
 func (w *World) Chain() *chain.Node { return w.network.Chain }
 
-// Validator executes blocks on the world's chain, for a relay in this process.
+// Validator returns a validator that executes blocks on the world's chain, for a relay in this
+// process.
 func (w *World) Validator() exec.Validator { return w.network.Validator() }
 
-// Run lets the world go until the context ends, and returns nil then.
+// Run runs the world until the context ends, and then returns nil.
 func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	options := serve.Options{Log: w.cfg.Log}
@@ -220,11 +223,12 @@ func (w *World) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close ends what Run has not.
+// Close closes the chain and the listeners that Run has not closed. It is called after Run has
+// returned, or without Run.
 func (w *World) Close() (err error) {
 	for _, listener := range w.listeners {
 		if listener != nil {
-			_ = listener.Close() // most are closed by their server already
+			_ = listener.Close() // its server may have closed it already
 		}
 	}
 	if w.network != nil {
@@ -233,7 +237,7 @@ func (w *World) Close() (err error) {
 	return err
 }
 
-// follow learns from the beacon node's events what can be built, as any builder does.
+// follow learns from the beacon node's events which slot can be built for, as any builder does.
 func (w *World) follow(ctx context.Context) error {
 	stream, err := w.client.Open(ctx, "/eth/v1/events?topics=payload_attributes", nil)
 	if err != nil {
@@ -252,7 +256,8 @@ func (w *World) follow(ctx context.Context) error {
 	return nil
 }
 
-// learn takes attributes.
+// learn takes the newest slot from an event with payload attributes, and wakes the specs that wait
+// for a slot.
 func (w *World) learn(event string) {
 	var a struct {
 		Data struct {
