@@ -177,7 +177,7 @@ func child(ctx context.Context, f folder, program string, how, clauses []string)
 	}
 	r, readErr := report.ReadFile(filepath.Join(out, "report.json"))
 	if readErr != nil {
-		return nil, fmt.Errorf("%w: %w: %.500s", readErr, err, said.String())
+		return nil, fmt.Errorf("%w: %w", readErr, errors.Join(err, fmt.Errorf("the suite said: %.500s", said.String())))
 	}
 	return r, nil
 }

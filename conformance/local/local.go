@@ -67,7 +67,10 @@ func Start(ctx context.Context, of world.Config) (l *Lab, err error) {
 	if err := l.open(ctx, l.world.Spec().SlotDuration, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
-	return l, l.Target.Complete()
+	if err := l.Target.Complete(); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // open opens the first set of services, then those with small limits, and then those in literal

@@ -45,8 +45,11 @@ func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
 		Method: http.MethodGet, Path: fmt.Sprintf("/eth/v3/validator/blocks/%d?randao_reveal=%#x", slot, w.reveal(key, slot)),
 		Header: map[string]string{"Accept": "application/octet-stream"},
 	})
-	if err != nil || made.Status != http.StatusOK {
-		return fmt.Errorf("make a local block: %w %v", err, made)
+	if err != nil {
+		return fmt.Errorf("make a local block: %w", err)
+	}
+	if made.Status != http.StatusOK {
+		return fmt.Errorf("make a local block: %v", made)
 	}
 	raw, err := w.sign(key, slot, made.Body)
 	if err != nil {
@@ -56,8 +59,11 @@ func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
 		Method: http.MethodPost, Path: "/eth/v2/beacon/blocks", Body: raw,
 		Header: map[string]string{"Content-Type": "application/octet-stream", "Eth-Consensus-Version": w.cfg.Fork.String()},
 	})
-	if err != nil || published.Status != http.StatusOK {
-		return fmt.Errorf("publish a local block: %w %v", err, published)
+	if err != nil {
+		return fmt.Errorf("publish a local block: %w", err)
+	}
+	if published.Status != http.StatusOK {
+		return fmt.Errorf("publish a local block: %v", published)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func untold(t *suite.T, s *probe.Stream, order common.Hash) {
 	if _, found := heard(t, s, rpc.Share(t, []string{"hash"}, w.Transfer(1))); !found {
 		t.Inconclusive("no event of a later order came")
 	}
-	time.Sleep(100 * time.Millisecond) // simulations may end in another order
+	t.Until(time.Now().Add(100 * time.Millisecond)) // simulations may end in another order
 	for _, text := range s.Events() {
 		t.Check(!strings.Contains(strings.ToLower(text), double(order)), "no event of the order", text)
 	}
