@@ -6,7 +6,9 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -44,6 +46,34 @@ func TestPatchesApply(t *testing.T) {
 		if id := strings.TrimSuffix(filepath.Base(file), ".patch"); !known[id] {
 			t.Errorf("%s is the patch of no mutant", file)
 		}
+	}
+}
+
+// What the patches make of the services compiles: a patch still fits when its file no longer
+// imports what the mutant needs.
+func TestMutantsCompile(t *testing.T) {
+	texts, err := patched(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := Write(here, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := []string{"build", "-overlay", file}
+	for path := range texts {
+		if folder := "./" + filepath.Dir(path); !slices.Contains(build, folder) {
+			build = append(build, folder)
+		}
+	}
+	command := exec.CommandContext(t.Context(), "go", build...)
+	command.Dir = here
+	if said, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
 	}
 }
 
