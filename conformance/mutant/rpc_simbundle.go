@@ -1,0 +1,39 @@
+package mutant
+
+// simBundleMutants returns the mutants that change mev_simBundle.
+func simBundleMutants() []Mutant {
+	return []Mutant{
+		{"R61", "rpc", "a bundle always works", []string{"RPC-SIM-02"}, member("mev_simBundle", "success", constant(true))},
+		{"R62", "rpc", "a bundle never works", []string{"RPC-SIM-01", "RPC-SIM-22"},
+			member("mev_simBundle", "success", constant(false))},
+		{"R63", "rpc", "stateBlock is another", []string{"RPC-SIM-03"}, member("mev_simBundle", "stateBlock",
+			constant("0x1"))},
+		{"R64", "rpc", "gasUsed is decimal", []string{"RPC-SIM-04"}, member("mev_simBundle", "gasUsed", constant("42000"))},
+		{"R65", "rpc", "profit is another", []string{"RPC-SIM-05", "RPC-SIM-06"}, member("mev_simBundle", "profit", more)},
+		{"R66", "rpc", "mevGasPrice is another", []string{"RPC-SIM-06"}, member("mev_simBundle", "mevGasPrice", more)},
+		{"R67", "rpc", "nothing can be refunded", []string{"RPC-SIM-07", "RPC-SIM-20"},
+			member("mev_simBundle", "refundableValue", constant("0x0"))},
+		{"R68", "rpc", "logs are empty", []string{"RPC-SIM-08", "RPC-SIM-13", "RPC-SIM-14", "RPC-SIM-15", "RPC-SIM-16"},
+			member("mev_simBundle", "logs", constant([]any{}))},
+		{"R69", "rpc", "simOptions are ignored", []string{"RPC-SIM-10"}, dropped("mev_simBundle", "simOptions")},
+		{"R70", "rpc", "the second parameter is ignored", []string{"RPC-SIM-11", "RPC-SIM-13", "RPC-SIM-14", "RPC-SIM-16"},
+			params("mev_simBundle", func(list []any) []any { return list[:min(len(list), 1)] })},
+		{"R71", "rpc", "refunds are ignored", []string{"RPC-SIM-20"}, dropped("mev_simBundle", "validity")},
+		{"R72", "rpc", "the state is always that of the first block", []string{"RPC-SIM-12", "RPC-SIM-03"},
+			params("mev_simBundle", func(list []any) []any {
+				if len(list) == 0 {
+					return list
+				}
+				return []any{list[0], map[string]any{"parentBlock": "0x1"}}
+			})},
+		{"R73", "rpc", "canRevert is ignored", []string{"RPC-SIM-22"}, params("mev_simBundle", func(list []any) []any {
+			if len(list) > 0 {
+				all, _ := object(list[0])["body"].([]any)
+				for _, one := range all {
+					delete(object(one), "canRevert")
+				}
+			}
+			return list
+		})},
+	}
+}
