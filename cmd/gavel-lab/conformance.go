@@ -37,16 +37,19 @@ func (s status) Error() string { return s.text }
 // ExitStatus returns the status that the process ends with.
 func (s status) ExitStatus() int { return s.code }
 
-// judged turns errors of the suite into its exit statuses: 64 for the caller's mistake, 4 for the
-// suite's fault.
+// judged turns errors of the suite into its exit statuses: 64 for the caller's mistake, 3 for a
+// target that cannot be judged, 4 for the suite's fault.
 func judged(err error) error {
 	var usage app.UsageError
+	var unusable app.UnusableError
 	var known status
 	switch {
 	case err == nil || errors.As(err, &known):
 		return err
 	case errors.As(err, &usage):
 		return status{verdict.WrongUsage, err.Error()}
+	case errors.As(err, &unusable):
+		return status{verdict.Unusable, err.Error()}
 	default:
 		return status{verdict.SuiteFault, err.Error()}
 	}
@@ -185,8 +188,12 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	if err := switchMutants(cmd.StringSlice("inside"), cmd.Bool("devnet")); err != nil {
 		return err
 	}
+	from, err := sourceOf(cmd)
+	if err != nil {
+		return err
+	}
 	var end func()
-	if options.Target, end, err = openTarget(ctx, cmd); err != nil {
+	if options.Target, end, err = app.Open(ctx, from); err != nil {
 		return err
 	}
 	defer end()
@@ -230,6 +237,22 @@ func switchMutants(ids []string, devnet bool) error {
 		return app.Mistake("%v", err)
 	}
 	return nil
+}
+
+// sourceOf reads the flags that say where the target is, or what is started as one.
+func sourceOf(cmd *cli.Command) (from app.Source, err error) {
+	from = app.Source{Local: cmd.Bool("devnet"), Image: cmd.String("image"), LogDir: cmd.String("out"), Notes: os.Stderr}
+	if from.World, err = worldOf(cmd); err != nil {
+		return from, err
+	}
+	from.World.BlobsLater = len(cmd.StringSlice("inside")) > 0
+	named := cmd.String("target")+cmd.String("relay")+cmd.String("stream")+cmd.String("rpc") != ""
+	if !from.Local && (named || from.Image == "") {
+		if from.Target, err = targetOf(cmd); err != nil {
+			return from, app.Mistake("%v", err)
+		}
+	}
+	return from, nil
 }
 
 // targetOf reads the target's file, or makes a target from the flags with URLs.

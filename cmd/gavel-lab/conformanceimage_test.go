@@ -63,7 +63,8 @@ func openImage(t *testing.T, image string) (where *target.Target, logs string) {
 	}
 	if !has {
 		t.Logf("NOT in containers, but in this process: engine: %v, image %s: %t", err, image, has)
-		where, end, err := inProcess(t.Context(), world.Config{Slot: time.Second})
+		where, end, err := app.Open(t.Context(), app.Source{Local: true, World: world.Config{Slot: time.Second},
+			Notes: t.Output()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,11 +82,11 @@ func startedContainers(t *testing.T, engine *container.Docker, image string) (*t
 	if err != nil {
 		t.Fatal(err)
 	}
-	started, err := startContainers(t.Context(), engine, ours, image, world.Config{Slot: time.Second}, t.Output())
+	started, err := engine.StartInWorld(t.Context(), ours, image, world.Config{Slot: time.Second}, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { started.stop("", t.Output()) })
+	t.Cleanup(func() { started.Stop("") })
 	logs := t.TempDir()
 	if err := started.WriteLogs(t.Context(), filepath.Join(logs, "logs")); err != nil {
 		t.Error(err)

@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/conformance/app"
-	"github.com/gavel-relay/gavel/conformance/local"
 	"github.com/gavel-relay/gavel/conformance/mutant"
 	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/verdict"
@@ -80,17 +79,17 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	lab, err := local.Start(ctx, of)
+	right, end, err := app.Open(ctx, app.Source{Local: true, World: of, Notes: os.Stderr})
 	if err != nil {
-		return fmt.Errorf("start the devnet: %w", err)
+		return err
 	}
-	defer stopLab(lab)
+	defer end()
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	p := app.Proof{
-		Program: program, Mutants: wrong, Target: lab.Target, Slot: cmd.Duration("slot"),
+		Program: program, Mutants: wrong, Target: right, Slot: cmd.Duration("slot"),
 		Only: cmd.StringSlice("mutant"), Interfaces: cmd.StringSlice("iface"), Parallel: cmd.Int("parallel"), Out: os.Stdout,
 	}
 	began := time.Now()

@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/conformance/app"
-	"github.com/gavel-relay/gavel/conformance/local"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -59,14 +58,14 @@ func runWorld(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	if cmd.Bool("with-services") {
-		l, err := local.Start(ctx, of)
+		t, end, err := app.Open(ctx, app.Source{Local: true, World: of, Notes: os.Stderr})
 		if err != nil {
 			return err
 		}
-		fmt.Printf("relay   %s\nstream  %s\nrpc     %s\nworld   %s\n", l.Target.Relay.ProposerURL, l.Target.Stream.URL,
-			l.Target.RPC.URL, l.Target.Chain.WorldURL)
+		fmt.Printf("relay   %s\nstream  %s\nrpc     %s\nworld   %s\n", t.Relay.ProposerURL, t.Stream.URL, t.RPC.URL,
+			t.Chain.WorldURL)
 		<-ctx.Done()
-		stopLab(l)
+		end()
 		return nil
 	}
 	of.Listen, of.BeaconListen, of.ValidationListen = cmd.String("listen"), cmd.String("beacon-listen"),
@@ -84,11 +83,4 @@ func runWorld(ctx context.Context, cmd *cli.Command) error {
 	fmt.Printf("\nin target.yaml:\nchain: {worldUrl: %s}\nrpc: {url: …, sendsToWorld: true}   # for a bundle RPC that "+
 		"sends to these builders\n", w.URL)
 	return errors.Join(w.Run(ctx), w.Close())
-}
-
-// stopLab ends a lab. An error changes no verdict; it is only printed to stderr.
-func stopLab(l *local.Lab) {
-	if err := l.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -17,7 +18,8 @@ func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err er
 		BlockTime: l.cfg.SlotDuration,
 	}
 	for i := range l.cfg.Builders {
-		cfg.Builders = append(cfg.Builders, RegisteredBuilder(i, "http://"+l.builderListener(i).Addr().String()))
+		url := "http://" + l.builderListener(i).Addr().String()
+		cfg.Builders = append(cfg.Builders, RegisteredBuilder(network.BuilderName(i), url, i == 0))
 	}
 	if l.bundles, err = OpenRPC(ctx, cfg, l.env("rpc")); err != nil {
 		return err

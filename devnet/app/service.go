@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
+	"github.com/gavel-relay/gavel/stream/hint"
 )
 
 // Service is a gavel service that was opened.
@@ -60,7 +62,13 @@ type RelayConfig struct {
 	// HeaderCutOff and PayloadCutOff are how late in a slot headers and payloads are served.
 	HeaderCutOff  time.Duration `json:"header_cut_off"`
 	PayloadCutOff time.Duration `json:"payload_cut_off"`
-	TopBidQueue   int           `json:"top_bid_queue,omitempty"`
+	// RevealDelay is as in relayapp.Config; 0 is its default.
+	RevealDelay time.Duration `json:"reveal_delay,omitempty"`
+	TopBidQueue int           `json:"top_bid_queue,omitempty"`
+	// Limits bound what clients can use. Without a rate, the relay takes any number of requests.
+	Limits relayapp.Limits `json:"limits"`
+	// Literal follows the interface description where deployed relays do something else.
+	Literal bool `json:"literal,omitempty"`
 	// Trusted are the builders, by name, whose bids count before they are executed.
 	Trusted map[string]phase0.BLSPubKey `json:"trusted,omitempty"`
 }
@@ -73,10 +81,11 @@ func OpenRelay(ctx context.Context, c RelayConfig, env Env) (*relayapp.App, erro
 	cfg := relayapp.Config{
 		BeaconURLs: []string{c.BeaconURL}, Key: network.RelayKey(c.Seed, c.Index), DataDir: c.DataDir,
 		Journal: journal.Config{URL: c.JournalURL}, Clock: env.Clock, Validator: c.Validator,
-		HeaderCutOff: c.HeaderCutOff, PayloadCutOff: c.PayloadCutOff, RevealDelay: time.Second,
-		TopBidQueue: c.TopBidQueue, Limits: relayapp.Limits{PerSecond: -1}, RecordRefused: true, Observe: env.RelayFact,
-		Log: env.Log,
+		HeaderCutOff: c.HeaderCutOff, PayloadCutOff: c.PayloadCutOff, RevealDelay: c.RevealDelay,
+		TopBidQueue: c.TopBidQueue, Limits: c.Limits, Literal: c.Literal, RecordRefused: env.RelayFact != nil,
+		Observe: env.RelayFact, Log: env.Log,
 	}
+	cfg.Limits.PerSecond = cmp.Or(cfg.Limits.PerSecond, -1)
 	if c.Validator == nil {
 		nodes, err := node.New(node.Config{
 			URLs: []string{c.ValidationURL}, PerNode: 16, Timeout: validationTimeout * 2 / 3, Log: env.Log,
@@ -97,6 +106,7 @@ func OpenRelay(ctx context.Context, c RelayConfig, env Env) (*relayapp.App, erro
 
 // RPCConfig is what an operator of a bundle RPC in the lab configures.
 type RPCConfig struct {
+	Index         int    `json:"index"`
 	Seed          uint64 `json:"seed"`
 	DataDir       string `json:"data_dir"`
 	JournalURL    string `json:"journal_url,omitempty"`
@@ -108,6 +118,12 @@ type RPCConfig struct {
 	Builders     []send.Builder      `json:"builders"`
 	BlockTime    time.Duration       `json:"block_time"`
 	Payers       []common.Address    `json:"payers"`
+	// EarliestBlock is the first block whose refunds are listed.
+	EarliestBlock uint64 `json:"earliest_block,omitempty"`
+	// Limits bound what clients can use. Without a rate, the RPC takes any number of requests.
+	Limits rpcapp.Limits `json:"limits"`
+	// Literal follows the interface description where deployed RPCs do something else.
+	Literal bool `json:"literal,omitempty"`
 }
 
 // RPC is a bundle RPC with its connections to nodes.
@@ -129,11 +145,13 @@ func (r *RPC) Close() error {
 func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
 	opened := new(RPC)
 	cfg := rpcapp.Config{
-		ChainConfig: c.Chain, Key: network.Wallet(c.Seed, "service", 0), Builders: c.Builders, DataDir: c.DataDir,
+		ChainConfig: c.Chain, Key: network.Wallet(c.Seed, "service", c.Index), Builders: c.Builders, DataDir: c.DataDir,
 		Journal: journal.Config{URL: c.JournalURL, Listen: c.JournalListen}, BlockTime: c.BlockTime,
-		PayoutGas: network.PayoutGas, Payers: c.Payers, Clock: env.Clock, Observe: env.RPCFact,
-		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Log: env.Log,
+		PayoutGas: network.PayoutGas, Payers: c.Payers, EarliestBlock: c.EarliestBlock, Clock: env.Clock,
+		Observe: env.RPCFact, Limits: c.Limits, Literal: c.Literal, Log: env.Log,
 	}
+	cfg.Limits.PerSecond = cmp.Or(cfg.Limits.PerSecond, -1)
+	cfg.Limits.SignerPerSecond = cmp.Or(cfg.Limits.SignerPerSecond, -1)
 	var err error
 	if c.Blocks != nil {
 		states := execchain.NewStates(c.Blocks)
@@ -155,13 +173,10 @@ func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
 	return opened, nil
 }
 
-// RegisteredBuilder returns the registry entry of the builder number i. The first builder is the
-// operator's own, which gets every order. Other builders get only the orders whose signers allow
-// it.
-func RegisteredBuilder(i int, url string) send.Builder {
-	return send.Builder{
-		Name: network.BuilderName(i), URL: url, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
-	}
+// RegisteredBuilder returns the registry entry of a builder. The operator's own builder gets every
+// order. Other builders get only the orders whose signers allow it.
+func RegisteredBuilder(name, url string, own bool) send.Builder {
+	return send.Builder{Name: name, URL: url, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: own}
 }
 
 // StreamConfig is what an operator of an event stream in the lab configures. The stream reads the
@@ -170,14 +185,20 @@ type StreamConfig struct {
 	DataDir    string           `json:"data_dir"`
 	JournalURL string           `json:"journal_url"`
 	Source     *journal.Journal `json:"-"`
-	QueueBytes int              `json:"queue_bytes,omitempty"`
+	// Network is the network's name; empty is devnet.
+	Network string `json:"network,omitempty"`
+	// Hints is what the operator shows beside what senders share; nil is hint.DefaultConfig.
+	Hints *hint.Config `json:"hints,omitempty"`
+	// Limits bound what clients can use. Without a rate, the stream takes any number of requests.
+	Limits streamapp.Limits `json:"limits"`
 }
 
 // OpenStream opens an event stream.
 func OpenStream(ctx context.Context, c StreamConfig, env Env) (*streamapp.App, error) {
+	c.Limits.PerSecond = cmp.Or(c.Limits.PerSecond, -1)
 	stream, err := streamapp.New(ctx, streamapp.Config{
-		Source: c.Source, DataDir: c.DataDir, Journal: journal.Config{URL: c.JournalURL}, Network: "devnet", Clock: env.Clock,
-		Limits: streamapp.Limits{QueueBytes: c.QueueBytes, PerSecond: -1}, Log: env.Log,
+		Source: c.Source, DataDir: c.DataDir, Journal: journal.Config{URL: c.JournalURL}, Clock: env.Clock,
+		Network: cmp.Or(c.Network, "devnet"), Hints: c.Hints, Limits: c.Limits, Log: env.Log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open event stream: %w", err)

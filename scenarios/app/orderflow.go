@@ -65,7 +65,7 @@ func (l *lab) openBuilder(i int) error {
 	}
 	l.flow.builders = append(l.flow.builders, listener)
 	url, err := l.links.to(plan.RPCName, network.BuilderName(i), "http://"+listener.Addr().String())
-	l.flow.registry = append(l.flow.registry, devnetapp.RegisteredBuilder(i, url))
+	l.flow.registry = append(l.flow.registry, devnetapp.RegisteredBuilder(network.BuilderName(i), url, i == 0))
 	return err
 }
 
@@ -94,7 +94,7 @@ func (l *lab) streamConfig() (*serviceConfig, error) {
 		DataDir: filepath.Join(l.dir, plan.StreamName), JournalURL: "nats://" + l.flow.journal,
 	}}
 	if l.searchersStall() {
-		cfg.Stream.QueueBytes = narrowStream
+		cfg.Stream.Limits.QueueBytes = narrowStream
 	}
 	return cfg, nil
 }

@@ -1,0 +1,226 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/conformance/target"
+	"github.com/gavel-relay/gavel/conformance/world"
+	devnetapp "github.com/gavel-relay/gavel/devnet/app"
+	"github.com/gavel-relay/gavel/devnet/network"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/serve"
+	relayapp "github.com/gavel-relay/gavel/relay/app"
+	rpcapp "github.com/gavel-relay/gavel/rpc/app"
+	"github.com/gavel-relay/gavel/rpc/send"
+	streamapp "github.com/gavel-relay/gavel/stream/app"
+	"github.com/gavel-relay/gavel/stream/hint"
+)
+
+// Local is a world with gavel's own services, in this process: with usual settings, with small
+// limits, which are judged by clauses about limits only, and in literal mode. The services reach
+// the world at its addresses. Only the relays use its chain directly, to validate blocks, and the
+// RPCs its fork schedule.
+type Local struct {
+	Target *target.Target
+
+	world    *world.World
+	services []devnetapp.Service
+	stop     context.CancelFunc
+	group    *errgroup.Group
+}
+
+// StartLocal starts the world and all services. The caller must call Stop.
+func StartLocal(ctx context.Context, of world.Config) (l *Local, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	l = &Local{stop: stop, group: new(errgroup.Group)}
+	defer func(opened *Local) { // returns with an error may set l to nil
+		if err != nil {
+			err = errors.Join(err, opened.Stop())
+		}
+	}(l)
+	if l.world, err = world.New(of); err != nil {
+		return nil, err
+	}
+	l.group.Go(func() error { return l.world.Run(ctx) })
+	l.Target = &target.Target{
+		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
+		Chain:          target.Chain{WorldURL: l.world.URL},
+	}
+	if err := l.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.Target.Complete(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// servicesSeed determines the services' keys.
+const servicesSeed = 1
+
+// The small limits, which the suite soon exceeds.
+const (
+	limitedPerSecond = 5
+	limitedBurst     = 20
+	limitedListeners = 3
+)
+
+// set is a set of services in the world: which they are of their kind, and their settings.
+type set struct {
+	index  int
+	relay  devnetapp.RelayConfig
+	rpc    devnetapp.RPCConfig
+	stream devnetapp.StreamConfig
+	// journal is the RPC whose orders the stream tells; nil means the one of this set.
+	journal *devnetapp.RPC
+}
+
+// open opens the three sets of services, and puts their addresses into the target.
+func (l *Local) open(ctx context.Context) error {
+	slot := l.world.Spec().SlotDuration
+	cutOff := slot - 150*time.Millisecond // as late as the suite can observe it, so that other specs are in time
+	trusted, secrets, err := trustedBuilders()
+	if err != nil {
+		return err
+	}
+	first := set{
+		relay: devnetapp.RelayConfig{
+			HeaderCutOff: cutOff, PayloadCutOff: 2 * slot, RevealDelay: time.Millisecond, Trusted: trusted,
+		},
+		rpc:    devnetapp.RPCConfig{Builders: l.registry(), EarliestBlock: world.EarliestRefundBlock},
+		stream: devnetapp.StreamConfig{Hints: new(hint.DefaultConfig())},
+	}
+	literal := first
+	first.stream.Hints.GasUsed = true // so that all that a stream may share is judged
+	at, rpc, err := l.openSet(ctx, first)
+	if err != nil {
+		return err
+	}
+	public := network.RelayKey(servicesSeed, 0).PublicKey()
+	l.Target.Relay = &target.Relay{
+		ProposerURL: at.Relay, PublicKey: fmt.Sprintf("%#x", public[:]), TrustedBuilders: secrets,
+	}
+	l.Target.RPC = &target.RPC{URL: at.RPC, SendsToWorld: true}
+	l.Target.Stream = &target.Stream{URL: at.Stream}
+
+	limited, _, err := l.openSet(ctx, set{
+		index: 1, journal: rpc,
+		relay:  devnetapp.RelayConfig{Limits: relayapp.Limits{PerSecond: limitedPerSecond, Burst: limitedBurst}},
+		rpc:    devnetapp.RPCConfig{Limits: rpcapp.Limits{PerSecond: limitedPerSecond}},
+		stream: devnetapp.StreamConfig{Limits: streamapp.Limits{Listeners: limitedListeners}},
+	})
+	if err != nil {
+		return err
+	}
+	l.Target.Limits = target.Limits{
+		HeaderCutOffMs: int(cutOff.Milliseconds()),
+		Relay:          &target.Rate{PerSecond: limitedPerSecond, Burst: limitedBurst, URL: limited.Relay},
+		RPC:            &target.Rate{PerSecond: limitedPerSecond, URL: limited.RPC},
+		Stream:         &target.Audience{Listeners: limitedListeners, URL: limited.Stream},
+	}
+	literal.index, literal.journal = 2, rpc
+	literal.relay.Literal, literal.rpc.Literal, literal.stream.Hints = true, true, new(hint.LiteralConfig())
+	l.Target.Literal, _, err = l.openSet(ctx, literal)
+	return err
+}
+
+// openSet opens and serves a set of services. It returns their URLs and the RPC.
+func (l *Local) openSet(ctx context.Context, s set) (at target.Literal, rpc *devnetapp.RPC, err error) {
+	quiet := devnetapp.Env{Log: slog.New(slog.DiscardHandler)}
+	s.relay.Index, s.relay.Seed = s.index, servicesSeed
+	s.relay.BeaconURL, s.relay.Validator = l.world.Facts.BeaconURL, l.world.Validator()
+	relay, err := devnetapp.OpenRelay(ctx, s.relay, quiet)
+	if err != nil {
+		return at, nil, err
+	}
+	if at.Relay, err = l.serve(ctx, relay); err != nil {
+		return at, nil, err
+	}
+	s.rpc.Index, s.rpc.Seed = s.index, servicesSeed
+	s.rpc.ExecutionURL, s.rpc.Chain = l.world.Facts.ExecutionURL, l.world.Chain().Chain().Config()
+	s.rpc.BlockTime = l.world.Spec().SlotDuration
+	if rpc, err = devnetapp.OpenRPC(ctx, s.rpc, quiet); err != nil {
+		return at, nil, err
+	}
+	if at.RPC, err = l.serve(ctx, rpc); err != nil {
+		return at, nil, err
+	}
+	if s.journal == nil {
+		s.journal = rpc
+	}
+	s.stream.Source, s.stream.Network = s.journal.Journal(), "conformance"
+	stream, err := devnetapp.OpenStream(ctx, s.stream, quiet)
+	if err != nil {
+		return at, nil, err
+	}
+	at.Stream, err = l.serve(ctx, stream)
+	return at, rpc, err
+}
+
+// serve runs a service at a free port and returns its URL.
+func (l *Local) serve(ctx context.Context, service devnetapp.Service) (string, error) {
+	l.services = append(l.services, service)
+	listener, err := serve.Listen("127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	l.group.Go(func() error { return service.Serve(ctx, listener) })
+	return "http://" + listener.Addr().String(), nil
+}
+
+// registry returns the world's builders, to which a bundle RPC may send all kinds of orders.
+func (l *Local) registry() (list []send.Builder) {
+	for _, b := range l.world.Facts.Builders {
+		list = append(list, devnetapp.RegisteredBuilder(b.Name, b.URL, false))
+	}
+	return list
+}
+
+// Stop ends the services and then their world. It must be called once.
+func (l *Local) Stop() error {
+	l.stop()
+	var failures []error
+	if err := l.group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		failures = append(failures, err)
+	}
+	for _, service := range slices.Backward(l.services) { // a stream before the RPC whose journal it reads
+		failures = append(failures, service.Close())
+	}
+	if l.world != nil {
+		failures = append(failures, l.world.Close())
+	}
+	if err := errors.Join(failures...); err != nil {
+		return fmt.Errorf("stop the devnet: %w", err)
+	}
+	return nil
+}
+
+// trustedCount is how many builders the relays trust. A spec uses one up, so a proof, which runs
+// specs many times, needs many.
+const trustedCount = 64
+
+// trustedBuilders returns the keys of optimistic builders, whose bids count before their blocks are
+// executed, by name, and their secret keys.
+func trustedBuilders() (keys map[string]phase0.BLSPubKey, secrets []string, err error) {
+	keys = map[string]phase0.BLSPubKey{}
+	for i := range trustedCount {
+		secret := sha256.Sum256(fmt.Appendf(nil, "gavel conformance trusted builder %d", i))
+		secret[0] = 0 // so that it is below the curve's order
+		key, err := bls.NewSecretKey(secret[:])
+		if err != nil {
+			return nil, nil, fmt.Errorf("make a trusted builder: %w", err)
+		}
+		keys[fmt.Sprintf("trusted-%d", i)] = key.PublicKey()
+		secrets = append(secrets, fmt.Sprintf("%#x", secret))
+	}
+	return keys, secrets, nil
+}

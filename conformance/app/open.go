@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gavel-relay/gavel/conformance/target"
+	"github.com/gavel-relay/gavel/conformance/target/container"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// Source says where the target of a run is, or what to start as one.
+type Source struct {
+	// Local starts gavel's own services in this process.
+	Local bool
+	// Target is a target by its addresses or with its containers; nil for gavel's own services.
+	Target *target.Target
+	// Image is the image of gavel's own services, or what ${IMAGE} stands for in Target's containers.
+	Image string
+	// World is the world of services that are started here.
+	World world.Config
+	// LogDir is the folder in which containers' logs are written at the end; empty for none.
+	LogDir string
+	// Notes receives what a person who waits wants to know.
+	Notes io.Writer
+}
+
+// UnusableError means that a target cannot be judged, because it could not be started or reached.
+type UnusableError struct{ error }
+
+// Unwrap returns the cause.
+func (e UnusableError) Unwrap() error { return e.error }
+
+// Open finds the target, or starts it. End stops what was started; it is never nil.
+func Open(ctx context.Context, s Source) (t *target.Target, end func(), err error) {
+	end = func() {}
+	if s.Local {
+		return openLocal(ctx, s)
+	}
+	t = s.Target
+	if t == nil {
+		if t, err = container.Gavel(); err != nil {
+			return nil, end, Mistake("%v", err)
+		}
+	}
+	switch {
+	case len(t.Containers) == 0 && s.Image != "":
+		return nil, end, Mistake("the target has no containers, so it needs no image")
+	case len(t.Containers) == 0:
+		return t, end, nil
+	}
+	engine, err := container.Open(ctx)
+	if errors.Is(err, container.ErrNoEngine) && s.Target == nil {
+		fmt.Fprintf(s.Notes, "%v\ngavel's services of this build are judged, in this process, and not %s\n", err, s.Image)
+		return openLocal(ctx, s)
+	}
+	if err != nil {
+		return nil, end, UnusableError{err}
+	}
+	started, err := engine.StartInWorld(ctx, t, s.Image, s.World, s.Notes)
+	if err != nil {
+		return nil, end, UnusableError{err}
+	}
+	return started.Target, func() { started.Stop(s.LogDir) }, nil
+}
+
+// openLocal starts gavel's own services in a world of their own. An error of their end changes no
+// verdict; it is only noted.
+func openLocal(ctx context.Context, s Source) (*target.Target, func(), error) {
+	local, err := StartLocal(ctx, s.World)
+	if err != nil {
+		return nil, func() {}, fmt.Errorf("start the devnet: %w", err)
+	}
+	return local.Target, func() {
+		if err := local.Stop(); err != nil {
+			fmt.Fprintln(s.Notes, err)
+		}
+	}, nil
+}
