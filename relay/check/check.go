@@ -1,5 +1,5 @@
 // Package check holds the rules that a submission must keep before its block is worth executing,
-// one file each, in one ordered list: the cheap ones first, the signature last. All are pure: what
+// one file each, in one ordered table: the cheap ones first, the signature last. All are pure: what
 // they need to know is in the Case. The first refusal is the answer.
 //
 //	slot ─ builder ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload
@@ -32,8 +32,7 @@ type Case struct {
 	// Attributes are those of the submission's parent and slot; nil if no beacon node has announced
 	// them.
 	Attributes *relay.Attributes
-	// Header is a bid whose payload follows; then Submission stands in for it (see StandIn) and
-	// Headers are the rules.
+	// Header is a bid whose payload follows; then Submission stands in for it (see StandIn).
 	Header *relay.HeaderSubmission
 	// SignatureLater skips the signature, which the caller verifies later. It is set if an API key has
 	// shown whose bid it is.
@@ -43,85 +42,77 @@ type Case struct {
 	Verified *Verified
 }
 
-// Check is one rule. Do returns nil for a submission that keeps it.
+// Part is how much of a submission a rule looks at. The parts are in the order in which they
+// arrive; a rule may look at all parts before its own. What the relay itself knows is always there.
+type Part int
+
+// Parts of a submission.
+const (
+	Message  Part = iota // what the builder signs: the bid trace
+	Header               // what a header says of the payload
+	Block                // the whole payload
+	Sidecars             // commitments, proofs and blobs
+	Signed               // the signature: it costs most, and so it is verified last
+)
+
+// Bid is which bids a rule is for.
+type Bid int
+
+// Bids.
+const (
+	Both       Bid = iota
+	Whole          // a bid that comes with its payload
+	HeaderOnly     // a bid whose payload follows
+)
+
+// Check is one row of the table: a rule, when it can be checked and what it refuses by.
 type Check struct {
-	Name string // a short name of the rule
-	Do   func(*Case) *relay.Refused
+	Name    string // a short name of the rule
+	For     Bid
+	Needs   Part
+	Do      func(*Case) *relay.Refused // returns nil for a submission that keeps the rule
+	Refuses []relay.Refusal            // one of these, each of which names its clauses
 }
 
-// All are the rules in their order.
-var All = []Check{
-	{"slot", Slot},
-	{"builder", Builder},
-	{"delivered", Delivered},
-	{"duty", Duty},
-	{"proposer", Proposer},
-	{"feerecipient", FeeRecipient},
-	{"timestamp", Timestamp},
-	{"blockhash", BlockHash},
-	{"parenthash", ParentHash},
-	{"gaslimit", GasLimit},
-	{"gasused", GasUsed},
-	{"attributes", Attributes},
-	{"blocknumber", BlockNumber},
-	{"randao", PrevRandao},
-	{"withdrawals", Withdrawals},
-	{"blobs", Blobs},
-	{"signature", Signature},
+// Table has the rules in the order in which they run. A bid whose payload follows shows its
+// withdrawals as a root and its blobs as commitments, and so has rules of its own for them.
+var Table = []Check{
+	{"slot", Both, Message, Slot, []relay.Refusal{relay.SubmissionPastSlot}},
+	{"builder", Both, Message, Builder, []relay.Refusal{relay.SubmissionBlocked}},
+	{"delivered", Both, Message, Delivered, []relay.Refusal{relay.SubmissionDelivered}},
+	{"duty", Both, Message, Duty, []relay.Refusal{relay.SubmissionNoDuty}},
+	{"proposer", Both, Message, Proposer, []relay.Refusal{relay.SubmissionWrongProposer}},
+	{"fee recipient", Both, Message, FeeRecipient, []relay.Refusal{relay.SubmissionFeeRecipient}},
+	{"timestamp", Both, Header, Timestamp, []relay.Refusal{relay.SubmissionTimestamp}},
+	{"block hash", Both, Header, BlockHash, []relay.Refusal{relay.SubmissionBlockHash}},
+	{"parent hash", Both, Header, ParentHash, []relay.Refusal{relay.SubmissionParentHash}},
+	{"gas limit", Both, Header, GasLimit, []relay.Refusal{relay.SubmissionTraceGasLimit}},
+	{"gas used", Both, Header, GasUsed, []relay.Refusal{relay.SubmissionTraceGasUsed}},
+	{"attributes", Both, Message, Attributes, []relay.Refusal{relay.SubmissionNoAttributes}},
+	{"block number", Both, Header, BlockNumber, []relay.Refusal{relay.SubmissionBlockNumber}},
+	{"prev_randao", Both, Header, PrevRandao, []relay.Refusal{relay.SubmissionPrevRandao}},
+	{"withdrawals", Whole, Block, Withdrawals, []relay.Refusal{relay.SubmissionWithdrawals}},
+	{"withdrawals", HeaderOnly, Header, HeaderWithdrawals, []relay.Refusal{relay.SubmissionWithdrawals}},
+	{"blobs", Whole, Sidecars, Blobs, []relay.Refusal{relay.SubmissionBlobCounts, relay.SubmissionBlobLimit}},
+	{"blobs", HeaderOnly, Header, HeaderBlobs, []relay.Refusal{relay.SubmissionBlobLimit}},
+	{"signature", Both, Signed, Signature, []relay.Refusal{relay.SubmissionBuilderKey, relay.SubmissionSignature}},
 }
-
-// Headers are the rules for a bid whose payload follows, in their order: those of All, with those
-// of withdrawals and blobs replaced by what a header shows of them.
-var Headers = []Check{
-	{"slot", Slot},
-	{"builder", Builder},
-	{"delivered", Delivered},
-	{"duty", Duty},
-	{"proposer", Proposer},
-	{"feerecipient", FeeRecipient},
-	{"timestamp", Timestamp},
-	{"blockhash", BlockHash},
-	{"parenthash", ParentHash},
-	{"gaslimit", GasLimit},
-	{"gasused", GasUsed},
-	{"attributes", Attributes},
-	{"blocknumber", BlockNumber},
-	{"randao", PrevRandao},
-	{"headerwithdrawals", HeaderWithdrawals},
-	{"headerblobs", HeaderBlobs},
-	{"signature", Signature},
-}
-
-// OfMessage are the rules that can be checked when only the message of a submission has arrived.
-var OfMessage = []Check{
-	{"slot", Slot},
-	{"builder", Builder},
-	{"delivered", Delivered},
-	{"duty", Duty},
-	{"proposer", Proposer},
-	{"feerecipient", FeeRecipient},
-	{"attributes", Attributes},
-}
-
-// OfBlock are the rules that can be checked before the proofs and blobs of a submission have
-// arrived: all but the last two.
-var OfBlock = All[:len(All)-2]
-
-// BeforeSignature are the rules of All that cost little: all but the signature, which is the last.
-var BeforeSignature = All[:len(All)-1]
 
 // Run applies all rules in order and returns the first refusal, nil if there is none.
-func Run(c *Case) *relay.Refused {
-	if c.Header != nil {
-		return First(Headers, c)
-	}
-	return First(All, c)
-}
+func Run(c *Case) *relay.Refused { return UpTo(Signed, c) }
 
-// First applies some rules in order and returns the first refusal, nil if there is none.
-func First(rules []Check, c *Case) *relay.Refused {
-	for _, check := range rules {
-		if refused := check.Do(c); refused != nil {
+// UpTo applies, in order, the rules that look at no more of a submission than a part and those
+// before it. It returns the first refusal, nil if there is none.
+func UpTo(part Part, c *Case) *relay.Refused {
+	bid := Whole
+	if c.Header != nil {
+		bid = HeaderOnly
+	}
+	for _, rule := range Table {
+		if rule.Needs > part || rule.For != Both && rule.For != bid {
+			continue
+		}
+		if refused := rule.Do(c); refused != nil {
 			return refused
 		}
 	}

@@ -49,7 +49,7 @@ func (p *Pipeline) firstBroken(a *attempt) *relay.Refused {
 	if a.header != nil || a.rules.SignatureLater {
 		return check.Run(a.rules)
 	}
-	if refused := check.First(check.BeforeSignature, a.rules); refused != nil {
+	if refused := check.UpTo(check.Sidecars, a.rules); refused != nil {
 		return refused
 	}
 	if a.ahead.HasRoot() && bytesOf(a.submission.Payload.Transactions) <= hashedUnverified {

@@ -7,7 +7,7 @@ import (
 
 // WorthVerifying implements speculate.Auction.
 func (p *Pipeline) WorthVerifying(message *relay.Submission) bool {
-	return check.First(check.OfMessage, p.caseOf(message)) == nil
+	return check.UpTo(check.Message, p.caseOf(message)) == nil
 }
 
 // WorthSigning implements speculate.Auction. It says whether the bid keeps all rules that can be
@@ -17,6 +17,6 @@ func (p *Pipeline) WorthSigning(block *relay.Submission) bool {
 		return false
 	}
 	rules := p.caseOf(block)
-	return check.First(check.OfBlock, rules) == nil && p.trustsWith(rules.Builder, block.Trace.Value) &&
+	return check.UpTo(check.Block, rules) == nil && p.trustsWith(rules.Builder, block.Trace.Value) &&
 		len(p.awaitedOf(block)) == 0 && p.leads(block)
 }
