@@ -146,6 +146,8 @@ func runCommand() *cli.Command {
 				Usage: "container image of gavel that is started in a world of its own, and judged; with --target, what " +
 					"${IMAGE} is in its containers",
 			},
+			&cli.BoolFlag{Name: "in-process",
+				Usage: "with --image: where there is no engine, judge the services of this build instead"},
 			&cli.StringFlag{Name: "relay", Usage: "URL of a relay, in place of a file"},
 			&cli.StringFlag{Name: "stream", Usage: "URL of a stream"},
 			&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC"},
@@ -156,6 +158,16 @@ func runCommand() *cli.Command {
 			&cli.Int64Flag{Name: "seed", Usage: "order of the specs; 0 takes a new one"},
 			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "bound of one spec"},
 			&cli.BoolFlag{Name: "again", Usage: "try specs once more that come to no verdict, a dozen at most"},
+			&cli.IntFlag{Name: "retries",
+				Usage: "try specs so often again that fail or come to no verdict; what fails at times is flaky"},
+			&cli.DurationFlag{Name: "deadline",
+				Usage: "bound of the whole run, by default 5m without a world, and none with one"},
+			&cli.StringFlag{Name: "shard", Usage: "judge one part of the clauses, such as 2/3: the second of three"},
+			&cli.StringSliceFlag{Name: "require", Usage: "features that the target must have: lacking one fails its clauses"},
+			&cli.StringFlag{Name: "write-expected", TakesFile: true,
+				Usage: "write what fails in this run as a file for --expect"},
+			&cli.StringFlag{Name: "reason", Usage: "with --write-expected: why it is expected"},
+			&cli.StringFlag{Name: "until", Usage: "with --write-expected: the last day on which it is, such as 2027-01-31"},
 			&cli.StringFlag{Name: "mutant", Usage: "put a wrong behaviour between the suite and the target; see prove"},
 			&cli.StringSliceFlag{
 				Name: "inside", Sources: cli.EnvVars("GAVEL_INSIDE"),
@@ -175,16 +187,15 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if options.Expected, err = app.LoadExpected(cmd.String("expect")); err != nil {
+	if err := policy(cmd, &options); err != nil {
 		return err
-	}
-	options.Seed, options.Timeout, options.Again = cmd.Int64("seed"), cmd.Duration("timeout"), cmd.Bool("again")
-	if options.Seed == 0 {
-		options.Seed = time.Now().UnixMilli() % 1_000_000
 	}
 	options.Killers = app.Killers()
 	options.Progress = app.Progress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
-	options.Reproduce = fmt.Sprintf("%s --seed %d", strings.Join(os.Args, " "), options.Seed)
+	options.Reproduce = strings.Join(os.Args, " ")
+	if cmd.Int64("seed") == 0 {
+		options.Reproduce += fmt.Sprintf(" --seed %d", options.Seed)
+	}
 	if err := switchMutants(cmd.StringSlice("inside"), cmd.Bool("devnet")); err != nil {
 		return err
 	}
@@ -211,11 +222,41 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 			return err
 		}
 	}
+	if name := cmd.String("write-expected"); name != "" {
+		if err := app.WriteExpected(name, r, cmd.String("reason"), cmd.String("until")); err != nil {
+			return err
+		}
+	}
 	if err := r.Table(os.Stdout); err != nil {
 		return err
 	}
 	if r.Exit != verdict.Conformant {
 		return status{r.Exit, r.Outcome()}
+	}
+	return nil
+}
+
+// policy reads the flags that say how often and how long specs are tried, and how strictly they are
+// judged.
+func policy(cmd *cli.Command, o *app.Options) (err error) {
+	if o.Expected, err = app.LoadExpected(cmd.String("expect")); err != nil {
+		return err
+	}
+	if o.Shard, err = app.ParseShard(cmd.String("shard")); err != nil {
+		return err
+	}
+	if cmd.String("write-expected") != "" {
+		if err := app.CheckExpected(cmd.String("reason"), cmd.String("until")); err != nil {
+			return err
+		}
+	}
+	o.Seed, o.Timeout, o.Again = cmd.Int64("seed"), cmd.Duration("timeout"), cmd.Bool("again")
+	o.Retries, o.Deadline, o.Require = cmd.Int("retries"), cmd.Duration("deadline"), cmd.StringSlice("require")
+	if o.Retries < 0 || o.Deadline < 0 {
+		return app.Mistake("retries and deadline are not below 0")
+	}
+	if o.Seed == 0 {
+		o.Seed = time.Now().UnixMilli() % 1_000_000
 	}
 	return nil
 }
@@ -241,7 +282,8 @@ func switchMutants(ids []string, devnet bool) error {
 
 // sourceOf reads the flags that say where the target is, or what is started as one.
 func sourceOf(cmd *cli.Command) (from app.Source, err error) {
-	from = app.Source{Local: cmd.Bool("devnet"), Image: cmd.String("image"), LogDir: cmd.String("out"), Notes: os.Stderr}
+	from = app.Source{Local: cmd.Bool("devnet"), Image: cmd.String("image"),
+		InProcess: cmd.Bool("in-process"), LogDir: cmd.String("out"), Notes: os.Stderr}
 	if from.World, err = worldOf(cmd); err != nil {
 		return from, err
 	}
@@ -313,7 +355,7 @@ func probe(ctx context.Context, out io.Writer, t *target.Target) error {
 	for _, reason := range reasons {
 		fmt.Fprintf(out, "# %s\n", reason)
 	}
-	return app.Capabilities(out, suite.Probe(ctx, t))
+	return app.Capabilities(out, suite.Probe(ctx, t, gone))
 }
 
 func diffCommand() *cli.Command {

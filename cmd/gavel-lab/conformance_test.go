@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,8 +30,11 @@ func TestMain(m *testing.M) {
 //	status N command…   runs it, and fails unless that is its exit status
 //	world FLAG…         starts a world and puts its address into $WORLD; when
 //	                    the script is over it is interrupted, and must end with status 0
-//	$GOOD, $LOST, $GONE are servers: one that answers everything with 200, one with 404, one not at all; target.yaml is of the first
+//	$GOOD, $LOST, $GONE are servers: one that answers everything with 200, one with 404, one not at
+//	                    all; target.yaml is of the first
+//	$HANG, $DRIP and others are those of badTargets; bad.NAME.yaml has all interfaces at one
 func TestConformanceScripts(t *testing.T) {
+	bad := openBadTargets(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/conformance", UpdateScripts: flag.Lookup("update").Value.String() == "true", RequireExplicitExec: true,
 		RequireUniqueNames: true,
@@ -43,6 +47,14 @@ func TestConformanceScripts(t *testing.T) {
 					server.Close()
 				} else {
 					env.Defer(server.Close)
+				}
+			}
+			for name, address := range bad {
+				env.Setenv(name, address)
+				text := fmt.Sprintf("relay: {proposerUrl: %q}\nstream: {url: %q}\nrpc: {url: %q}\nbudgets: {answerMs: 300}\n",
+					address, address, address)
+				if err := os.WriteFile(filepath.Join(env.WorkDir, "bad."+name+".yaml"), []byte(text), 0o600); err != nil {
+					return err
 				}
 			}
 			secret := strings.Replace(env.Getenv("GOOD"), "http://", "http://somebody:hidden@", 1)

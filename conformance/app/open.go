@@ -19,6 +19,9 @@ type Source struct {
 	Target *target.Target
 	// Image is the image of gavel's own services, or what ${IMAGE} stands for in Target's containers.
 	Image string
+	// InProcess permits to judge gavel's own services of this build, in this process, where no engine
+	// could start the image.
+	InProcess bool
 	// World is the world of services that are started here.
 	World world.Config
 	// LogDir is the folder in which containers' logs are written at the end; empty for none.
@@ -52,9 +55,13 @@ func Open(ctx context.Context, s Source) (t *target.Target, end func(), err erro
 		return t, end, nil
 	}
 	engine, err := container.Open(ctx)
-	if errors.Is(err, container.ErrNoEngine) && s.Target == nil {
+	lost := errors.Is(err, container.ErrNoEngine) && s.Target == nil
+	if lost && s.InProcess {
 		fmt.Fprintf(s.Notes, "%v\ngavel's services of this build are judged, in this process, and not %s\n", err, s.Image)
 		return openLocal(ctx, s)
+	}
+	if lost {
+		err = fmt.Errorf("%w; --in-process judges the services of this build instead, and not the image", err)
 	}
 	if err != nil {
 		return nil, end, UnusableError{err}

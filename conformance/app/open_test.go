@@ -30,4 +30,8 @@ func TestOpen(t *testing.T) {
 	if end(); !errors.As(err, &unusable) || !errors.Is(err, container.ErrNoEngine) {
 		t.Errorf("containers without an engine: %v", err)
 	}
+	_, end, err = app.Open(t.Context(), app.Source{Image: "gavel:dev", Notes: t.Output()})
+	if end(); !errors.As(err, &unusable) || !errors.Is(err, container.ErrNoEngine) {
+		t.Errorf("an image without an engine: %v", err)
+	}
 }

@@ -3,17 +3,13 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/goccy/go-yaml"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
@@ -43,8 +39,17 @@ type Options struct {
 	Seed     int64
 	// Timeout bounds one spec; 0 is a minute.
 	Timeout time.Duration
-	// Again repeats specs that are inconclusive, once.
-	Again bool
+	// Again repeats specs that are inconclusive, once. Retries is how often a spec is repeated that
+	// failed or was inconclusive; one that fails at times is flaky.
+	Again   bool
+	Retries int
+	// Deadline bounds the whole run; what is not judged by then is inconclusive. 0 is blackDeadline
+	// without a world, and no bound with one.
+	Deadline time.Duration
+	// Require are features that the target must have: it breaks the clauses about one that it lacks.
+	Require []string
+	// Shard chooses one of several parts of the clauses.
+	Shard Shard
 	// Progress is called with each result as it comes.
 	Progress func(done, all int, r suite.Result)
 	// Reproduce is the command line that repeats the run; the report shows it.
@@ -52,6 +57,10 @@ type Options struct {
 	// Killers are the ids of the mutants on which a clause must fail, by the clause's id.
 	Killers map[string][]string
 }
+
+// blackDeadline bounds a run without a world. Such a run takes seconds, but for servers that take
+// seconds for each answer.
+const blackDeadline = 5 * time.Minute
 
 // UsageError is the caller's mistake.
 type UsageError struct{ text string }
@@ -84,6 +93,9 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := target.CheckFeatures(o.Require); err != nil {
+		return nil, UsageError{fmt.Sprintf("require: %v", err)}
+	}
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}
@@ -93,12 +105,22 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 			return nil, UsageError{fmt.Sprintf("chain.worldUrl: %v", err)}
 		}
 	}
-	features := suite.Probe(ctx, o.Target)
-	results, err := set.Run(ctx, suite.Config{
+	running := ctx
+	if o.Deadline == 0 && around == nil {
+		o.Deadline = blackDeadline
+	}
+	if o.Deadline > 0 {
+		var stop context.CancelFunc
+		running, stop = context.WithTimeout(ctx, o.Deadline)
+		defer stop()
+	}
+	gone := suite.Gone(running, o.Target)
+	features := suite.Probe(running, o.Target, gone)
+	results, err := set.Run(running, suite.Config{
 		Target: o.Target, World: around, Selected: func(c clauses.Clause) bool {
 			return chosen[c.ID]
-		}, Lacks: features.Lacks, Gone: suite.Gone(ctx, o.Target),
-		Seed: o.Seed, Timeout: o.Timeout, Again: o.Again, Progress: o.Progress,
+		}, Lacks: features.Lacks, Gone: gone, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again, Retries: o.Retries,
+		Progress: o.Progress,
 	})
 	if err != nil {
 		return nil, err
@@ -124,25 +146,33 @@ func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen ma
 		var specs []verdict.Spec
 		for _, result := range results {
 			if result.Clause == c.ID {
-				specs = append(specs, verdict.Spec{Clause: c.ID, Title: result.Title,
-					Runs: []verdict.Run{{Outcome: result.Outcome, Message: result.Message}}})
+				specs = append(specs, verdict.Spec{Clause: c.ID, Title: result.Title, Runs: runsOf(result)})
 				entry.Specs = append(entry.Specs, report.Spec{
 					Title: result.Title, Outcome: result.Outcome, Message: result.Message, Expected: result.Expected,
-					Actual:   result.Actual,
-					FirstTry: result.FirstTry, TookMs: result.TookMs, Exchanges: kept(result),
+					Actual: result.Actual, FirstTry: result.FirstTry, Tries: result.Tries, TookMs: result.TookMs,
+					Exchanges: kept(result),
 				})
+				r.Tries += max(result.Tries, 1)
 			}
 		}
-		about := verdict.Clause{ID: c.ID, Must: c.Level == clauses.Must, Disp: c.Disputed != "", Chose: chosen[c.ID]}
+		about := verdict.Clause{ID: c.ID, Must: c.Level == clauses.Must, Disp: c.Disputed != "", Chose: chosen[c.ID],
+			Required: slices.Contains(o.Require, c.Feature)}
 		v := verdict.Of(about, specs, o.Expected, at)
-		entry.Verdict, entry.Why = v.Verdict, v.Why
+		entry.Verdict, entry.Why, entry.Expected = v.Verdict, v.Why, v.Expected
 		judged, verdicts = append(judged, about), append(verdicts, v)
 		r.Clauses = append(r.Clauses, entry)
 	}
-	known := func(id string) bool { _, found := catalogue.Clause(id); return found }
-	r.Stale = verdict.Stale(o.Expected, verdicts, known, at)
+	r.Stale = verdict.Stale(o.Expected, verdicts, at)
 	r.Exit = verdict.Exit(judged, verdicts, r.Stale)
 	r.Summarize()
+}
+
+// runsOf returns all runs of a spec that count: those that failed, and the last one.
+func runsOf(r suite.Result) (runs []verdict.Run) {
+	for _, message := range r.Failures {
+		runs = append(runs, verdict.Run{Outcome: verdict.Failed, Message: message})
+	}
+	return append(runs, verdict.Run{Outcome: r.Outcome, Message: r.Message})
 }
 
 // kept returns the exchanges that a report shows: the last one of a spec that passed, and all of
@@ -170,6 +200,7 @@ func (o Options) choose(catalogue *clauses.Catalogue) (map[string]bool, error) {
 			chosen[c.ID] = o.wants(c)
 		}
 	}
+	o.Shard.keep(catalogue, chosen)
 	for _, wanted := range chosen {
 		if wanted {
 			return chosen, nil
@@ -193,28 +224,6 @@ func (o Options) fits(c clauses.Clause) bool {
 	}
 	return c.Retired == "" && c.Mode <= o.Most && fits(o.Levels, string(c.Level)) && fits(o.Profiles, c.Profile) &&
 		fits(o.Interfaces, c.Interface())
-}
-
-// LoadExpected reads the expectations of a file such as expected.yaml. Without a name it returns
-// none.
-func LoadExpected(name string) ([]verdict.Expectation, error) {
-	if name == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, UsageError{fmt.Sprintf("read expectations: %v", err)}
-	}
-	var list []verdict.Expectation
-	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&list); err != nil {
-		return nil, UsageError{fmt.Sprintf("read %s: %v", name, err)}
-	}
-	for _, e := range list {
-		if err := e.Check(); err != nil {
-			return nil, UsageError{fmt.Sprintf("%s: %v", name, err)}
-		}
-	}
-	return list, nil
 }
 
 // version returns the revision or the module version that this program was built from.

@@ -4,8 +4,10 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
@@ -17,6 +19,8 @@ type junitSuite struct {
 	Errors   int         `xml:"errors,attr"`
 	Skipped  int         `xml:"skipped,attr"`
 	Seconds  string      `xml:"time,attr"`
+	Started  string      `xml:"timestamp,attr"`
+	Host     string      `xml:"hostname,attr"`
 	Cases    []junitCase `xml:"testcase"`
 }
 
@@ -43,9 +47,11 @@ type junitText struct {
 func seconds(ms int64) string { return fmt.Sprintf("%.3f", float64(ms)/1000) }
 
 // JUnit writes the specs as test cases. CI counts failures, so a failure that was expected, or
-// whose clause is no MUST, is written as skipped.
+// whose clause is no MUST, is written as skipped. A MUST that could not be judged ends a run with a
+// status other than 0, so it is an error.
 func (r *Report) JUnit(out io.Writer) error {
-	s := junitSuite{Name: "conformance", Seconds: seconds(r.TookMs)}
+	s := junitSuite{Name: "conformance", Seconds: seconds(r.TookMs), Started: strings.TrimSuffix(r.Started, "Z"),
+		Host: r.host()}
 	for _, c := range r.Clauses {
 		for _, spec := range c.Specs {
 			one := junitCase{
@@ -56,10 +62,10 @@ func (r *Report) JUnit(out io.Writer) error {
 			message := &junitText{Message: oneLine(spec.Message), Text: spec.Message}
 			s.Tests++
 			switch {
-			case spec.Outcome == verdict.Broken:
+			case spec.Outcome == verdict.Broken || spec.Outcome == verdict.Inconclusive && c.open():
 				one.Error = message
 				s.Errors++
-			case spec.Outcome == verdict.Failed && c.Verdict == verdict.Fail:
+			case (spec.Outcome == verdict.Failed || spec.Outcome == verdict.Unsupported) && c.Verdict == verdict.Fail:
 				one.Failure = message
 				s.Failures++
 			case spec.Outcome != verdict.OK && spec.Outcome != verdict.Lenient:
@@ -80,6 +86,23 @@ func (r *Report) JUnit(out io.Writer) error {
 	return nil
 }
 
+// open says whether a clause is a MUST that could not be judged, although nobody expected that.
+func (c Clause) open() bool {
+	return c.Level == clauses.Must && c.Disputed == "" && c.Verdict == verdict.NotSure && !c.Expected
+}
+
+// host returns the host of the first interface that was judged.
+func (r *Report) host() string {
+	for _, iface := range clauses.Interfaces {
+		if address := r.Target.Address(iface); address != "" {
+			if parsed, err := url.Parse(address); err == nil {
+				return parsed.Hostname()
+			}
+		}
+	}
+	return ""
+}
+
 // Markdown writes a summary that fits into a comment on a pull request.
 func (r *Report) Markdown(out io.Writer) error {
 	fmt.Fprintf(out, "### Conformance of %s %s: %s\n\n| profile | MUST | verdict |\n|---|---|---|\n",
@@ -88,7 +111,7 @@ func (r *Report) Markdown(out io.Writer) error {
 	for _, p := range r.Profiles {
 		if p.Ran() {
 			passed, all := p.Musts()
-			fmt.Fprintf(out, "| %s | %d/%d | %s |\n", p.Name, passed, all, p.Verdict)
+			fmt.Fprintf(out, "| %s | %d/%d | %s |\n", p.Name, passed, all, p.Headline())
 		}
 	}
 	if failures := r.Failures(); len(failures) > 0 {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
@@ -34,6 +35,9 @@ type Report struct {
 	Profiles []Profile     `json:"profiles"`
 	Clauses  []Clause      `json:"clauses"`
 	Coverage Coverage      `json:"coverage"`
+	// Tries is how many runs of specs the verdicts took: as many as there are specs, if none was
+	// repeated.
+	Tries int `json:"tries"`
 	// Stale are expectations that matched no failure.
 	Stale []string `json:"stale_expectations"`
 	// Exit is the exit status of the run.
@@ -58,22 +62,40 @@ type Features struct {
 
 // Profile counts the verdicts on the clauses of a profile.
 type Profile struct {
+	// Lacks are the features whose MUSTs were not judged, because the target does not have them.
+	Lacks   []string                `json:"lacks,omitempty"`
 	Name    string                  `json:"name"`
 	Verdict verdict.ProfileVerdict  `json:"verdict"`
 	Must    map[verdict.Verdict]int `json:"must"`
 	Other   map[verdict.Verdict]int `json:"other"`
 }
 
-// Musts returns how many MUSTs pass, and how many there are. A MUST about a feature that the target
-// lacks counts as passed.
+// Musts returns how many MUSTs pass, and how many there are.
 func (p Profile) Musts() (passed, all int) {
 	for v, n := range p.Must {
 		all += n
-		if v == verdict.Pass || v == verdict.PassLenient || v == verdict.NotFeature {
+		if v == verdict.Pass || v == verdict.PassLenient {
 			passed += n
 		}
 	}
 	return passed, all
+}
+
+// Headline is the verdict on the profile, with the MUSTs that it says nothing about.
+func (p Profile) Headline() string {
+	var left []string
+	for _, v := range []verdict.Verdict{verdict.NotFeature, verdict.NotSure, verdict.NotRun} {
+		if n := p.Must[v]; n > 0 {
+			left = append(left, fmt.Sprintf("%d %s", n, v))
+			if v == verdict.NotFeature {
+				left[len(left)-1] += " (" + strings.Join(p.Lacks, ", ") + ")"
+			}
+		}
+	}
+	if len(left) == 0 || p.Verdict == verdict.ProfileNotRun {
+		return string(p.Verdict)
+	}
+	return string(p.Verdict) + "; not judged: " + strings.Join(left, ", ")
 }
 
 // Clause is the verdict on a clause and what led to it.
@@ -83,7 +105,9 @@ type Clause struct {
 	Mode    string          `json:"mode"`
 	Verdict verdict.Verdict `json:"verdict"`
 	Why     string          `json:"why,omitempty"`
-	Specs   []Spec          `json:"specs"`
+	// Expected says that it could not be judged, as an expectation says.
+	Expected bool   `json:"expected,omitempty"`
+	Specs    []Spec `json:"specs"`
 	// Mutants are the ids of the mutants that show that the suite notices a breach.
 	Mutants []string `json:"mutants_killed,omitempty"`
 }
@@ -95,14 +119,15 @@ type Spec struct {
 	Message  string          `json:"message,omitempty"`
 	Expected string          `json:"expected,omitempty"`
 	Actual   string          `json:"actual,omitempty"`
-	// FirstTry is why a first try was inconclusive; this is the second try then.
+	// FirstTry is why a first try failed or was inconclusive; this is the last of Tries then.
 	FirstTry  string           `json:"first_try,omitempty"`
+	Tries     int              `json:"tries,omitempty"`
 	TookMs    int64            `json:"ms"`
 	Exchanges []probe.Exchange `json:"exchanges,omitempty"`
 }
 
-// Coverage counts clauses: all of the catalogue, those that specs of the run tested, and those with
-// a mutant.
+// Coverage counts clauses of the target's interfaces: all of the catalogue, those that specs of the
+// run tested, and those with a mutant.
 type Coverage struct {
 	Clauses int `json:"clauses"`
 	Tested  int `json:"tested"`
@@ -148,6 +173,9 @@ func (r *Report) Summarize() {
 			case c.Level == clauses.Must && c.Disputed == "":
 				p.Must[c.Verdict]++
 				musts = append(musts, c.Verdict)
+				if c.Verdict == verdict.NotFeature && !slices.Contains(p.Lacks, c.Feature) {
+					p.Lacks = append(p.Lacks, c.Feature)
+				}
 			default:
 				p.Other[c.Verdict]++
 			}
@@ -157,6 +185,9 @@ func (r *Report) Summarize() {
 		}
 	}
 	for _, c := range r.Clauses {
+		if !r.Target.Has(c.Interface()) {
+			continue
+		}
 		r.Coverage.Clauses++
 		if len(c.Specs) > 0 {
 			r.Coverage.Tested++

@@ -36,7 +36,9 @@ func sample() *report.Report {
 		}
 	}
 	atSecond := one("REL-STA-01", clauses.Must, verdict.Pass, verdict.OK, "")
-	atSecond.Specs[0].FirstTry = "the slot was\nmissed"
+	atSecond.Specs[0].FirstTry, atSecond.Specs[0].Tries = "the slot was\nmissed", 2
+	lacks := one("REL-REG-06", clauses.Must, verdict.NotFeature, verdict.Unsupported, "415 to SSZ")
+	lacks.Feature = "ssz"
 	r := &report.Report{
 		Schema: report.Schema, Suite: report.Suite{Version: "abc", Clauses: 5}, Started: "2026-11-21T12:00:00Z", TookMs: 1234,
 		Seed: 7, Mode: "black",
@@ -47,10 +49,10 @@ func sample() *report.Report {
 			atSecond,
 			one("REL-REG-02", clauses.Must, verdict.Fail, verdict.Failed, "expected status 400; got status 200"),
 			one("REL-STA-03", clauses.Should, verdict.Warn, verdict.Failed, "expected status 405; got | status 200"),
-			one("REL-REG-06", clauses.Must, verdict.NotFeature, verdict.Unsupported, "415 to SSZ"),
+			lacks,
 			one("REL-HDR-01", clauses.Must, verdict.NotSure, verdict.Inconclusive, "needs grey mode"),
 		},
-		Stale: []string{"REL-STA-01: passes now"}, Exit: verdict.Nonconformant,
+		Tries: 6, Stale: []string{"REL-STA-01: passes now"}, Exit: verdict.Nonconformant,
 		Reproduce: "gavel-lab conformance run --seed 7",
 	}
 	r.Summarize()
@@ -91,7 +93,9 @@ func TestAReportIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestJUnitCountsFailuresOnly(t *testing.T) {
+// CI is red where the run is: a failure that counts is a failure, and a MUST without a verdict is
+// an error. What was not judged for a good reason is skipped.
+func TestJUnitIsRedWhereTheRunIs(t *testing.T) {
 	var b bytes.Buffer
 	if err := sample().JUnit(&b); err != nil {
 		t.Fatal(err)
@@ -99,13 +103,14 @@ func TestJUnitCountsFailuresOnly(t *testing.T) {
 	var s struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
 		Skipped  int `xml:"skipped,attr"`
 	}
 	if err := xml.Unmarshal(b.Bytes(), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Tests != 5 || s.Failures != 1 || s.Skipped != 3 {
-		t.Errorf("%+v, want 5 tests, 1 failure and 3 skipped", s)
+	if s.Tests != 5 || s.Failures != 1 || s.Errors != 1 || s.Skipped != 2 {
+		t.Errorf("%+v, want 5 tests, 1 failure, 1 error and 2 skipped", s)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // how to repeat it.
 func (r *Report) Table(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(w, "profile\tMUST\tfail\topen\tother\tverdict\n")
+	fmt.Fprintf(w, "profile\tMUST\tfail\tother\tverdict\n")
 	for _, p := range r.Profiles {
 		if !p.Ran() {
 			continue
@@ -25,8 +25,8 @@ func (r *Report) Table(out io.Writer) error {
 				other += n
 			}
 		}
-		fmt.Fprintf(w, "%s\t%d/%d\t%d\t%d\t%d warn\t%s\n", p.Name, passed, all, p.Must[verdict.Fail]+p.Must[verdict.XFail],
-			p.Must[verdict.NotSure]+p.Must[verdict.NotRun], other, p.Verdict)
+		fmt.Fprintf(w, "%s\t%d/%d\t%d\t%d warn\t%s\n", p.Name, passed, all, p.Must[verdict.Fail]+p.Must[verdict.XFail],
+			other, p.Headline())
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("write the table: %w", err)
@@ -40,7 +40,7 @@ func (r *Report) Table(out io.Writer) error {
 	for _, c := range r.Clauses {
 		for _, s := range c.Specs {
 			if s.FirstTry != "" {
-				fmt.Fprintf(out, "\nsecond try of %s %s; the first one: %s\n", c.ID, s.Title, oneLine(s.FirstTry))
+				fmt.Fprintf(out, "\n%d tries of %s %s; the first one: %s\n", s.Tries, c.ID, s.Title, oneLine(s.FirstTry))
 			}
 		}
 	}
@@ -53,10 +53,21 @@ func (r *Report) Table(out io.Writer) error {
 			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	_, err := fmt.Fprintf(out, "\n%s; %d of %d clauses tested; seed %d; %s\n", strings.Join(counts, ", "),
-		r.Coverage.Tested, r.Coverage.Clauses, r.Seed,
-		exitWords[r.Exit])
+	_, err := fmt.Fprintf(out, "\n%s; %d of %d clauses tested%s; seed %d; %s\n", strings.Join(counts, ", "),
+		r.Coverage.Tested, r.Coverage.Clauses, r.Repeated(), r.Seed, exitWords[r.Exit])
 	return err
+}
+
+// Repeated says how many tries the run needed, if it needed more than one for each spec.
+func (r *Report) Repeated() string {
+	specs := 0
+	for _, c := range r.Clauses {
+		specs += len(c.Specs)
+	}
+	if r.Tries <= specs {
+		return ""
+	}
+	return fmt.Sprintf(", %d specs in %d tries", specs, r.Tries)
 }
 
 var exitWords = map[int]string{

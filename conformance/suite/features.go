@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
@@ -44,37 +45,42 @@ func questions() []question {
 	}
 }
 
-// Gone returns the interfaces of a target that do not answer at all, each with the reason.
+// Gone returns the interfaces of a target that give no whole answer to a plain request, each with
+// the reason. It asks all of them at the same time.
 func Gone(ctx context.Context, t *target.Target) map[string]string {
-	gone := map[string]string{}
-	for _, iface := range clauses.Interfaces {
-		if !t.Has(iface) {
-			continue
+	reasons := make([]string, len(clauses.Interfaces))
+	var asked sync.WaitGroup
+	for i, iface := range clauses.Interfaces {
+		if t.Has(iface) {
+			asked.Go(func() { reasons[i] = silent(ctx, t, iface) })
 		}
-		path := map[string]string{"relay": "/eth/v1/builder/status", "stream": "/api/v1/history/info", "rpc": "/"}[iface]
-		if _, err := probe.NewClient(addressOf(t, iface), nil, t.Budgets.Answer()).Do(ctx,
-			probe.Request{Method: http.MethodGet, Path: path}); err != nil {
-			gone[iface] = "the " + iface + " does not answer: " + err.Error()
+	}
+	asked.Wait()
+	gone := map[string]string{}
+	for i, iface := range clauses.Interfaces {
+		if reasons[i] != "" {
+			gone[iface] = reasons[i]
 		}
 	}
 	return gone
 }
 
-func addressOf(t *target.Target, iface string) string {
-	switch iface {
-	case "relay":
-		return t.Relay.ProposerURL
-	case "stream":
-		return t.Stream.URL
-	default:
-		return t.RPC.URL
+// silent asks an interface for what every server has, and returns why no whole answer came; empty
+// if one did.
+func silent(ctx context.Context, t *target.Target, iface string) string {
+	path := map[string]string{"relay": "/eth/v1/builder/status", "stream": "/api/v1/history/info", "rpc": "/"}[iface]
+	_, err := probe.NewClient(t.Address(iface), nil, t.Budgets.Answer()).Do(ctx,
+		probe.Request{Method: http.MethodGet, Path: path})
+	if err != nil {
+		return "the " + iface + " does not answer: " + err.Error()
 	}
+	return ""
 }
 
 // Probe finds out which features a target has: those that it declares, or else by requests. A
 // feature that no request can find out about is assumed to be there. Its specs then end as
-// unsupported if the target refuses it.
-func Probe(ctx context.Context, t *target.Target) Features {
+// unsupported if the target refuses it. Interfaces that are gone are not asked.
+func Probe(ctx context.Context, t *target.Target, gone map[string]string) Features {
 	f := Features{How: "inferred", Lacks: map[string]string{}}
 	if declared := t.Declared(); declared != nil {
 		f.How = "declared"
@@ -85,10 +91,10 @@ func Probe(ctx context.Context, t *target.Target) Features {
 		}
 	} else {
 		for _, q := range questions() {
-			if !t.Has(q.iface) {
+			if _, is := gone[q.iface]; is || !t.Has(q.iface) {
 				continue
 			}
-			answer, err := probe.NewClient(addressOf(t, q.iface), nil, t.Budgets.Answer()).Do(ctx, q.request)
+			answer, err := probe.NewClient(t.Address(q.iface), nil, t.Budgets.Answer()).Do(ctx, q.request)
 			if err == nil && slices.Contains(q.no, answer.Status) {
 				f.Lacks[q.feature] = fmt.Sprintf("status %d to %s %s", answer.Status, q.request.Method, q.request.Path)
 			}

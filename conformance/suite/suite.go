@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -104,6 +105,8 @@ type Config struct {
 	Timeout time.Duration
 	// Again repeats specs that are inconclusive, each once, and at most mostAgain in a run.
 	Again bool
+	// Retries is how often a spec is repeated that failed or was inconclusive.
+	Retries int
 	// Progress is called with each result as it comes. It may be nil.
 	Progress func(done, all int, r Result)
 }
@@ -114,8 +117,12 @@ type Result struct {
 	Title   string
 	Outcome verdict.Outcome
 	Message string
-	// FirstTry is why the first try was inconclusive, if this is the result of a second one.
+	// FirstTry is why the first try failed or was inconclusive, if this is the result of a later
+	// one. Tries is how many there were, and Failures has the messages of those that failed before
+	// the last one.
 	FirstTry  string
+	Tries     int
+	Failures  []string
 	Expected  string
 	Actual    string
 	TookMs    int64
@@ -143,7 +150,10 @@ func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 	if len(chosen) == 0 {
 		return nil, nil
 	}
-	r := &run{ctx: ctx, cfg: cfg, specs: len(chosen), begun: map[string]func() Result{}}
+	r := &run{ctx: ctx, cfg: cfg, specs: len(chosen), begun: map[string]func() Result{}, unanswered: map[string]int{}}
+	if r.cfg.Gone = maps.Clone(cfg.Gone); r.cfg.Gone == nil {
+		r.cfg.Gone = map[string]string{}
+	}
 	for _, spec := range chosen {
 		if spec.Slow {
 			r.begun[spec.Clause.ID+spec.Title] = begin(ctx, cfg, spec)
@@ -187,6 +197,8 @@ type run struct {
 	begun   map[string]func() Result // slow specs, which run beside the others
 	again   int
 	results []Result
+	// unanswered is how many specs of an interface in a row got no answer at all.
+	unanswered map[string]int
 }
 
 // declare registers a spec with Ginkgo.
@@ -203,20 +215,66 @@ func (r *run) declare(spec Spec) {
 	})
 }
 
-// judge runs a spec, and repeats it if Config.Again is set and the spec was inconclusive.
+// judge runs a spec, and repeats it as Config.Again and Config.Retries say.
 func (r *run) judge(spec Spec) Result {
 	first := r.begun[spec.Clause.ID+spec.Title]
 	if first == nil {
 		first = func() Result { return runOne(r.ctx, r.cfg, spec, 1) }
 	}
 	result := first()
-	if r.cfg.Again && r.again < mostAgain && result.begun && result.Outcome == verdict.Inconclusive {
-		r.again++
-		why := result.Message
-		result = runOne(r.ctx, r.cfg, spec, 2)
-		result.FirstTry = why
+	result.Tries = 1
+	for r.repeats(result) {
+		before := result
+		result = runOne(r.ctx, r.cfg, spec, uint64(before.Tries)+1)
+		result.Tries, result.Failures = before.Tries+1, before.Failures
+		if result.FirstTry = before.FirstTry; before.Tries == 1 {
+			result.FirstTry = before.Message
+		}
+		if before.Outcome == verdict.Failed {
+			result.Failures = append(result.Failures, before.Message)
+		}
 	}
+	r.notice(spec.Clause.Interface(), result)
 	return result
+}
+
+// repeats says whether a spec is tried once more, and counts it.
+func (r *run) repeats(result Result) bool {
+	open := result.begun && result.Outcome == verdict.Inconclusive
+	if r.ctx.Err() != nil || !open && result.Outcome != verdict.Failed {
+		return false
+	}
+	if result.Tries <= r.cfg.Retries {
+		return true
+	}
+	if !r.cfg.Again || !open || result.Tries > 1 || r.again >= mostAgain {
+		return false
+	}
+	r.again++
+	return true
+}
+
+// mostUnanswered is how many specs in a row may get no answer to any request before the suite looks
+// whether the interface is still there.
+const mostUnanswered = 3
+
+// notice ends the waiting for an interface that has stopped answering: once several specs in a row
+// got no answer, and it does not answer a plain request either, its other specs are not begun.
+func (r *run) notice(iface string, result Result) {
+	if !result.begun || len(result.Exchanges) == 0 {
+		return
+	}
+	if slices.ContainsFunc(result.Exchanges, func(e probe.Exchange) bool { return e.Said != nil }) {
+		r.unanswered[iface] = 0
+		return
+	}
+	if r.unanswered[iface]++; r.unanswered[iface] < mostUnanswered {
+		return
+	}
+	r.unanswered[iface] = 0
+	if reason := silent(r.ctx, r.cfg.Target, iface); reason != "" {
+		r.cfg.Gone[iface] = reason
+	}
 }
 
 // runGinkgo runs the declared specs in random order. Ginkgo's own output is discarded, because

@@ -26,9 +26,9 @@ type Target struct {
 	Stream         *Stream        `yaml:"stream,omitempty" json:"stream,omitempty"`
 	RPC            *RPC           `yaml:"rpc,omitempty" json:"rpc,omitempty"`
 	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
-	// Features declares which of clauses.Features the target has, as a list with commas. With
-	// "auto" the suite finds out by requests.
-	Features string `yaml:"features,omitempty" json:"features"`
+	// Features declares which of clauses.Features the target has. With AutoFeatures, or if they are
+	// left out, the suite finds out by requests.
+	Features Features `yaml:"features,omitempty" json:"features"`
 	// Literal has instances that do what the description says where deployed services do something
 	// else. Clauses about that are judged there.
 	Literal Literal `yaml:"literal,omitempty" json:"literal,omitzero"`
@@ -141,13 +141,9 @@ func (t *Target) Complete() error {
 			}
 		}
 	}
-	t.Features = cmp.Or(t.Features, "auto")
-	if t.Features != "auto" {
-		for _, name := range t.Declared() {
-			if _, found := clauses.Features[name]; !found {
-				return fmt.Errorf("features has %q, which is none: see gavel-lab conformance list --features", name)
-			}
-		}
+	t.Features = cmp.Or(t.Features, AutoFeatures)
+	if err := CheckFeatures(t.Declared()); err != nil {
+		return err
 	}
 	t.Budgets.AnswerMs = cmp.Or(t.Budgets.AnswerMs, 5000)
 	t.Budgets.HintMs = cmp.Or(t.Budgets.HintMs, 3000)
@@ -165,14 +161,6 @@ func (t *Target) Complete() error {
 		}
 	}
 	return nil
-}
-
-// Declared returns the features that the target declares; nil if they are "auto".
-func (t *Target) Declared() []string {
-	if t.Features == "auto" {
-		return nil
-	}
-	return strings.FieldsFunc(t.Features, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // Addresses returns all addresses of the target by their keys in the file.
@@ -208,6 +196,20 @@ func (t *Target) Has(iface string) bool {
 		return t.Stream != nil
 	default:
 		return t.RPC != nil
+	}
+}
+
+// Address returns the first address of an interface; empty if it is not tested.
+func (t *Target) Address(iface string) string {
+	switch {
+	case !t.Has(iface):
+		return ""
+	case iface == "relay":
+		return t.Relay.ProposerURL
+	case iface == "stream":
+		return t.Stream.URL
+	default:
+		return t.RPC.URL
 	}
 }
 

@@ -55,7 +55,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"implementation: {project: x}", "no relay, no stream and no rpc"},
 		{"relay: {proposerUrl: 127.0.0.1}", "give an address such as"},
 		{"stream: {url: 'ftp://x'}", "stream.url"},
-		{"rpc: {url: 'http://x'}\nfeatures: magic", `"magic", which is none`},
+		{"rpc: {url: 'http://x'}\nfeatures: magic",
+			`"magic" is no feature: give auto, none, or some of batch, browsers, cancellations,`},
 		{"relay: {proposerUrl: 'http://x', publicKey: '0x12'}", "96 hexadecimal digits"},
 		{"rpc: {url: 'http://x'}\nlimits: {relay: {perSecond: 1}}",
 			"limits.relay is of an interface that the target does not have"},
@@ -154,5 +155,33 @@ func TestLiteral(t *testing.T) {
 	if shown := got.Redacted(); strings.Contains(shown.Literal.RPC, "secret") ||
 		!strings.Contains(got.Literal.RPC, "secret") {
 		t.Errorf("%s is not redacted", shown.Literal.RPC)
+	}
+}
+
+// Features are a text or a list; none declares that there are none, and nothing has the suite find
+// out.
+func TestFeaturesAreDeclared(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                              nil,
+		"features: auto":                nil,
+		"features: ''":                  nil,
+		"features: none":                {},
+		"features: []":                  {},
+		"features: 'ssz, gzip'":         {"ssz", "gzip"},
+		"features: [ssz, gzip]":         {"ssz", "gzip"},
+		"features:\n  - ssz\n  - batch": {"ssz", "batch"},
+	} {
+		got, err := target.Parse([]byte("rpc: {url: 'http://x'}\n" + text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if declared := got.Declared(); !slices.Equal(declared, want) || (declared == nil) != (want == nil) {
+			t.Errorf("%q declares %q, want %q", text, declared, want)
+		}
+	}
+	if _, err := target.Parse([]byte("rpc: {url: 'http://x'}\nfeatures: {ssz: true}")); err == nil ||
+		!strings.Contains(err.Error(), "features is neither a text nor a list of names") {
+		t.Errorf("a map of features: %v", err)
 	}
 }

@@ -14,14 +14,14 @@ const (
 func Exit(clauses []Clause, results []Result, stale []string) int {
 	must := map[string]bool{}
 	for _, c := range clauses {
-		must[c.ID] = c.Must
+		must[c.ID] = c.Must && !c.Disp
 	}
 	judged, missed, stalePass := 0, 0, len(stale) > 0
 	for _, r := range results {
 		switch r.Verdict {
 		case SuiteError:
 			return SuiteFault
-		case Pass, PassLenient, XFail, Flaky, Warn, NotFeature, Disputed:
+		case Pass, PassLenient, XFail, Flaky, Warn:
 			judged++
 		case XPass:
 			judged++
@@ -30,10 +30,10 @@ func Exit(clauses []Clause, results []Result, stale []string) int {
 			judged++
 			missed++
 		case NotSure:
-			if must[r.Clause] {
+			if must[r.Clause] && !r.Expected {
 				missed++
 			}
-		case NotRun:
+		case NotRun, NotFeature, Disputed: // what is not there, or only recorded, judges nobody
 		}
 	}
 	switch {
@@ -67,11 +67,11 @@ func OfProfile(musts []Verdict) ProfileVerdict {
 		switch v {
 		case Fail, XFail, SuiteError:
 			return ProfileNonconformant
-		case Pass, PassLenient, NotFeature, XPass:
+		case Pass, PassLenient, XPass:
 			passed++
 		case NotSure, NotRun, Flaky:
 			open++
-		case Warn, Disputed:
+		case Warn, Disputed, NotFeature: // a report says beside the verdict which features are not there
 		}
 	}
 	switch {

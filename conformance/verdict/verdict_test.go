@@ -49,7 +49,7 @@ func TestVerdicts(t *testing.T) {
 		t.Run(strings.Join(row, "|"), func(t *testing.T) {
 			clause := verdict.Clause{
 				ID: "REL-STA-01", Must: strings.HasPrefix(row[0], "must"), Disp: strings.Contains(row[0], "disputed"),
-				Chose: !strings.Contains(row[0], "deselected"),
+				Chose: !strings.Contains(row[0], "deselected"), Required: strings.Contains(row[0], "required"),
 			}
 			var expected []verdict.Expectation
 			if kind, match, found := strings.Cut(row[2], " "); found {
@@ -87,10 +87,11 @@ func TestExits(t *testing.T) {
 			var clauses []verdict.Clause
 			var results []verdict.Result
 			for i, word := range strings.Fields(row[0]) {
+				word, expected := strings.CutSuffix(word, "=")
 				name, must := strings.CutSuffix(word, "!")
 				id := strconv.Itoa(i)
 				clauses = append(clauses, verdict.Clause{ID: id, Must: must, Chose: true})
-				results = append(results, verdict.Result{Clause: id, Verdict: verdict.Verdict(name)})
+				results = append(results, verdict.Result{Clause: id, Verdict: verdict.Verdict(name), Expected: expected})
 			}
 			stale, err := strconv.Atoi(row[1])
 			if err != nil {
@@ -104,7 +105,6 @@ func TestExits(t *testing.T) {
 }
 
 func TestExpectationsMustBeMet(t *testing.T) {
-	known := func(id string) bool { return id != "REL-XXX-99" }
 	entry := func(e verdict.Expectation) []verdict.Expectation { return []verdict.Expectation{e} }
 	for _, row := range []struct {
 		name    string
@@ -120,13 +120,34 @@ func TestExpectationsMustBeMet(t *testing.T) {
 		{"on its last day", verdict.Expectation{Clause: "REL-STA-01", Until: "2026-11-21"}, verdict.XFail, 0},
 		{"not judged", verdict.Expectation{Clause: "REL-STA-01"}, verdict.NotSure, 0},
 		{"not run", verdict.Expectation{Clause: "REL-STA-01"}, verdict.NotRun, 0},
+		{"of a pattern, met", verdict.Expectation{Clause: "REL-*"}, verdict.XFail, 0},
+		{"of a pattern, all pass", verdict.Expectation{Clause: "REL-STA-*"}, verdict.Pass, 1},
+		{"of a pattern, not judged", verdict.Expectation{Clause: "REL-STA-*"}, verdict.NotSure, 0},
+		{"of a pattern that no clause has", verdict.Expectation{Clause: "STR-*"}, verdict.Pass, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			results := []verdict.Result{{Clause: "REL-STA-01", Verdict: row.verdict}}
-			if got := verdict.Stale(entry(row.entry), results, known, today); len(got) != row.stale {
+			if got := verdict.Stale(entry(row.entry), results, today); len(got) != row.stale {
 				t.Errorf("stale: %q, want %d", got, row.stale)
 			}
 		})
+	}
+}
+
+// A pattern says what some of its clauses do: one that fails so is expected, one that passes is no
+// surprise, and one that fails otherwise is a failure.
+func TestAPatternExpectsSomeOfItsClauses(t *testing.T) {
+	expected := []verdict.Expectation{{Clause: "REL-STA-*", Expect: "fail", Match: "status 502", Reason: "the proxy"}}
+	for outcome, want := range map[verdict.Run]verdict.Verdict{
+		{Outcome: verdict.Failed, Message: "got status 502"}: verdict.XFail,
+		{Outcome: verdict.OK}:                                verdict.Pass,
+		{Outcome: verdict.Failed, Message: "got status 200"}: verdict.Fail,
+	} {
+		spec := verdict.Spec{Clause: "REL-STA-01", Runs: []verdict.Run{outcome}}
+		got := verdict.Of(verdict.Clause{ID: "REL-STA-01", Must: true, Chose: true}, []verdict.Spec{spec}, expected, today)
+		if got.Verdict != want {
+			t.Errorf("%+v is %s (%s), want %s", outcome, got.Verdict, got.Why, want)
+		}
 	}
 }
 
@@ -156,6 +177,7 @@ func TestProfiles(t *testing.T) {
 		want  verdict.ProfileVerdict
 	}{
 		{"pass pass-lenient unsupported", verdict.ProfileConformant},
+		{"unsupported unsupported", verdict.ProfileNotRun},
 		{"pass inconclusive", verdict.ProfilePartial},
 		{"pass not-run", verdict.ProfilePartial},
 		{"pass fail not-run", verdict.ProfileNonconformant},
