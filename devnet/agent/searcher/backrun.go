@@ -1,15 +1,18 @@
 package searcher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/big"
 
+	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
+	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/contract"
@@ -19,25 +22,24 @@ import (
 // stake is how much ether a backrun may use. What it does not use comes back.
 var stake = new(uint256.Int).Mul(uint256.NewInt(300), uint256.NewInt(params.Ether))
 
-// blocksAhead is for how many blocks a backrun is valid: for more than the next one, because its
-// target may land later.
-const blocksAhead = 3
-
-// follow sends a backrun, if a hint is worth it.
+// follow sends a backrun, if it decides to.
 func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
-	found, worth, err := s.opportunity(ctx, hint)
-	if err != nil || !worth {
+	if !read(hint).moved {
+		return nil // so the market need not be read
+	}
+	at := situation{name: s.Name, hint: hint}
+	var err error
+	if at.head, at.baseFeeWei, err = s.head(ctx); err != nil {
 		return err
 	}
-	head, baseFee, err := s.head(ctx)
-	if err != nil {
+	if at.reserves, err = s.reserves(ctx); err != nil {
 		return err
 	}
-	costWei := new(uint256.Int).Mul(baseFee, uint256.NewInt(contract.BackrunGas))
-	if found.known && !percentOf(found.profitWei, 100-s.percent(hint.Hash)).Gt(costWei) {
-		return nil // the searcher's part of the profit would not pay for the gas
+	d := decide(at)
+	if !d.follows {
+		return nil
 	}
-	tx, err := s.backrun(ctx, baseFee, s.percent(hint.Hash))
+	tx, err := s.backrun(ctx, at.baseFeeWei, d.percent)
 	if err != nil {
 		return err
 	}
@@ -49,8 +51,10 @@ func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 		BundleHash common.Hash `json:"bundleHash"`
 	}
 	if err := s.OrderFlow.CallContext(ctx, &taken, "mev_sendBundle", map[string]any{
-		"version": "v0.1", "inclusion": map[string]any{"block": hexutil.Uint64(head + 1),
-			"maxBlock": hexutil.Uint64(head + blocksAhead)},
+		"version": "v0.1",
+		"inclusion": map[string]any{
+			"block": hexutil.Uint64(d.firstBlock), "maxBlock": hexutil.Uint64(d.lastBlock),
+		},
 		"body": []any{map[string]any{"hash": hint.Hash}, map[string]any{"tx": hexutil.Bytes(raw), "canRevert": false}},
 	}); err != nil {
 		return fmt.Errorf("mev_sendBundle: %w", err)
@@ -81,13 +85,6 @@ func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int, percent
 	return tx, nil
 }
 
-// percent returns the share of its profit that a searcher pays to the block's fee recipient, which
-// refunds a part of that to the user. It is from 50 to 94 and differs for each hint and searcher,
-// so that the searchers win in turn.
-func (s *Searcher) percent(hint common.Hash) uint64 {
-	return 50 + uint64(crypto.Keccak256([]byte(s.Name), hint[:])[0])%45
-}
-
 // head returns the newest block's number and base fee.
 func (s *Searcher) head(ctx context.Context) (uint64, *uint256.Int, error) {
 	var block struct {
@@ -103,7 +100,37 @@ func (s *Searcher) head(ctx context.Context) (uint64, *uint256.Int, error) {
 	return uint64(block.Number), (*uint256.Int)(block.BaseFee), nil
 }
 
-func percentOf(amount *uint256.Int, percent uint64) *uint256.Int {
-	part := new(uint256.Int).Mul(amount, uint256.NewInt(percent))
-	return part.Div(part, uint256.NewInt(100))
+// reserves returns the pools' reserves at the head of the chain.
+func (s *Searcher) reserves(ctx context.Context) (map[common.Address]contract.Reserves, error) {
+	etherCall, tokenCall := contract.ReserveCalls()
+	var batch []rpc.BatchElem
+	for _, pool := range contract.Pools {
+		for _, data := range [][]byte{etherCall, tokenCall} {
+			call := map[string]any{"to": pool, "input": hexutil.Bytes(data)}
+			batch = append(batch, rpc.BatchElem{Method: "eth_call", Args: []any{call, "latest"}, Result: new(hexutil.Bytes)})
+		}
+	}
+	if err := s.Node.BatchCallContext(ctx, batch); err != nil {
+		return nil, fmt.Errorf("read the pools: %w", err)
+	}
+	out := map[common.Address]contract.Reserves{}
+	for i, pool := range contract.Pools {
+		word := func(n int) (*uint256.Int, error) {
+			answer := *batch[n].Result.(*hexutil.Bytes)
+			if batch[n].Error != nil || len(answer) != 32 {
+				return nil, fmt.Errorf("read pool %s: %w", pool, cmp.Or(batch[n].Error, ethereum.NotFound))
+			}
+			return new(uint256.Int).SetBytes(answer), nil
+		}
+		etherWei, err := word(2 * i)
+		if err != nil {
+			return nil, err
+		}
+		tokens, err := word(2*i + 1)
+		if err != nil {
+			return nil, err
+		}
+		out[pool] = contract.Reserves{EtherWei: etherWei, Tokens: tokens}
+	}
+	return out, nil
 }

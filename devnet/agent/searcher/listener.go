@@ -40,10 +40,7 @@ type ListenerConfig struct {
 type Listener struct {
 	ListenerConfig
 	stream *client.Client
-	heard  map[common.Hash]bool
-	// listens says that a hint came on the present connection. back says that the connection before
-	// was lost, and the history has not been read since.
-	listens, back bool
+	memory memory
 }
 
 // comeBack bounds the wait before it connects again to a stream that ended, in wall time.
@@ -51,7 +48,7 @@ const comeBack = 250 * time.Millisecond
 
 // NewListener returns a listener that reads nothing until Run. It fails if the URL is wrong.
 func NewListener(cfg ListenerConfig) (*Listener, error) {
-	l := &Listener{ListenerConfig: cfg, heard: map[common.Hash]bool{}}
+	l := &Listener{ListenerConfig: cfg, memory: memory{heard: map[common.Hash]bool{}}}
 	var err error
 	l.stream, err = client.New(cfg.URL, client.Options{HTTP: cfg.HTTP, MaxWait: comeBack, Broken: l.left})
 	return l, err
@@ -75,53 +72,46 @@ func (l *Listener) Run(ctx context.Context) error {
 	return nil
 }
 
-// hear reports a hint. After the first of all hints it stalls, if it is configured to.
+// hear does what the listener decides about a hint.
 func (l *Listener) hear(ctx context.Context, hint client.Event) {
-	l.listens = true
-	subject := devnet.HintHeard
-	if l.heard[hint.Hash] {
-		subject = devnet.HintRepeated
+	d := l.memory.decide(hint.Hash, l.Stall)
+	l.memory.heard[hint.Hash], l.memory.listens, l.memory.back = true, true, false
+	l.tell(d.reports)
+	if d.stall > 0 {
+		_ = l.Clock.Until(ctx, l.Clock.Now().Add(d.stall)) // the context's end ends Run too
 	}
-	l.Tell(devnet.Event{Actor: l.Name, Subject: subject, At: l.Service})
-	first := len(l.heard) == 0
-	l.heard[hint.Hash] = true
-	if first && l.Stall > 0 {
-		_ = l.Clock.Until(ctx, l.Clock.Now().Add(l.Stall)) // the context's end ends Run too
-	}
-	if l.back {
-		l.back = false
+	if d.looksBack {
 		l.lookBack(ctx)
 	}
 }
 
-// left is called when a connection ended. Connections that have not brought a hint do not count as
-// cut off.
+func (l *Listener) tell(subject string) {
+	l.Tell(devnet.Event{Actor: l.Name, Subject: subject, At: l.Service})
+}
+
+// left is called when a connection ended.
 func (l *Listener) left(err error, _ time.Duration) {
 	l.Log.Info("the stream ended", "listener", l.Name, "error", err)
-	if !l.listens {
-		return
+	if l.memory.cutOff() {
+		l.memory.listens, l.memory.back = false, true
+		l.tell(devnet.ListenerLeft)
 	}
-	l.listens, l.back = false, true
-	l.Tell(devnet.Event{Actor: l.Name, Subject: devnet.ListenerLeft, At: l.Service})
 }
 
 // lookBack reads the whole history and reports if it has all hints that were heard. It must have
 // them, because a hint is in the history before it is sent to listeners.
 func (l *Listener) lookBack(ctx context.Context) {
-	missing := make(map[common.Hash]bool, len(l.heard))
-	for hash := range l.heard {
-		missing[hash] = true
-	}
+	kept := map[common.Hash]bool{}
 	for record, err := range l.stream.All(ctx, client.Query{}) {
 		if err != nil {
 			l.Log.Warn("read the history", "listener", l.Name, "error", err)
 			return
 		}
-		delete(missing, record.Hint.Hash)
+		kept[record.Hint.Hash] = true
 	}
-	if len(missing) > 0 {
-		l.Log.Warn("the history lacks what was heard", "listener", l.Name, "hints", len(missing))
+	if missing := l.memory.missing(kept); missing > 0 {
+		l.Log.Warn("the history lacks what was heard", "listener", l.Name, "hints", missing)
 		return
 	}
-	l.Tell(devnet.Event{Actor: l.Name, Subject: devnet.HistoryKept, At: l.Service})
+	l.tell(devnet.HistoryKept)
 }

@@ -2,8 +2,8 @@
 // hints, and answers a swap in one pool with a transaction that closes the price gap to the other
 // pool.
 //
-//	stream ──hint──▶ opportunity.go: a pool has moved, as far as the hint says
-//	                      └──▶ backrun.go: sign ──mev_sendBundle [{hash}, {tx}]──▶ bundle RPC
+//	stream ──hint──▶ backrun.go: read the market ─▶ decide.go (pure): is it worth a backrun?
+//	                      └──▶ sign ──mev_sendBundle [{hash}, {tx}]──▶ bundle RPC
 //	bundle RPC ◀──gavel_getOrderStatus, refunds by bundle── outcome.go: did it land?
 package searcher
 
