@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"net"
 	"net/http"
@@ -120,8 +121,7 @@ func (c *Cast) Users() Runner {
 
 // BuilderRole is what a builder does.
 type BuilderRole struct {
-	// Strategy says how it bids. nil means the usual strategy, with a seed that no other builder
-	// has.
+	// Strategy says how it bids; nil means the usual strategy.
 	Strategy builder.Strategy
 	Conduct  builder.Conduct
 	// Orders is where it takes orders; with nil it takes none.
@@ -136,19 +136,32 @@ type BuilderRole struct {
 
 // Builder returns the builder number i.
 func (c *Cast) Builder(i int, role BuilderRole) (Runner, error) {
-	n, name := c.Network, network.BuilderName(i)
-	beaconURL, err := c.link(name, devnet.BeaconName, c.BeaconURL)
+	cfg, err := c.builder(i, role)
 	if err != nil {
 		return nil, err
 	}
-	cfg := builder.Config{
+	return builder.New(cfg).Run, nil
+}
+
+// seedOf returns a seed for the choices of an agent: no other agent of the network has it, nor has
+// the same agent of a network with another seed.
+func (c *Cast) seedOf(name string) uint64 {
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%d %s", c.Network.Seed, name)
+	return hash.Sum64()
+}
+
+func (c *Cast) builder(i int, role BuilderRole) (cfg builder.Config, err error) {
+	n, name := c.Network, network.BuilderName(i)
+	beaconURL, err := c.link(name, devnet.BeaconName, c.BeaconURL)
+	if err != nil {
+		return cfg, err
+	}
+	cfg = builder.Config{
 		Name: name, Key: n.BuilderKey(i), Wallet: n.Builders[i], Node: n.Chain,
 		Signer: types.LatestSigner(n.Chain.Chain().Config()), Orders: role.Orders, Spec: n.Spec, Clock: c.clockOf(name),
 		BeaconURL: beaconURL, Strategy: role.Strategy, Conduct: role.Conduct, TxLimit: max(1, c.TxsPerSlot*3/2),
-		Tell: c.tell, Log: c.Log.With("part", name),
-	}
-	if role.Strategy == nil {
-		cfg.Seed = n.Seed + uint64(i)*1000 + 1
+		Seed: c.seedOf(name), Tell: c.tell, Log: c.Log.With("part", name),
 	}
 	for _, one := range c.Relays {
 		if role.Only != "" && role.Only != one.Name {
@@ -156,19 +169,19 @@ func (c *Cast) Builder(i int, role BuilderRole) (Runner, error) {
 		}
 		relay := builder.Relay{Name: one.Name}
 		if relay.Client, err = c.relay(name, one, nil); err != nil {
-			return nil, err
+			return cfg, err
 		}
 		if role.Listens {
 			relay.TopBids = relay.Client
 		}
 		if role.Direct != nil {
 			if relay.TopBids, err = client.New(one.URL, client.Options{HTTP: role.Direct}); err != nil {
-				return nil, fmt.Errorf("connect %s with %s: %w", name, one.Name, err)
+				return cfg, fmt.Errorf("connect %s with %s: %w", name, one.Name, err)
 			}
 		}
 		cfg.Relays = append(cfg.Relays, relay)
 	}
-	return builder.New(cfg).Run, nil
+	return cfg, nil
 }
 
 // ProposerRole is what the validators do.

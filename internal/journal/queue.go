@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
 // Appender stores a queue's messages, in the order of the calls. Neither call waits for the
@@ -78,7 +80,10 @@ type Queue[F any] struct {
 	// busy is the future of the newest batch of which a caller has the future; nil when its acks
 	// have come. Only the writing goroutine uses it.
 	busy *AckFuture
-	done chan struct{} // closed when everything is written after Close
+	done chan struct{} // closed when everything is written or lost after Close
+	// until ends when Close gives up: from then on, no fact waits for a journal that refuses it.
+	until  context.Context
+	giveUp context.CancelFunc
 }
 
 // NewQueue starts the writing goroutine; Close ends it. encode returns a fact's subject and its
@@ -91,6 +96,7 @@ func NewQueue[F any](journal Appender, log *slog.Logger, encode func(F) (subject
 		wake: make(chan struct{}, 1), gather: make(chan struct{}, 1), commit: make(chan struct{}, 1),
 		done: make(chan struct{}),
 	}
+	q.until, q.giveUp = context.WithCancel(context.Background())
 	go q.write()
 	return q
 }
@@ -167,12 +173,13 @@ func (q *Queue[F]) Lost() int {
 }
 
 // Close writes the facts that wait, and returns when they are given to the journal or the context
-// ends. Facts that are put afterwards are lost.
+// ends. Facts that the journal refuses then, or that are put afterwards, are lost.
 func (q *Queue[F]) Close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
 	signal(q.wake)
+	defer q.giveUp()
 	select {
 	case <-q.done:
 		return nil
@@ -344,13 +351,12 @@ func (q *Queue[F]) send(future *AckFuture) error {
 		if err == nil {
 			return nil
 		}
-		if waited >= factPatience {
+		if waited >= factPatience || backoff.Wait(q.until, factRetry) != nil {
 			q.lose(facts)
 			err = fmt.Errorf("record %s: %w", q.next.subject, err)
 			future.fail(err)
 			return err
 		}
-		time.Sleep(factRetry)
 	}
 }
 

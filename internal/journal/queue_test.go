@@ -81,6 +81,26 @@ func TestQueue(t *testing.T) {
 	})
 }
 
+// A queue that nobody waits for any more tries each fact once, and ends.
+func TestQueueEndsWithTheOneThatClosesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(&lines{busy: func() bool { return true }}, slog.New(slog.DiscardHandler), number)
+		for range 100 {
+			q.Put(2)
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), factPatience/2)
+		defer cancel()
+		if err := q.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("closed with %v", err)
+		}
+		<-q.done
+		if took := time.Since(began); took != factPatience/2 || q.Lost() != 100 {
+			t.Errorf("it ended after %v and lost %d facts, want %v and 100", took, q.Lost(), factPatience/2)
+		}
+	})
+}
+
 // What comes in thousands may fill half of the queue only.
 func TestQueueKeepsRoomForWhatMatters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

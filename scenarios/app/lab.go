@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
+	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/monitor"
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
 	"github.com/gavel-relay/gavel/scenarios/plan"
@@ -230,8 +231,8 @@ func (l *lab) monitor() (agent.Runner, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := network.RelayKey(l.plan.Seed, one.index).PublicKey()
-		cfg.Relays = append(cfg.Relays, fmt.Sprintf("http://%#x@%s", key[:], strings.TrimPrefix(address, "http://")))
+		key := network.RelayKey(l.plan.Seed, one.index)
+		cfg.Relays = append(cfg.Relays, network.RelayAddress(strings.TrimPrefix(address, "http://"), key))
 		cfg.Names = append(cfg.Names, one.name)
 	}
 	watching, err := monitorapp.New(cfg)
@@ -241,8 +242,12 @@ func (l *lab) monitor() (agent.Runner, error) {
 	return watching.Run, nil
 }
 
-// registeredWithin bounds the wait for registrations, in wall time.
-const registeredWithin = 5 * time.Second
+// registeredWithin bounds the wait for registrations, in wall time. lookAgain is the pause between
+// two looks at them.
+const (
+	registeredWithin = 5 * time.Second
+	lookAgain        = registeredWithin / 200
+)
 
 // untilRegistered waits until every relay has every validator's registration, so that this work
 // takes no time of the first slot. For the same reason it computes the first blob's proofs.
@@ -250,8 +255,9 @@ func (l *lab) untilRegistered(ctx context.Context) {
 	if fork := l.network.Spec.ForkAt(0); l.plan.BlobEvery > 0 && fork.HasBlobs() {
 		chain.Sidecar(fork, 0)
 	}
-	deadline := time.Now().Add(registeredWithin)
-	for time.Now().Before(deadline) && ctx.Err() == nil {
+	ctx, cancel := context.WithTimeout(ctx, registeredWithin)
+	defer cancel()
+	for {
 		facts, err := l.book.all()
 		if err != nil {
 			return // the same error ends the run
@@ -262,10 +268,9 @@ func (l *lab) untilRegistered(ctx context.Context) {
 				stored++
 			}
 		}
-		if stored >= len(l.relays)*l.plan.Validators {
+		if stored >= len(l.relays)*l.plan.Validators || backoff.Wait(ctx, lookAgain) != nil {
 			return
 		}
-		time.Sleep(registeredWithin / 200)
 	}
 }
 

@@ -213,24 +213,27 @@ func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error
 // usualRefund is the percentage of a backrun's value that a user gets back if it states no other.
 const usualRefund = 90
 
-// wishes returns the preferences of a private transaction. A split divides the usual refund.
+// wishes returns the preferences of a private transaction. A split divides the usual refund, and
+// shows searchers the logs, unless the trader hides its transactions.
 func (t *Trader) wishes() map[string]any {
-	wishes, privacy := map[string]any{}, map[string]any{}
-	if t.Strategy.Fast {
+	s, wishes, privacy := t.Strategy, map[string]any{}, map[string]any{}
+	if s.Fast {
 		wishes["fast"] = true
 	}
-	if t.Strategy.Hide || t.Strategy.Exclusive != "" {
+	switch {
+	case s.Hide || s.Exclusive != "":
 		privacy["hints"] = []string{}
+	case s.SplitPercent > 0:
+		privacy["hints"] = []string{"logs"}
 	}
-	if builder := t.Strategy.Exclusive; builder != "" {
-		privacy["builders"] = []string{builder}
+	if s.Exclusive != "" {
+		privacy["builders"] = []string{s.Exclusive}
 	}
 	if len(privacy) > 0 {
 		wishes["privacy"] = privacy
 	}
-	if t.Strategy.SplitPercent > 0 {
-		wishes["privacy"] = map[string]any{"hints": []string{"logs"}}
-		friends := usualRefund * t.Strategy.SplitPercent / 100
+	if s.SplitPercent > 0 {
+		friends := usualRefund * s.SplitPercent / 100
 		wishes["validity"] = map[string]any{"refund": []map[string]any{
 			{"address": crypto.PubkeyToAddress(t.Wallet.PublicKey), "percent": usualRefund - friends},
 			{"address": t.Friend, "percent": friends},

@@ -189,6 +189,12 @@ func TestStrategies(t *testing.T) {
 		{"a friend gets a part", Strategy{SplitPercent: 40}, true, 1, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"privacy":{"hints":["logs"]},"validity":{"refund":[` +
 			`{"address":"` + self + `","percent":54},{"address":"0xf100000000000000000000000000000000000000","percent":36}]}}`},
+		{"a friend gets a part of what nobody sees", Strategy{SplitPercent: 40, Hide: true}, true, 1, `
+1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"privacy":{"hints":[]},"validity":{"refund":[` +
+			`{"address":"` + self + `","percent":54},{"address":"0xf100000000000000000000000000000000000000","percent":36}]}}`},
+		{"or of what one builder has", Strategy{SplitPercent: 40, Exclusive: "builder-2"}, true, 1, `
+1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"privacy":{"builders":["builder-2"],"hints":[]},"validity":{"refund":[` +
+			`{"address":"` + self + `","percent":54},{"address":"0xf100000000000000000000000000000000000000","percent":36}]}}`},
 		{"what was taken back is not waited for, and the next one is another", Strategy{CancelAfter: time.Second}, false, 4, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei
 2.5s cancel
