@@ -95,18 +95,26 @@ func (p *Payer) balance(ctx context.Context, list refundList, head hexutil.Uint6
 	if err := p.Node.CallContext(ctx, &has, "eth_getBalance", p.Recipient, head); err != nil {
 		return fmt.Errorf("read the recipient's balance: %w", err)
 	}
+	pending, received := (*uint256.Int)(totals.Pending), (*uint256.Int)(totals.Received)
+	if err := compare(list.Refunds, pending, received, (*uint256.Int)(&has)); err != nil {
+		return fmt.Errorf("block %d: %w", head, err)
+	}
+	p.Tell(devnet.Event{Actor: p.Name, Subject: devnet.BooksRight, At: p.Service, ValueWei: received.Dec()})
+	return nil
+}
+
+// compare is pure. It returns an error if the totals are not the sums of the list, or if the
+// recipient does not have what it is said to have received.
+func compare(list []refund, pendingWei, receivedWei, hasWei *uint256.Int) error {
 	sums := map[string]*uint256.Int{"pending": new(uint256.Int), "received": new(uint256.Int)}
-	for _, one := range list.Refunds {
+	for _, one := range list {
 		if sum := sums[one.Status]; sum != nil {
 			sum.Add(sum, (*uint256.Int)(one.Amount))
 		}
 	}
-	pending, received := (*uint256.Int)(totals.Pending), (*uint256.Int)(totals.Received)
-	if !sums["pending"].Eq(pending) || !sums["received"].Eq(received) || !received.Eq((*uint256.Int)(&has)) {
-		return fmt.Errorf("block %d: the books are wrong: %s pending and %s received in all, %s and %s in the list, the "+
-			"recipient has %s wei",
-			head, pending, received, sums["pending"], sums["received"], (*uint256.Int)(&has))
+	if sums["pending"].Eq(pendingWei) && sums["received"].Eq(receivedWei) && receivedWei.Eq(hasWei) {
+		return nil
 	}
-	p.Tell(devnet.Event{Actor: p.Name, Subject: devnet.BooksRight, At: p.Service, ValueWei: received.Dec()})
-	return nil
+	return fmt.Errorf("the books are wrong: %s pending and %s received in all, %s and %s in the list, the recipient has "+
+		"%s wei", pendingWei, receivedWei, sums["pending"], sums["received"], hasWei)
 }

@@ -73,6 +73,29 @@ const (
 	received
 )
 
+// step is what a payer does about a refund in its list.
+type step struct {
+	reports []string // subjects, in order
+	pays    bool
+	becomes stage
+}
+
+// decide is pure. A refund of a stage, 0 if it was not listed before, has a status now. It is never
+// paid a second time, whatever happened to the first transaction.
+func (s stage) decide(status string) step {
+	d := step{becomes: s}
+	if s == 0 {
+		d.reports, d.becomes = append(d.reports, devnet.RefundListed), owed
+	}
+	switch {
+	case status == "received" && s != received:
+		d.reports, d.becomes = append(d.reports, devnet.RefundReceived), received
+	case status == "pending" && d.becomes == owed:
+		d.pays, d.becomes = true, paid
+	}
+	return d
+}
+
 // NewPayer returns a payer that does nothing until Run.
 func NewPayer(cfg PayerConfig) *Payer {
 	return &Payer{PayerConfig: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)),
@@ -109,26 +132,18 @@ func (p *Payer) slot(ctx context.Context, slot phase0.Slot) error {
 	return nil
 }
 
-// pay reports a refund, and pays it if it is pending. It never pays a refund a second time,
-// whatever happened to the first transaction.
+// pay does what the payer decides about a refund.
 func (p *Payer) pay(ctx context.Context, one refund) error {
-	name := refundName{one.Hash, one.BlockNumber}
-	tell := func(subject string) {
-		p.Tell(devnet.Event{Actor: p.Name, Subject: subject, At: p.Service, ValueWei: (*uint256.Int)(one.Amount).Dec()})
+	name, amountWei := refundName{one.Hash, one.BlockNumber}, (*uint256.Int)(one.Amount)
+	d := p.known[name].decide(one.Status)
+	p.known[name] = d.becomes
+	for _, subject := range d.reports {
+		p.Tell(devnet.Event{Actor: p.Name, Subject: subject, At: p.Service, ValueWei: amountWei.Dec()})
 	}
-	if p.known[name] == 0 {
-		p.known[name] = owed
-		tell(devnet.RefundListed)
+	if !d.pays {
+		return nil
 	}
-	switch {
-	case one.Status == "received" && p.known[name] != received:
-		p.known[name] = received
-		tell(devnet.RefundReceived)
-	case one.Status == "pending" && p.known[name] == owed:
-		p.known[name] = paid
-		return p.transfer(ctx, (*uint256.Int)(one.Amount))
-	}
-	return nil
+	return p.transfer(ctx, amountWei)
 }
 
 // transfer sends a plain transfer, with a tip that is high enough for the next block.

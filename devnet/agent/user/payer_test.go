@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -255,5 +256,29 @@ func TestPayer(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+// Each row is a refund's stage and its status now, and what a payer does.
+func TestPayerDecides(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		stage  stage
+		status string
+		want   step
+	}{
+		{"a new one that is owed", 0, "pending", step{[]string{devnet.RefundListed}, true, paid}},
+		{"a new one that somebody has paid", 0, "received",
+			step{[]string{devnet.RefundListed, devnet.RefundReceived}, false, received}},
+		{"a new one of which nothing is known", 0, "error", step{[]string{devnet.RefundListed}, false, owed}},
+		{"one that is owed by now", owed, "pending", step{nil, true, paid}},
+		{"one that was paid, and is under way", paid, "pending", step{nil, false, paid}},
+		{"one that was paid, and has arrived", paid, "received", step{[]string{devnet.RefundReceived}, false, received}},
+		{"one that has arrived before", received, "received", step{nil, false, received}},
+		{"one whose block is gone again", received, "pending", step{nil, false, received}},
+	} {
+		if got := c.stage.decide(c.status); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"crypto/ecdsa"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -79,8 +79,8 @@ func (s *service) nameOf(tx *types.Transaction) string {
 	return fmt.Sprint("w", slices.IndexFunc(wallets(8), func(k *ecdsa.PrivateKey) bool { return addressOf(k) == from }))
 }
 
-// private is a crowd of users at a service.
-func private(t *testing.T, s *service, wallet, perSlot, cancelEvery, waits int) *Private {
+// crowd is a group of users at a service.
+func crowd(t *testing.T, s *service, wallet, perSlot, cancelEvery, waits int) *Private {
 	t.Helper()
 	server := rpc.NewServer()
 	if err := server.RegisterName("eth", s); err != nil {
@@ -105,7 +105,7 @@ func private(t *testing.T, s *service, wallet, perSlot, cancelEvery, waits int) 
 // nobody tries it any more.
 func TestAWalletWaitsForItsTransaction(t *testing.T) {
 	s := &service{head: 10}
-	p := private(t, s, 3, 2, 0, 100)
+	p := crowd(t, s, 3, 2, 0, 100)
 	step := func(want string) {
 		t.Helper()
 		s.lines = nil
@@ -136,7 +136,7 @@ func TestAWalletWaitsForItsTransaction(t *testing.T) {
 // One in so many is taken back, an eighth of a slot later.
 func TestSomeAreTakenBack(t *testing.T) {
 	s := &service{}
-	p := private(t, s, 8, 2, 3, 5)
+	p := crowd(t, s, 8, 2, 3, 5)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s.clock.End = cancel
@@ -147,34 +147,6 @@ func TestSomeAreTakenBack(t *testing.T) {
 		"w5/0|27s cancel w5"
 	if got := strings.Join(s.lines, "|"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-// Users differ in what they want: each kind of wish comes up, and each transaction is one that the
-// chain accepts.
-func TestWishesVary(t *testing.T) {
-	s := &service{}
-	p := private(t, s, 8, 1, 0, 0)
-	kinds := map[string]bool{}
-	for range 200 {
-		wishes, err := json.Marshal(p.wishes(common.Address{1}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		kinds[string(wishes)] = true
-	}
-	for _, part := range []string{
-		"null", `"fast":true`, `"hints":[]`, `"hints":["hash"]`, `"calldata"`, `"full"`, `"builders":["builder-1"]`,
-		`"refund":[{"address":`, `"default_logs"`,
-	} {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(kinds)), func(kind string) bool {
-			return strings.Contains(kind, part)
-		}) {
-			t.Errorf("nobody wishes %s", part)
-		}
-	}
-	if len(kinds) != 9 {
-		t.Errorf("%d kinds of wishes, want 9", len(kinds))
 	}
 }
 
@@ -197,10 +169,11 @@ func TestWantedTransactionsSucceed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := private(t, &service{}, 1, 1, 0, 0)
 	swaps := 0
 	for nonce := range uint64(100) {
-		tx, err := types.SignNewTx(wallet, p.signer, p.wanted(nonce))
+		want := privacy{seed: 3}.decide(moment{slot: nonce}).tx
+		want.ChainID, want.Nonce = big.NewInt(testChainID), nonce
+		tx, err := types.SignNewTx(wallet, types.LatestSignerForChainID(want.ChainID), want)
 		if err != nil {
 			t.Fatal(err)
 		}

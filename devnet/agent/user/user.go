@@ -1,6 +1,7 @@
 // Package user is the users of the devnet. Some fill the transaction pool over JSON-RPC, like any
 // wallet: with transfers of different tips, and sometimes a blob (user.go). Others send to the
-// bundle RPC only (private.go, trader.go). A payer pays delayed refunds (payer.go).
+// bundle RPC only (private.go, trader.go). A payer pays delayed refunds (payer.go). What each of
+// them sends is decided by pure functions (habits.go, wishes.go, Strategy, stage).
 package user
 
 import (
@@ -9,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -50,7 +50,6 @@ type Config struct {
 type User struct {
 	Config
 	nonces map[common.Address]uint64 // the next ones; if empty, they must be read from the node
-	random *rand.Rand
 	signer types.Signer
 }
 
@@ -60,7 +59,7 @@ func New(cfg Config) *User {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &User{
-		Config: cfg, nonces: map[common.Address]uint64{}, random: rand.New(rand.NewPCG(cfg.Seed, 0x75736572)),
+		Config: cfg, nonces: map[common.Address]uint64{},
 		signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)),
 	}
 }
@@ -124,56 +123,37 @@ func (u *User) send(ctx context.Context, slot phase0.Slot) error {
 	return u.call(ctx, batch)
 }
 
-// transactions returns those of a slot. A blob is made for the fork of the next slot, because that
-// is the first slot whose block can have it.
+// transactions returns those that the users decide to send in a slot, signed. A blob is made for
+// the fork of the next slot, because that is the first slot whose block can have it.
 func (u *User) transactions(slot phase0.Slot) ([]*types.Transaction, error) {
 	payers, blobPayer := u.Wallets[:len(u.Wallets)-1], u.Wallets[len(u.Wallets)-1]
+	fork := u.Spec.ForkAt(slot + 1)
+	d := habits{perSlot: u.PerSlot, blobEvery: u.BlobEvery, seed: u.Seed}.decide(uint64(slot), fork)
 	var txs []*types.Transaction
-	for i := range u.PerSlot {
-		tx, err := u.transfer(payers[i%len(payers)])
+	for i, want := range d.transfers {
+		from := payers[i%len(payers)]
+		tx, err := types.SignNewTx(from, u.signer, &types.DynamicFeeTx{
+			ChainID: u.signer.ChainID(), Nonce: u.next(from), GasTipCap: want.tipWei, GasFeeCap: big.NewInt(200 * params.GWei),
+			Gas: want.gas, To: &want.to, Value: want.valueWei, Data: want.data,
+		})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("sign a transfer: %w", err)
 		}
 		txs = append(txs, tx)
 	}
-	if fork := u.Spec.ForkAt(slot + 1); u.BlobEvery > 0 && int(slot)%u.BlobEvery == 0 && fork.HasCellProofs() {
-		tx, err := u.blob(blobPayer, fork)
-		if err != nil {
-			return nil, err
-		}
-		txs = append(txs, tx)
+	if !d.blob {
+		return txs, nil
 	}
-	return txs, nil
-}
-
-func (u *User) transfer(from *ecdsa.PrivateKey) (*types.Transaction, error) {
-	to := common.Address{0x75, byte(u.random.Uint32()), byte(u.random.Uint32())}
-	tx := &types.DynamicFeeTx{
-		ChainID: u.signer.ChainID(), Nonce: u.next(from), GasTipCap: big.NewInt((1 + u.random.Int64N(50)) * params.GWei / 10),
-		GasFeeCap: big.NewInt(200 * params.GWei), Gas: params.TxGas, To: &to,
-		Value: big.NewInt(1 + u.random.Int64N(params.GWei)),
-	}
-	if u.random.IntN(8) == 0 {
-		tx.Data = make([]byte, callBytes)
-		for i := range tx.Data {
-			tx.Data[i] = byte(u.random.Uint32())
-		}
-		tx.Gas += callBytes * params.TxCostFloorPerToken * params.TxTokenPerNonZeroByte
-	}
-	return types.SignNewTx(from, u.signer, tx)
-}
-
-// callBytes is the length of call data that looks like a call: a selector and two words. A
-// transaction gets as much gas as this data can cost at most (EIP-7623).
-const callBytes = 4 + 2*32
-
-func (u *User) blob(from *ecdsa.PrivateKey, fork eth.Fork) (*types.Transaction, error) {
-	sidecar := chain.Sidecar(fork, u.random.IntN(chain.FixedBlobs))
-	return types.SignNewTx(from, u.signer, &types.BlobTx{
-		ChainID: uint256.NewInt(u.ChainID), Nonce: u.next(from), GasTipCap: uint256.NewInt(3 * params.GWei),
+	sidecar := chain.Sidecar(fork, d.sidecar)
+	tx, err := types.SignNewTx(blobPayer, u.signer, &types.BlobTx{
+		ChainID: uint256.NewInt(u.ChainID), Nonce: u.next(blobPayer), GasTipCap: uint256.NewInt(3 * params.GWei),
 		GasFeeCap: uint256.NewInt(200 * params.GWei), Gas: params.TxGas, BlobFeeCap: uint256.NewInt(100 * params.GWei),
 		BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
 	})
+	if err != nil {
+		return nil, fmt.Errorf("sign a blob: %w", err)
+	}
+	return append(txs, tx), nil
 }
 
 // next returns and uses up the next nonce of a wallet.
