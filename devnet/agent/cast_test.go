@@ -30,7 +30,8 @@ func TestBuildersChooseDifferently(t *testing.T) {
 			}
 			other, err := cast.builder(i, BuilderRole{Strategy: builder.Fixed{}})
 			if err != nil || other.Seed != usual.Seed {
-				t.Errorf("%s of network %d: seed %d, and %d with another strategy: %v", usual.Name, seed, usual.Seed, other.Seed, err)
+				t.Errorf("%s of network %d: seed %d, and %d with another strategy: %v", usual.Name, seed, usual.Seed,
+					other.Seed, err)
 			}
 			if before, taken := seeds[usual.Seed]; taken {
 				t.Errorf("%s of network %d has the seed of %s", usual.Name, seed, before)
