@@ -9,7 +9,6 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/devnet/breaker"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -78,7 +77,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Slots: 16, SlotDuration: 12 * time.Second, Speed: 12, Validators: 64, Builders: 2, TxsPerSlot: 50,
-		OrdersPerSlot: 6, Searchers: 2, CircuitBreaker: breaker.MaxAllowedMissingSlots, SlotsPerEpoch: 8, Seed: 1,
+		OrdersPerSlot: 6, Searchers: 2, CircuitBreaker: MaxAllowedMissingSlots, SlotsPerEpoch: 8, Seed: 1,
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/gavel-relay/gavel/scenarios"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 	"github.com/gavel-relay/gavel/scenarios/plan"
-	"github.com/gavel-relay/gavel/scenarios/replay"
 )
 
 func scenarioCommand(start scenarioapp.Start) *cli.Command {
@@ -144,7 +143,7 @@ func replayRun(out io.Writer, folder string) error {
 	if err != nil {
 		return err
 	}
-	tops, err := replay.Replay(facts)
+	tops, err := scenarios.Replay(facts)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/validation"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -52,7 +52,7 @@ func world(t *testing.T) (beaconURL, validationURL string) {
 		t.Fatal(err)
 	}
 	beaconServer := httptest.NewServer(nodes.Handler())
-	validationServer := httptest.NewServer(validation.Handler(execchain.New(node.Chain(), execchain.Options{})))
+	validationServer := httptest.NewServer(network.ValidationHandler(execchain.New(node.Chain(), execchain.Options{})))
 	t.Cleanup(beaconServer.CloseClientConnections) // event streams never end by themselves
 	t.Cleanup(validationServer.Close)
 	return beaconServer.URL, validationServer.URL

@@ -9,7 +9,6 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
@@ -70,7 +69,7 @@ func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
 
 // sign signs block contents with the proposer's key.
 func (w *World) sign(key *probe.BLSKey, slot phase0.Slot, contents []byte) ([]byte, error) {
-	local, err := form.ReadLocal(w.cfg.Fork, contents)
+	local, err := probe.ReadLocal(w.cfg.Fork, contents)
 	if err != nil {
 		return nil, err
 	}

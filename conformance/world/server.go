@@ -16,7 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/conformance/form"
+	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
 )
@@ -208,5 +208,5 @@ func submission(built *chain.Built) ([]byte, error) {
 		s.BlobsBundle = &builderfulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs,
 			Blobs: built.Blobs.Blobs}
 	}
-	return form.Submission(built.Fork, s).MarshalSSZ()
+	return probe.Submission(built.Fork, s).MarshalSSZ()
 }

@@ -17,11 +17,10 @@ import (
 	blst "github.com/supranational/blst/bindings/go"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/devnet/validation"
+
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -31,7 +30,7 @@ import (
 type Config struct {
 	// Slot is the duration of a slot, in whole seconds; by default 2 s.
 	Slot time.Duration
-	// Fork is the fork of all slots, one for which form.Has is true; by default fulu.
+	// Fork is the fork of all slots, one for which probe.Has is true; by default fulu.
 	Fork eth.Fork
 	// Host is the address of this machine at which everything listens that has no address below; by
 	// default 127.0.0.1.
@@ -58,7 +57,7 @@ func (c *Config) Check() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if !form.Has(c.Fork) {
+	if !probe.Has(c.Fork) {
 		return fmt.Errorf("fork %s: the suite builds no blocks of it", c.Fork)
 	}
 	if c.Slot < time.Second || c.Slot%time.Second != 0 {
@@ -211,7 +210,7 @@ func (w *World) Run(ctx context.Context) error {
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[0], w.Handler(), options) })
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[1], w.guarded(w.network.Beacon.Handler()), options) })
 	group.Go(func() error {
-		return serve.Serve(ctx, w.listeners[2], validation.Handler(w.Validator()), options)
+		return serve.Serve(ctx, w.listeners[2], network.ValidationHandler(w.Validator()), options)
 	})
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[3], w.builders.Handler(), options) })
 	group.Go(func() error { return w.network.Beacon.Run(ctx) })

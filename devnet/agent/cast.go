@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/searcher"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
-	"github.com/gavel-relay/gavel/devnet/breaker"
+
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -196,7 +196,7 @@ type ProposerRole struct {
 	V1      bool
 	// HeaderTimeout and SubmitTimeout are as in proposer.Config.
 	HeaderTimeout, SubmitTimeout time.Duration
-	Breaker                      breaker.Limits
+	Breaker                      devnet.BreakerLimits
 	BreakerOpened                func(phase0.Slot)
 }
 

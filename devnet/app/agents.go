@@ -5,7 +5,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/agent"
-	"github.com/gavel-relay/gavel/devnet/breaker"
+
 	"github.com/gavel-relay/gavel/devnet/network"
 )
 
@@ -49,7 +49,7 @@ func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
 }
 
 func (l *lab) proposerRole() agent.ProposerRole {
-	return agent.ProposerRole{Remote: l.sidecar, Breaker: breaker.Limits{MissedInRow: l.cfg.CircuitBreaker}}
+	return agent.ProposerRole{Remote: l.sidecar, Breaker: devnet.BreakerLimits{MissedInRow: l.cfg.CircuitBreaker}}
 }
 
 // relays returns the devnet's own relay and those of the configuration.

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
 // Proposers of a devnet that was asked for nothing have a client's usual circuit breaker; how it
@@ -12,11 +11,11 @@ import (
 func TestProposersHaveACircuitBreaker(t *testing.T) {
 	for _, c := range []struct {
 		limit int
-		want  breaker.Limits
+		want  devnet.BreakerLimits
 	}{
-		{devnet.Default().CircuitBreaker, breaker.Default()},
-		{3, breaker.Limits{MissedInRow: 3}},
-		{0, breaker.Limits{}},
+		{devnet.Default().CircuitBreaker, devnet.DefaultBreakerLimits()},
+		{3, devnet.BreakerLimits{MissedInRow: 3}},
+		{0, devnet.BreakerLimits{}},
 	} {
 		if got := (&lab{cfg: devnet.Config{CircuitBreaker: c.limit}}).proposerRole().Breaker; got != c.want {
 			t.Errorf("%d missed slots: %+v", c.limit, got)

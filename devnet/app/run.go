@@ -23,7 +23,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/devnet/validation"
+
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -174,7 +174,7 @@ func (l *lab) run(ctx context.Context) (display.Summary, error) {
 		return serve.Serve(running, l.listeners[0], l.network.Beacon.Handler(), serve.Options{Log: l.log})
 	})
 	group.Go(func() error {
-		return serve.Serve(running, l.listeners[4], validation.Handler(l.validator), serve.Options{Log: l.log})
+		return serve.Serve(running, l.listeners[4], network.ValidationHandler(l.validator), serve.Options{Log: l.log})
 	})
 	if err := l.openRelay(running); err != nil {
 		return display.Summary{}, errors.Join(err, l.stopped(stop, group))

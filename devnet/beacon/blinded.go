@@ -10,7 +10,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/blind"
+
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
@@ -133,16 +133,16 @@ func decodeBlinded(fork eth.Fork, json bool, body []byte) (root phase0.Root, sig
 }
 
 // blinded replaces a local block's payload by its header.
-func blinded(made *produced) (blind.Block, error) {
+func blinded(made *produced) (payload.Blinded, error) {
 	header, err := payload.HeaderOf(made.fork, made.built.Payload)
 	if err != nil {
 		return nil, err
 	}
-	offer := blind.Offer{Header: header, Requests: made.built.Requests}
+	offer := payload.Offer{Header: header, Requests: made.built.Requests}
 	if made.built.Blobs != nil {
 		offer.Commitments = made.built.Blobs.Commitments
 	}
-	return blind.Of(blockOf(made.block), offer)
+	return payload.Blind(blockOf(made.block), offer)
 }
 
 // blockOf returns a local block without its blobs.

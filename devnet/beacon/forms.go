@@ -15,7 +15,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/blind"
+
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -24,7 +24,7 @@ var forms = eth.Column[form]{
 	eth.Bellatrix: {
 		local: template.bellatrix,
 		read:  readAs(func(_ eth.Fork, b *bellatrix.SignedBeaconBlock) (*signedBlock, error) { return viewBellatrix(b) }),
-		blinded: blindedAs(func(b *apibellatrix.SignedBlindedBeaconBlock) (blind.Block, phase0.BLSSignature) {
+		blinded: blindedAs(func(b *apibellatrix.SignedBlindedBeaconBlock) (payload.Blinded, phase0.BLSSignature) {
 			return b.Message, b.Signature
 		}),
 		state: func(full *fulu.BeaconState) codec {
@@ -37,7 +37,7 @@ var forms = eth.Column[form]{
 	eth.Capella: {
 		local: template.capella,
 		read:  readAs(func(_ eth.Fork, b *capella.SignedBeaconBlock) (*signedBlock, error) { return viewCapella(b) }),
-		blinded: blindedAs(func(b *apicapella.SignedBlindedBeaconBlock) (blind.Block, phase0.BLSSignature) {
+		blinded: blindedAs(func(b *apicapella.SignedBlindedBeaconBlock) (payload.Blinded, phase0.BLSSignature) {
 			return b.Message, b.Signature
 		}),
 		state: func(full *fulu.BeaconState) codec {
@@ -50,7 +50,7 @@ var forms = eth.Column[form]{
 	eth.Deneb: {
 		local: template.deneb,
 		read:  readAs(func(_ eth.Fork, c *apideneb.SignedBlockContents) (*signedBlock, error) { return viewDeneb(c) }),
-		blinded: blindedAs(func(b *apideneb.SignedBlindedBeaconBlock) (blind.Block, phase0.BLSSignature) {
+		blinded: blindedAs(func(b *apideneb.SignedBlindedBeaconBlock) (payload.Blinded, phase0.BLSSignature) {
 			return b.Message, b.Signature
 		}),
 		state: func(full *fulu.BeaconState) codec {
@@ -92,7 +92,7 @@ type form struct {
 	// read reads a published block: a SignedBeaconBlock, or SignedBlockContents from deneb on.
 	read func(fork eth.Fork, decode func(codec) error) (*signedBlock, error)
 	// blinded reads a SignedBlindedBeaconBlock.
-	blinded func(decode func(codec) error) (blind.Block, phase0.BLSSignature, error)
+	blinded func(decode func(codec) error) (payload.Blinded, phase0.BLSSignature, error)
 	// state makes a state of the fork from one of the newest fork, with the fields that it has.
 	state func(*fulu.BeaconState) codec
 }
@@ -115,8 +115,9 @@ func readAs[T any, P interface {
 func blindedAs[T any, P interface {
 	*T
 	codec
-}](see func(P) (blind.Block, phase0.BLSSignature)) func(func(codec) error) (blind.Block, phase0.BLSSignature, error) {
-	return func(decode func(codec) error) (blind.Block, phase0.BLSSignature, error) {
+}](see func(P) (payload.Blinded, phase0.BLSSignature)) func(func(codec) error) (payload.Blinded,
+	phase0.BLSSignature, error) {
+	return func(decode func(codec) error) (payload.Blinded, phase0.BLSSignature, error) {
 		signed := P(new(T))
 		if err := decode(signed); err != nil {
 			return nil, phase0.BLSSignature{}, err
@@ -126,6 +127,6 @@ func blindedAs[T any, P interface {
 	}
 }
 
-func seeBlindedElectra(b *apielectra.SignedBlindedBeaconBlock) (blind.Block, phase0.BLSSignature) {
+func seeBlindedElectra(b *apielectra.SignedBlindedBeaconBlock) (payload.Blinded, phase0.BLSSignature) {
 	return b.Message, b.Signature
 }

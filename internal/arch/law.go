@@ -24,11 +24,10 @@ type Rule struct {
 // Pure are the packages whose results follow from their arguments alone: they get the time as an
 // argument, start no goroutine, wait for nothing and lock nothing.
 var Pure = []string{
-	"internal/eth/blind", "internal/eth/versioned",
 	"internal/eth", "internal/jsonscan", "internal/orderflow", "relay", "relay/auction",
 	"relay/check", "relay/wire", "rpc", "rpc/bundle", "rpc/param", "rpc/pool", "rpc/refund",
-	"rpc/sign", "stream", "stream/hint", "devnet", "devnet/breaker", "scenarios/plan", "monitor",
-	"scenarios", "scenarios/replay",
+	"rpc/sign", "stream", "stream/hint", "devnet", "scenarios/plan", "monitor",
+	"scenarios",
 }
 
 // Parallel are pure packages whose arithmetic is too slow on one processor: hashing a block and

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	faultdisk "github.com/gavel-relay/gavel/scenarios/fault/disk"
+	"github.com/gavel-relay/gavel/scenarios/fault"
 )
 
 // apart, in the environment, says that the test runs in a namespace of its own.
@@ -28,7 +28,7 @@ func smallDisk(t *testing.T, megabytes int) (dir string, ok bool) {
 	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes))
 	if errors.Is(err, syscall.EPERM) && os.Getenv(apart) == "" {
 		again := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run", "^"+t.Name()+"$")
-		again.Env, again.SysProcAttr = append(os.Environ(), apart+"=yes"), faultdisk.Apart()
+		again.Env, again.SysProcAttr = append(os.Environ(), apart+"=yes"), fault.Apart()
 		said, err := again.CombinedOutput()
 		switch {
 		case errors.Is(err, syscall.EPERM) || bytes.Contains(said, []byte("--- SKIP: "+t.Name())):

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // guardStore stores claims: in the cluster, or in a file beside the embedded engine. claim sets the
@@ -78,7 +78,7 @@ func (g *clusterGuard) claim(ctx context.Context, key string, value []byte, form
 			return standing, err
 		}
 		// An earlier claim is not stored yet, and may still fail. Then this one is the first.
-		if err := backoff.Wait(ctx, claimRetry); err != nil {
+		if err := run.Pause(ctx, claimRetry); err != nil {
 			return nil, err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // Config says where the journal is and how much it keeps. Zero values stand for the defaults named
@@ -185,7 +185,7 @@ func (j *Journal) connect(ctx context.Context, cluster string, patience time.Dur
 		if err == nil {
 			break
 		}
-		if backoff.Wait(ctx, reconnectEvery) != nil {
+		if run.Pause(ctx, reconnectEvery) != nil {
 			return fmt.Errorf("connect to %s: %w", shown, err)
 		}
 		if !told {

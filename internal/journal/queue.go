@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // Appender stores a queue's messages, in the order of the calls. Neither call waits for the
@@ -351,7 +351,7 @@ func (q *Queue[F]) send(future *AckFuture) error {
 		if err == nil {
 			return nil
 		}
-		if waited >= factPatience || backoff.Wait(q.until, factRetry) != nil {
+		if waited >= factPatience || run.Pause(q.until, factRetry) != nil {
 			q.lose(facts)
 			err = fmt.Errorf("record %s: %w", q.next.subject, err)
 			future.fail(err)

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // LongestPause is the longest pause between two tries, so it bounds how late a database that is
@@ -13,7 +13,7 @@ import (
 const LongestPause = 5 * time.Second
 
 // pauses are the pauses between tries while the database fails.
-var pauses = backoff.Doubling{First: 100 * time.Millisecond, Longest: LongestPause}
+var pauses = run.Backoff{First: 100 * time.Millisecond, Longest: LongestPause}
 
 // outage tracks whether the database fails now, and since when.
 type outage struct {
@@ -37,7 +37,7 @@ func (o *outage) wait(ctx context.Context, failed *databaseError) {
 	}
 	o.applying = o.applying || failed.applying
 	o.tries++
-	_ = backoff.Wait(ctx, pauses.After(o.tries)) // the caller checks the context
+	_ = run.Pause(ctx, pauses.After(o.tries)) // the caller checks the context
 }
 
 // answered records that the database has answered its progress. That ends an outage in which no

@@ -3,14 +3,14 @@ package upstream
 import (
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // FirstPause is how long a node is paused after one failure. The pause doubles with each further
 // failure in a row.
 const FirstPause = 250 * time.Millisecond
 
-var pauses = backoff.Doubling{First: FirstPause, Longest: 30 * time.Second}
+var pauses = run.Backoff{First: FirstPause, Longest: 30 * time.Second}
 
 // Health counts a node's failures and holds its pause. The zero value has never failed. It is not
 // safe for concurrent use.

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -156,7 +156,7 @@ func (a *alerts) send(ctx context.Context, url string, body []byte) (err error) 
 	pause := a.Pause
 	for try := range tries {
 		if try > 0 {
-			if err := backoff.Wait(ctx, pause); err != nil {
+			if err := run.Pause(ctx, pause); err != nil {
 				return err
 			}
 			pause *= 2

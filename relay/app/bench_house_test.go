@@ -33,7 +33,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/builder"
 	"github.com/gavel-relay/gavel/relay/builders"
-	"github.com/gavel-relay/gavel/relay/hydrate"
+
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/submit"
@@ -164,7 +164,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
 			Spec: h.spec, Auction: h.desk, Key: bls.Derive("relay", 0), Verify: bls.Verify,
 		}), Headers: h.desk, Duties: chainOfBench{},
 		Identity: h.builders,
-		Hydrator: new(hydrate.Cache),
+		Hydrator: new(submit.HydrationCache),
 	})
 	h.handler = mux
 	return h

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/api/proposer"
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/deliver"
-	"github.com/gavel-relay/gavel/relay/hydrate"
+
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
@@ -59,8 +59,9 @@ func (a *App) wire() (err error) {
 	a.mount(builder.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Submitter: a.submit, Headers: a.submit, Duties: a.registry, Identity: a.builders,
 		Speculator: speculate.New(speculate.Config{Spec: a.spec, Auction: a.submit, Key: a.cfg.Key, Verify: bls.Verify}),
-		Hydrator:   &hydrate.Cache{BlockBytes: builder.MaxSSZ}, TopBids: a.broadcast, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
-		Network: serve.ByClient(a.cfg.Limits.TrustedProxies),
+		Hydrator:   &submit.HydrationCache{BlockBytes: builder.MaxSSZ}, TopBids: a.broadcast,
+		TopBidsNeedKey: a.cfg.TopBidsNeedKey,
+		Network:        serve.ByClient(a.cfg.Limits.TrustedProxies),
 	}, proposer.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,
 	})

@@ -13,7 +13,7 @@ import (
 	builderspec "github.com/attestantio/go-builder-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/eth/versioned"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
 // Duty is an entry of the Builder API's validators.
@@ -72,7 +72,7 @@ type SubmitResult struct {
 // libraries write a nil list as null.
 func (c *Client) SubmitBlock(ctx context.Context, block *builderspec.VersionedSubmitBlockRequest,
 	o SubmitOptions) (SubmitResult, error) {
-	value, err := versioned.Member[marshaler](block)
+	value, err := payload.Member[marshaler](block)
 	if err != nil {
 		return SubmitResult{}, err
 	}

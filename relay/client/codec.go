@@ -10,7 +10,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/versioned"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
 type marshaler interface {
@@ -67,7 +67,7 @@ func (a *answer) decode(into versionedAnswer) (err error) {
 	if err != nil {
 		return fmt.Errorf("version %q: %w", a.version, err)
 	}
-	value, err := versioned.Make[unmarshaler](into, fork)
+	value, err := payload.MakeMember[unmarshaler](into, fork)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/attestantio/go-eth2-client/api"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/eth/versioned"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
 // Status returns nil if the relay is ready.
@@ -103,7 +103,7 @@ func (c *Client) UnblindBlock(
 func (c *Client) postBlinded(
 	ctx context.Context, path string, block *api.VersionedSignedBlindedBeaconBlock, header http.Header,
 ) (*answer, error) {
-	value, err := versioned.Member[marshaler](block)
+	value, err := payload.Member[marshaler](block)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/holiman/uint256"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/check"
 	"github.com/gavel-relay/gavel/relay/slots"
@@ -68,7 +68,7 @@ func (p *Pipeline) queueJob(job *optimisticJob) {
 func (p *Pipeline) Needs(slot phase0.Slot) bool { return p.optimistic.holdsSlot(slot) }
 
 // pauses are the waits between tries after no node could execute a block, in wall time.
-var pauses = backoff.Doubling{First: 50 * time.Millisecond, Longest: 5 * time.Second}
+var pauses = run.Backoff{First: 50 * time.Millisecond, Longest: 5 * time.Second}
 
 // giveUpTries is how often a delivered block is tried: about an hour of the longest pauses.
 const giveUpTries = 720

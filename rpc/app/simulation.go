@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/lane"
+
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
@@ -47,7 +47,7 @@ type turnsOf struct {
 
 // Do implements method.Turns.
 func (t turnsOf) Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error {
-	err := t.turns.Do(ctx, lane.Who{Signer: signer, Source: source, Known: t.reputation.High(signer)}, run)
+	err := t.turns.Do(ctx, exec.Sender{Signer: signer, Source: source, Known: t.reputation.High(signer)}, run)
 	if errors.Is(err, simulate.ErrBusy) {
 		return rpc.SimulationBusy.Plain()
 	}

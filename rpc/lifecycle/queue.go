@@ -6,7 +6,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/internal/exec/lane"
+	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -17,7 +17,7 @@ type simQueue struct {
 	isKnown func(signer common.Address) bool
 
 	mu    sync.Mutex // guards what follows
-	lanes *lane.Lanes[lane.Key, *rpc.Order]
+	lanes *exec.Lanes[exec.LaneKey, *rpc.Order]
 	// round counts the blocks. An order that was taken out of the queue in an earlier round was
 	// queued again in this one, if it is still ready.
 	round uint64
@@ -29,13 +29,14 @@ type simQueue struct {
 // turn is an order that is to be simulated now.
 type turn struct {
 	order  *rpc.Order
-	ticket lane.Ticket[lane.Key]
+	ticket exec.LaneTicket[exec.LaneKey]
 	round  uint64
 }
 
 // newSimQueue makes a queue for a number of workers.
 func newSimQueue(workers int, known func(common.Address) bool) *simQueue {
-	return &simQueue{isKnown: known, lanes: lane.New[lane.Key, *rpc.Order](workers), ready: make(chan struct{}, 1)}
+	return &simQueue{isKnown: known, lanes: exec.NewLanes[exec.LaneKey, *rpc.Order](workers),
+		ready: make(chan struct{}, 1)}
 }
 
 // add puts an order at the end of its lane.
@@ -48,7 +49,7 @@ func (q *simQueue) add(order *rpc.Order) {
 }
 
 func (q *simQueue) enqueue(order *rpc.Order, known bool) {
-	q.lanes.Add(lane.Who{Signer: order.Signer, Source: order.Source, Known: known}.Key(), known, order)
+	q.lanes.Add(exec.Sender{Signer: order.Signer, Source: order.Source, Known: known}.Key(), known, order)
 }
 
 // replace replaces all waiting orders, because a new block has come.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/internal/exec/lane"
+	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -78,7 +78,7 @@ func TestQueueKnowsTheNetwork(t *testing.T) {
 	if next, ok := l.next(); !ok || next.order.ID != 3000 {
 		t.Fatalf("after an order of five seconds comes %v of the same network", next.order)
 	}
-	if lane.Quantum > time.Second {
+	if exec.LaneQuantum > time.Second {
 		t.Error("five seconds are not slow")
 	}
 }

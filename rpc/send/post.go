@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // maxAnswer is how much of an answer is read, in bytes. A builder's usual answer is a hash.
@@ -38,7 +38,7 @@ func (s *Sender) deliver(ctx context.Context, to string, m message) error {
 	wait := s.cfg.Backoff
 	for attempt := 0; ; attempt++ {
 		err := s.post(ctx, to, m)
-		if err == nil || !errors.As(err, &again) || attempt == s.cfg.Retries || backoff.Wait(ctx, wait) != nil {
+		if err == nil || !errors.As(err, &again) || attempt == s.cfg.Retries || run.Pause(ctx, wait) != nil {
 			return err
 		}
 		wait *= 2

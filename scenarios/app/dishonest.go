@@ -4,7 +4,7 @@ import (
 	builderdeneb "github.com/attestantio/go-builder-client/api/deneb"
 	builderelectra "github.com/attestantio/go-builder-client/api/electra"
 
-	"github.com/gavel-relay/gavel/internal/eth/versioned"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 
 	"context"
 	"encoding/json"
@@ -146,7 +146,7 @@ func (d *dishonest) changed(bid *builderspec.VersionedSignedBuilderBid) ([]byte,
 	var header *deneb.ExecutionPayloadHeader
 	var message interface{ HashTreeRoot() ([32]byte, error) }
 	var signature *phase0.BLSSignature
-	data, err := versioned.Member[any](bid)
+	data, err := payload.Member[any](bid)
 	if err != nil {
 		return nil, fmt.Errorf("change a bid: %w", err)
 	}

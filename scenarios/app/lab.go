@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/monitor"
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
 	"github.com/gavel-relay/gavel/scenarios/plan"
@@ -268,7 +268,7 @@ func (l *lab) untilRegistered(ctx context.Context) {
 				stored++
 			}
 		}
-		if stored >= len(l.relays)*l.plan.Validators || backoff.Wait(ctx, lookAgain) != nil {
+		if stored >= len(l.relays)*l.plan.Validators || run.Pause(ctx, lookAgain) != nil {
 			return
 		}
 	}

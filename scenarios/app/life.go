@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/gavel-relay/gavel/scenarios/fault/disk"
+	"github.com/gavel-relay/gavel/scenarios/fault"
 )
 
 // life is one operating system process of a service, from its start to its end. It is safe for
@@ -116,7 +116,7 @@ func (l *life) linkDisk(command *exec.Cmd) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("make a pipe: %w", err), theirOrders.Close(), ourOrders.Close())
 	}
-	command.ExtraFiles, command.SysProcAttr = []*os.File{theirOrders, theirAnswers}, disk.Apart()
+	command.ExtraFiles, command.SysProcAttr = []*os.File{theirOrders, theirAnswers}, fault.Apart()
 	l.disk = &diskLink{orders: ourOrders, answers: ourAnswers, to: json.NewEncoder(ourOrders),
 		from: json.NewDecoder(ourAnswers)}
 	return nil

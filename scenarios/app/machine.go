@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gavel-relay/gavel/scenarios/fault/disk"
+	"github.com/gavel-relay/gavel/scenarios/fault"
 )
 
 // A machine is a process between the lab and a service whose disk a scenario breaks. It mounts a
@@ -63,7 +63,7 @@ func Machine(dir string, program []string, out io.Writer) error {
 }
 
 func onMachine(dir string, program program) (err error) {
-	data, err := disk.Load(dir)
+	data, err := fault.LoadDisk(dir)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func onMachine(dir string, program program) (err error) {
 }
 
 // obeyDisk obeys orders for the disk, until the power is cut or the lab is gone.
-func obeyDisk(data *disk.Disk, service *os.Process, cut *atomic.Bool) {
+func obeyDisk(data *fault.Disk, service *os.Process, cut *atomic.Bool) {
 	orders := json.NewDecoder(os.NewFile(machineOrders, "orders"))
 	answers := json.NewEncoder(os.NewFile(machineAnswers, "answers"))
 	answer, full := diskAnswer{PID: service.Pid}, false
@@ -119,7 +119,7 @@ func ProbeMachine() error {
 	if err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
-	unmount, err := disk.New().Mount(dir)
+	unmount, err := fault.NewDisk().Mount(dir)
 	if err == nil {
 		err = errors.Join(os.WriteFile(filepath.Join(dir, "probe"), []byte("probe"), 0o600), unmount())
 	}
@@ -130,7 +130,7 @@ func ProbeMachine() error {
 // disks.
 func (p program) canBreakDisks() error {
 	command := exec.Command(p[0], append(p[1:len(p):len(p)], probeFlag)...) // the lab's own program, which ends by itself
-	command.SysProcAttr = disk.Apart()
+	command.SysProcAttr = fault.Apart()
 	said, err := command.CombinedOutput()
 	if err == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 	devnetapp "github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/devnet/validation"
+
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/scenarios/plan"
@@ -117,7 +117,7 @@ func (v *validator) listen() error {
 	if err != nil {
 		return err
 	}
-	judge := validation.Handler(v)
+	judge := network.ValidationHandler(v)
 	v.url = "http://" + listener.Addr().String()
 	v.server = &http.Server{ReadHeaderTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

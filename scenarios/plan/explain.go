@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-relay/gavel/devnet/breaker"
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -75,7 +75,7 @@ func blobWords(every int) string {
 	}
 }
 
-func breakerWords(b breaker.Limits) string {
+func breakerWords(b devnet.BreakerLimits) string {
 	if b.Off() {
 		return "proposers have none: they ask relays whatever their chain is like"
 	}

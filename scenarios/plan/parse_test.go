@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/devnet/breaker"
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/golden"
 )
 
@@ -124,7 +124,7 @@ func TestMistakes(t *testing.T) {
 
 // Proposers have the usual circuit breaker unless a plan gives them another one, or none.
 func TestCircuitBreaker(t *testing.T) {
-	for text, want := range map[string]breaker.Limits{
+	for text, want := range map[string]devnet.BreakerLimits{
 		"slots: 1":                                {MissedInRow: 5},
 		"circuit-breaker:":                        {MissedInRow: 5},
 		"circuit-breaker: {}":                     {MissedInRow: 5},

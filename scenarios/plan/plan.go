@@ -5,7 +5,7 @@ import (
 
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/breaker"
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -34,7 +34,7 @@ type Plan struct {
 	Searchers []SearcherPlan
 	// Breaker is the circuit breaker of the proposers' client. Only a restart of the beacon node
 	// closes it.
-	Breaker   breaker.Limits
+	Breaker   devnet.BreakerLimits
 	Latencies []Latency
 	Faults    []Fault
 	// Monitor starts a relay monitor, which watches all relays from public data.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-relay/gavel/devnet/breaker"
+	"github.com/gavel-relay/gavel/devnet"
 )
 
 // Text writes one variant of the plan with every default. It parses to the same plan: parameters
@@ -140,7 +140,7 @@ func (w *writer) proposers(all []ProposerPlan) {
 	}
 }
 
-func (w *writer) breaker(b breaker.Limits) {
+func (w *writer) breaker(b devnet.BreakerLimits) {
 	if b.Off() {
 		w.line("circuit-breaker: off")
 		return

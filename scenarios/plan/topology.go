@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
 // honest is a relay's behaviour if the plan names no other.
@@ -237,13 +236,13 @@ func (r *reader) proposers(p *Plan, n *node) {
 func (r *reader) breaker(p *Plan, n *node) {
 	switch {
 	case n == nil:
-		p.Breaker = breaker.Default()
+		p.Breaker = devnet.DefaultBreakerLimits()
 		return
 	case n.kind == scalar && n.text == "off":
 		return
 	case n.kind == scalar:
 		r.fail(n.line, "circuit-breaker", "%q is no breaker: give off, or limits, as in {missed-in-row: %d}", n.text,
-			breaker.MaxAllowedMissingSlots)
+			devnet.MaxAllowedMissingSlots)
 		return
 	}
 	values := r.pairs(n, "circuit-breaker", []string{"missed-in-row", "missed", "window"})
@@ -256,7 +255,7 @@ func (r *reader) breaker(p *Plan, n *node) {
 			"missed and window belong together: missed is how many of the last window slots, as in missed: 5, window: 8")
 	}
 	if b.Off() {
-		*b = breaker.Default()
+		*b = devnet.DefaultBreakerLimits()
 	}
 }
 

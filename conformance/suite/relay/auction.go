@@ -14,7 +14,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
@@ -97,7 +96,7 @@ func (a *auction) blockWith(builder string, aboveWei *uint256.Int, blobs int, li
 		Extra: fmt.Sprintf("%s/%s/%d", a.t.Clause.ID, builder, a.blocks),
 	})
 	a.t.Ready(err, "build a block")
-	block, err := form.ReadSubmission(a.fork(), raw)
+	block, err := probe.ReadSubmission(a.fork(), raw)
 	a.t.Ready(err, "read the world's block")
 	s := &submission{SubmitBlockRequest: block, a: a, key: a.builderKey(builder)}
 	p := s.ExecutionPayload
@@ -118,11 +117,11 @@ func (s *submission) sign() *submission {
 }
 
 func (s *submission) json() []byte {
-	return encode(s.a.t, form.Submission(s.a.fork(), s.SubmitBlockRequest))
+	return encode(s.a.t, probe.Submission(s.a.fork(), s.SubmitBlockRequest))
 }
 
 func (s *submission) ssz() []byte {
-	raw, err := form.Submission(s.a.fork(), s.SubmitBlockRequest).MarshalSSZ()
+	raw, err := probe.Submission(s.a.fork(), s.SubmitBlockRequest).MarshalSSZ()
 	s.a.t.Ready(err, "encode a submission")
 	return raw
 }
@@ -195,7 +194,7 @@ func readBid(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid 
 	}
 	err := answer.JSON(&envelope)
 	t.Check(err == nil && envelope.Data != nil, "an object with version and data", answer)
-	bid, err := form.ReadBid(t.World.Facts.ForkOf(), jsonType, envelope.Data)
+	bid, err := probe.ReadBid(t.World.Facts.ForkOf(), jsonType, envelope.Data)
 	t.Check(err == nil, "a signed builder bid", err)
 	return bid
 }

@@ -11,7 +11,6 @@ import (
 
 	builderelectra "github.com/attestantio/go-builder-client/api/electra"
 
-	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
@@ -34,7 +33,7 @@ func header(r *room) {
 	r.It("REL-HDR-01", "signs the bid with its key", func(t *suite.T) {
 		a, s := leading(t)
 		bid := a.serves(s)
-		root, err := form.BidRoot(a.fork(), bid.Message)
+		root, err := probe.BidRoot(a.fork(), bid.Message)
 		t.Ready(err, "hash a bid")
 		err = probe.VerifyBLS(bid.Message.Pubkey, probe.SigningRoot(root, builderDomain(t.World.Facts)), bid.Signature)
 		t.Check(err == nil, "a bid that is signed by the key in it, over the builder domain", err)
@@ -163,9 +162,9 @@ func header(r *room) {
 	r.It("REL-HDR-15", "serves the header of the submitted payload", func(t *suite.T) {
 		a, s := leading(t)
 		bid := a.serves(s)
-		want, err := form.PayloadRoot(a.fork(), s.ExecutionPayload)
+		want, err := probe.PayloadRoot(a.fork(), s.ExecutionPayload)
 		t.Ready(err, "hash a payload")
-		got, err := form.HeaderRoot(a.fork(), bid.Message.Header)
+		got, err := probe.HeaderRoot(a.fork(), bid.Message.Header)
 		t.Check(err == nil && got == want, fmt.Sprintf("a header with the root %#x of the payload", want),
 			fmt.Sprintf("%#x", got))
 	})
@@ -195,8 +194,8 @@ func header(r *room) {
 		a, s := leading(t)
 		text := a.serves(s)
 		binary := readSSZ(t, a.header(sszType))
-		one, errOne := form.Bid(a.fork(), text).MarshalSSZ()
-		other, errOther := form.Bid(a.fork(), binary).MarshalSSZ()
+		one, errOne := probe.Bid(a.fork(), text).MarshalSSZ()
+		other, errOther := probe.Bid(a.fork(), binary).MarshalSSZ()
 		t.Check(errOne == nil && errOther == nil && bytes.Equal(one, other), "the same bid",
 			fmt.Sprintf("%s in JSON and %s in SSZ", text, binary))
 	})
@@ -271,7 +270,7 @@ func readSSZ(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid 
 	t.Check(answer.Header.Get("Content-Type") == sszType, sszType, answer.Header.Get("Content-Type"))
 	t.Check(answer.Header.Get("Eth-Consensus-Version") == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork,
 		answer.Header)
-	bid, err := form.ReadBid(t.World.Facts.ForkOf(), sszType, answer.Body)
+	bid, err := probe.ReadBid(t.World.Facts.ForkOf(), sszType, answer.Body)
 	t.Check(err == nil, "a signed builder bid in SSZ", err)
 	return bid
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/gavel-relay/gavel/conformance/form"
+	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -26,7 +26,7 @@ func nulls(r *room) {
 		since(t, eth.Electra, "execution requests")
 		a, s, block := r.won(t, 0)
 		var whole map[string]json.RawMessage
-		raw := encode(t, form.Blinded(a.fork(), block))
+		raw := encode(t, probe.Blinded(a.fork(), block))
 		t.Ready(json.Unmarshal(raw, &whole), "read a blinded block")
 		var message, body map[string]json.RawMessage
 		t.Ready(json.Unmarshal(whole["message"], &message), "read a blinded block")

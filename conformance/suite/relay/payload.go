@@ -14,7 +14,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -45,7 +44,7 @@ func (a *auction) blind(bid *builderelectra.SignedBuilderBid) *apielectra.Signed
 		Header: map[string]string{"Accept": sszType},
 	})
 	t.Ready(err, "ask for a local block")
-	local, err := form.ReadLocal(a.fork(), answer.Body)
+	local, err := probe.ReadLocal(a.fork(), answer.Body)
 	t.Ready(err, "read the local block "+answer.String())
 	block := &apielectra.SignedBlindedBeaconBlock{Message: local.Blinded()}
 	block.Message.Body.ExecutionPayloadHeader = bid.Message.Header
@@ -57,7 +56,7 @@ func (a *auction) blind(bid *builderelectra.SignedBuilderBid) *apielectra.Signed
 // signBlind signs a blinded block with a key.
 func (a *auction) signBlind(block *apielectra.SignedBlindedBeaconBlock,
 	key *probe.BLSKey) *apielectra.SignedBlindedBeaconBlock {
-	root, err := form.BlindedRoot(a.fork(), block.Message)
+	root, err := probe.BlindedRoot(a.fork(), block.Message)
 	a.t.Ready(err, "hash a blinded block")
 	block.Signature = key.Sign(probe.SigningRoot(root, a.domain(probe.DomainProposer)))
 	return block
@@ -65,7 +64,7 @@ func (a *auction) signBlind(block *apielectra.SignedBlindedBeaconBlock,
 
 // ask sends a signed blinded block as JSON.
 func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *probe.Answer {
-	request := post(path, jsonType, encode(a.t, form.Blinded(a.fork(), block)))
+	request := post(path, jsonType, encode(a.t, probe.Blinded(a.fork(), block)))
 	request.Header["Eth-Consensus-Version"] = a.t.World.Facts.Fork
 	return a.t.Do(proposerAPI(a.t), request)
 }
@@ -93,16 +92,16 @@ func readPayload(t *suite.T, answer *probe.Answer) *builderfulu.ExecutionPayload
 	}
 	err := answer.JSON(&envelope)
 	t.Check(err == nil && envelope.Data != nil, "an object with data", answer)
-	both, err := form.ReadPayload(t.World.Facts.ForkOf(), jsonType, envelope.Data)
+	both, err := probe.ReadPayload(t.World.Facts.ForkOf(), jsonType, envelope.Data)
 	t.Check(err == nil, "a payload and its blobs", err)
 	return both
 }
 
 // isOf fails the spec unless the payload is the one of the submission.
 func isOf(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submission) {
-	want, err := form.PayloadRoot(s.a.fork(), s.ExecutionPayload)
+	want, err := probe.PayloadRoot(s.a.fork(), s.ExecutionPayload)
 	t.Ready(err, "hash a payload")
-	got, err := form.PayloadRoot(s.a.fork(), both.ExecutionPayload)
+	got, err := probe.PayloadRoot(s.a.fork(), both.ExecutionPayload)
 	t.Check(err == nil && got == want, fmt.Sprintf("the payload with the root %#x of the header", want),
 		fmt.Sprintf("%#x", got))
 }
@@ -160,7 +159,7 @@ func payload(r *room) {
 	})
 	r.It("REL-PAY-03", "reveals nothing for a signature under the builder domain", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
-		root, err := form.BlindedRoot(a.fork(), block.Message)
+		root, err := probe.BlindedRoot(a.fork(), block.Message)
 		t.Ready(err, "hash a blinded block")
 		block.Signature = a.proposer.Sign(probe.SigningRoot(root, builderDomain(t.World.Facts)))
 		hidden(t, a.ask(payloadPath, block), s)
@@ -213,7 +212,7 @@ func payload(r *room) {
 	})
 	r.It("REL-PAY-11", "reads SSZ", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
-		raw, err := form.Blinded(a.fork(), block).MarshalSSZ()
+		raw, err := probe.Blinded(a.fork(), block).MarshalSSZ()
 		t.Ready(err, "encode a blinded block")
 		request := post(payloadPath, sszType, raw)
 		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = t.World.Facts.Fork, jsonType
@@ -255,14 +254,14 @@ func payload(r *room) {
 	})
 	r.It("REL-PAY-17", "answers SSZ", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
-		request := post(payloadPath, jsonType, encode(t, form.Blinded(a.fork(), block)))
+		request := post(payloadPath, jsonType, encode(t, probe.Blinded(a.fork(), block)))
 		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = t.World.Facts.Fork, sszType
 		answer := t.Do(proposerAPI(t), request)
 		if answer.Status == http.StatusNotAcceptable {
 			t.Unsupported("406 to SSZ")
 		}
 		t.Status(answer, http.StatusOK)
-		both, err := form.ReadPayload(a.fork(), sszType, answer.Body)
+		both, err := probe.ReadPayload(a.fork(), sszType, answer.Body)
 		t.Check(err == nil, "a payload and its blobs in SSZ", err)
 		isOf(t, both, s)
 	})

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/sse"
 )
 
@@ -31,7 +31,7 @@ func Follow(ctx context.Context, beaconURL string, log *slog.Logger, handle func
 		if err := stream(ctx, beaconURL, log, handle); err != nil && ctx.Err() == nil {
 			log.Warn("beacon node's events ended", "error", err)
 		}
-		_ = backoff.Wait(ctx, retryAfter) // the loop checks the context
+		_ = run.Pause(ctx, retryAfter) // the loop checks the context
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
@@ -77,6 +77,6 @@ func (b *Builder) followTop(ctx context.Context, relay Relay) {
 				stall = 0
 			}
 		}
-		_ = backoff.Wait(ctx, reopen) // the context's end also ends the loop
+		_ = run.Pause(ctx, reopen) // the context's end also ends the loop
 	}
 }

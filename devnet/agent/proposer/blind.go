@@ -13,9 +13,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/blind"
+
 	"github.com/gavel-relay/gavel/internal/eth/payload"
-	"github.com/gavel-relay/gavel/internal/eth/versioned"
 )
 
 // blindedBlock is an unsigned blinded block: the local block with a bid's header in place of its
@@ -23,7 +22,7 @@ import (
 // signature of the other.
 type blindedBlock struct {
 	fork  eth.Fork
-	block blind.Block
+	block payload.Blinded
 	root  phase0.Root
 }
 
@@ -32,7 +31,7 @@ var errBidShape = errors.New("the bid is not in the fork of the slot")
 // blindBlock replaces the local block's payload, blob commitments and execution requests by the
 // bid's header, commitments and requests.
 func blindBlock(local *localBlock, bid *Bid) (*blindedBlock, error) {
-	if versioned.ForkOf(bid.Versioned) != local.fork || bid.Versioned.IsEmpty() {
+	if payload.ForkOf(bid.Versioned) != local.fork || bid.Versioned.IsEmpty() {
 		return nil, errBidShape
 	}
 	offer, err := offerOf(bid.Versioned)
@@ -40,7 +39,7 @@ func blindBlock(local *localBlock, bid *Bid) (*blindedBlock, error) {
 		return nil, err
 	}
 	b := &blindedBlock{fork: local.fork}
-	if b.block, err = blind.Of(local.block, offer); err != nil {
+	if b.block, err = payload.Blind(local.block, offer); err != nil {
 		return nil, err
 	}
 	if b.root, err = b.block.HashTreeRoot(); err != nil {
@@ -50,8 +49,8 @@ func blindBlock(local *localBlock, bid *Bid) (*blindedBlock, error) {
 }
 
 // offerOf returns the parts of a bid that go into a block.
-func offerOf(bid *builderspec.VersionedSignedBuilderBid) (offer blind.Offer, err error) {
-	signed, err := versioned.Member[any](bid)
+func offerOf(bid *builderspec.VersionedSignedBuilderBid) (offer payload.Offer, err error) {
+	signed, err := payload.Member[any](bid)
 	if err != nil {
 		return offer, fmt.Errorf("read bid: %w", err)
 	}
@@ -73,10 +72,10 @@ func offerOf(bid *builderspec.VersionedSignedBuilderBid) (offer blind.Offer, err
 
 // signed returns the blinded block with its signature.
 func (b *blindedBlock) signed(signature phase0.BLSSignature) (*api.VersionedSignedBlindedBeaconBlock, error) {
-	block, err := blind.Sign(b.block, signature)
+	block, err := payload.SignBlinded(b.block, signature)
 	if err != nil {
 		return nil, fmt.Errorf("sign blinded block: %w", err)
 	}
 	signed := new(api.VersionedSignedBlindedBeaconBlock)
-	return signed, versioned.Set(signed, b.fork, block)
+	return signed, payload.SetMember(signed, b.fork, block)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/versioned"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
 // beaconBlock has the fields that a change may modify.
@@ -24,7 +24,7 @@ type beaconBlock struct {
 // such a second block.
 func (g *Games) changed(block *api.VersionedSignedBlindedBeaconBlock,
 	change func(*beaconBlock)) (*api.VersionedSignedBlindedBeaconBlock, error) {
-	from, err := versioned.Member[any](block)
+	from, err := payload.Member[any](block)
 	if err != nil {
 		return nil, fmt.Errorf("change block: %w", err)
 	}
@@ -59,7 +59,7 @@ func (g *Games) changed(block *api.VersionedSignedBlindedBeaconBlock,
 		return nil, fmt.Errorf("no blinded blocks in %s", block.Version)
 	}
 	other := new(api.VersionedSignedBlindedBeaconBlock)
-	if err := versioned.Set(other, versioned.ForkOf(block), signed); err != nil {
+	if err := payload.SetMember(other, payload.ForkOf(block), signed); err != nil {
 		return nil, fmt.Errorf("change block: %w", err)
 	}
 	return other, g.signAnew(other, message, signature)

@@ -9,14 +9,14 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/devnet/breaker"
+	"github.com/gavel-relay/gavel/devnet"
 )
 
 // circuit has the client's circuit breaker, which decides whether it may ask relays. It is safe for
 // concurrent use.
 type circuit struct {
 	mu      sync.Mutex // guards breaker, and is held while the beacon node is asked
-	breaker *breaker.Breaker
+	breaker *devnet.Breaker
 }
 
 // broken says whether the circuit breaker is open for a slot, so that no relay is asked. The

@@ -6,7 +6,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/breaker"
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -20,7 +20,9 @@ func TestCircuitBreaker(t *testing.T) {
 		return nil, nil
 	}}
 	cfg := n.config(s)
-	cfg.Breaker, cfg.BreakerOpened = breaker.Default(), func(slot phase0.Slot) { opened = append(opened, slot) }
+	cfg.Breaker, cfg.BreakerOpened = devnet.DefaultBreakerLimits(), func(slot phase0.Slot) {
+		opened = append(opened, slot)
+	}
 	p := New(cfg)
 	propose := func(slot phase0.Slot, wantAsked bool) {
 		t.Helper()
@@ -57,7 +59,7 @@ func TestCircuitBreaker(t *testing.T) {
 func TestCircuitBreakerLooksAtTheChainOnly(t *testing.T) {
 	n := newNetwork(t, eth.Capella)
 	cfg := n.config(new(sidecar))
-	cfg.Breaker = breaker.Default()
+	cfg.Breaker = devnet.DefaultBreakerLimits()
 	n.fail(true)
 	if New(cfg).broken(t.Context(), 9) {
 		t.Error("a beacon node that answers 503 opens it")
@@ -77,7 +79,7 @@ func TestOpenBreakerMakesTheBlockLocal(t *testing.T) {
 	bid := &Bid{Versioned: offer(t, n.spec, relayKey, 5, n.build(t, 6)), ValueWei: uint256.NewInt(5)}
 	s := &sidecar{header: func(phase0.Slot) (*Bid, error) { return bid, nil }}
 	cfg := n.config(s)
-	cfg.Breaker = breaker.Default()
+	cfg.Breaker = devnet.DefaultBreakerLimits()
 	n.clock.Set(n.spec.SlotStart(6))
 	index, _ := n.beacon.Duty(6)
 	if err := New(cfg).proposal(t.Context(), 6, index); err != nil || len(s.blocks()) > 0 || n.publications() != 1 {

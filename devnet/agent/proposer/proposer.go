@@ -25,7 +25,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/breaker"
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -60,7 +60,7 @@ type Config struct {
 	HeaderTimeout, SubmitTimeout time.Duration
 	// Breaker are the circuit breaker's limits; the zero value has no breaker. BreakerOpened, if
 	// set, is called with the first slot in which relays are not asked.
-	Breaker       breaker.Limits
+	Breaker       devnet.BreakerLimits
 	BreakerOpened func(phase0.Slot)
 	Log           *slog.Logger
 }
@@ -96,7 +96,7 @@ func New(cfg Config) *Proposer {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Proposer{Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL},
-		circuit: circuit{breaker: breaker.New(cfg.Breaker)}}
+		circuit: circuit{breaker: devnet.NewBreaker(cfg.Breaker)}}
 }
 
 // Run proposes until the context ends, and then returns nil. It begins with the slot after the

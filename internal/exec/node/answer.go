@@ -158,7 +158,7 @@ var reasons = []reason{
 }
 
 // named are the rules that a message may name in the form "rule: detail", as those of
-// devnet/validation do.
+// devnet/network do.
 var named = map[exec.Rule]outcome{
 	exec.RuleParent:       {exec.Verdict{Class: exec.Infrastructure}, behind},
 	exec.RuleMissingState: {exec.Verdict{Class: exec.Infrastructure}, behind},

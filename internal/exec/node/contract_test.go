@@ -20,7 +20,7 @@ import (
 	"github.com/holiman/uint256"
 
 	devchain "github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/validation"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -159,7 +159,7 @@ func announce(b *exec.Block) {
 func manners(t *testing.T, n *devchain.Node) map[string]exec.Validator {
 	t.Helper()
 	inside := chain.New(n.Chain(), chain.Options{})
-	server := httptest.NewServer(validation.Handler(inside))
+	server := httptest.NewServer(network.ValidationHandler(inside))
 	t.Cleanup(server.Close)
 	asking, err := node.New(node.Config{URLs: []string{server.URL}, Timeout: time.Minute})
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package node asks execution nodes to validate blocks: by JSON-RPC,
 // flashbots_validateBuilderSubmissionV1 (bellatrix) to V5 (fulu), as reth, the builder's geth and
-// devnet/validation serve it.
+// devnet/network serve it.
 //
 //	          queue: known builders before         nodes: each takes PerNode at once
 //	          strangers, all in turns

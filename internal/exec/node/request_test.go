@@ -26,7 +26,7 @@ import (
 	"github.com/holiman/uint256"
 	"pgregory.net/rapid"
 
-	"github.com/gavel-relay/gavel/devnet/validation"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -179,7 +179,7 @@ func TestRequestIsTheLibrarys(t *testing.T) {
 			if want := fieldsOf(t, theirs); !reflect.DeepEqual(ours, want) {
 				t.Errorf("ours\n%.2000v\nthe library's\n%.2000v", ours, want)
 			}
-			back, err := validation.Decode(fork, envelope.Params[0])
+			back, err := network.DecodeValidation(fork, envelope.Params[0])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/exec/lane"
+	"github.com/gavel-relay/gavel/internal/exec"
 )
 
 // ErrBusy refuses a simulation because too many wait: in its lane, of all strangers, or of all
@@ -30,12 +30,12 @@ type Turns struct {
 	waitingEach, waitingMax int
 
 	mu    sync.Mutex // guards what follows
-	lanes *lane.Lanes[lane.Key, *turn]
+	lanes *exec.Lanes[exec.LaneKey, *turn]
 }
 
 // turn is one simulation that waits or runs.
 type turn struct {
-	ticket  lane.Ticket[lane.Key]
+	ticket  exec.LaneTicket[exec.LaneKey]
 	granted chan struct{} // closed when it may run
 }
 
@@ -45,7 +45,7 @@ func NewTurns(options TurnOptions) *Turns {
 		options.Running = runtime.GOMAXPROCS(0)
 	}
 	t := &Turns{waitingEach: options.WaitingEach, waitingMax: options.Waiting,
-		lanes: lane.New[lane.Key, *turn](options.Running)}
+		lanes: exec.NewLanes[exec.LaneKey, *turn](options.Running)}
 	if t.waitingEach <= 0 {
 		t.waitingEach = 64
 	}
@@ -57,7 +57,7 @@ func NewTurns(options TurnOptions) *Turns {
 
 // Do waits for the sender's turn and calls run on the caller's goroutine. The error is ErrBusy if
 // too many wait, and the context's if it ended before run was called.
-func (t *Turns) Do(ctx context.Context, who lane.Who, run func(context.Context)) error {
+func (t *Turns) Do(ctx context.Context, who exec.Sender, run func(context.Context)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (t *Turns) Do(ctx context.Context, who lane.Who, run func(context.Context))
 }
 
 // join adds a simulation to its lane; it is granted at once if a place is free.
-func (t *Turns) join(who lane.Who) (*turn, error) {
+func (t *Turns) join(who exec.Sender) (*turn, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mine, key := &turn{granted: make(chan struct{})}, who.Key()
@@ -107,7 +107,7 @@ func (t *Turns) finish(mine *turn, took time.Duration) {
 
 // leave takes a simulation out of its lane. If its place was granted meanwhile, leave gives the
 // place back.
-func (t *Turns) leave(who lane.Who, mine *turn) {
+func (t *Turns) leave(who exec.Sender, mine *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.lanes.Remove(who.Key(), func(other *turn) bool { return other == mine }) {

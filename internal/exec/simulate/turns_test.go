@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"pgregory.net/rapid"
 
-	"github.com/gavel-relay/gavel/internal/exec/lane"
+	"github.com/gavel-relay/gavel/internal/exec"
 )
 
 // queueTest is a queue in which every simulation takes a second of the bubble's time, and writes
@@ -30,7 +30,7 @@ func (l *queueTest) send(ctx context.Context, names string) {
 	for _, name := range strings.Split(names, "") {
 		go func() {
 			high := name == strings.ToUpper(name)
-			err := l.Do(ctx, lane.Who{Signer: common.BytesToAddress([]byte(strings.ToLower(name))), Known: high},
+			err := l.Do(ctx, exec.Sender{Signer: common.BytesToAddress([]byte(strings.ToLower(name))), Known: high},
 				func(context.Context) {
 					l.mu.Lock()
 					l.began = append(l.began, name)
@@ -64,8 +64,8 @@ func (l *queueTest) wait() int {
 func (t *Turns) waiting() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, strangers := t.lanes.Waiting(lane.Key{}, false)
-	_, known := t.lanes.Waiting(lane.Key{}, true)
+	_, strangers := t.lanes.Waiting(exec.LaneKey{}, false)
+	_, known := t.lanes.Waiting(exec.LaneKey{}, true)
 	return strangers + known
 }
 
@@ -132,9 +132,10 @@ func TestAFloodOfSignersKeepsNobodyOut(t *testing.T) {
 		for i := range 200 {       // each second two that were never seen before, strangers as he is
 			for j := range 2 {
 				go func() {
-					_ = l.Do(t.Context(), lane.Who{Signer: common.BytesToAddress([]byte{1, byte(i), byte(j)})}, func(context.Context) {
-						time.Sleep(time.Second)
-					})
+					_ = l.Do(t.Context(), exec.Sender{Signer: common.BytesToAddress([]byte{1, byte(i), byte(j)})},
+						func(context.Context) {
+							time.Sleep(time.Second)
+						})
 				}()
 			}
 			synctest.Wait()
@@ -164,7 +165,7 @@ func TestBusy(t *testing.T) {
 			}
 		}
 		none := func(context.Context) { t.Error("it ran") }
-		if err := l.Do(t.Context(), lane.Who{Signer: common.Address{9}}, none); !errors.Is(err, ErrBusy) {
+		if err := l.Do(t.Context(), exec.Sender{Signer: common.Address{9}}, none); !errors.Is(err, ErrBusy) {
 			t.Errorf("%v", err)
 		}
 		time.Sleep(time.Minute)
@@ -190,7 +191,7 @@ func TestGoingAway(t *testing.T) {
 		if got := l.ran(); got != "a!!bcb" {
 			t.Errorf("ran %s", got)
 		}
-		if err := l.Do(gone, lane.Who{Signer: common.Address{1}}, func(context.Context) {
+		if err := l.Do(gone, exec.Sender{Signer: common.Address{1}}, func(context.Context) {
 			t.Error("it ran")
 		}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
@@ -203,10 +204,10 @@ func TestPanicGivesThePlaceBack(t *testing.T) {
 	turns := NewTurns(TurnOptions{Running: 1})
 	func() {
 		defer func() { _ = recover() }()
-		_ = turns.Do(t.Context(), lane.Who{Signer: common.Address{1}}, func(context.Context) { panic("in a simulation") })
+		_ = turns.Do(t.Context(), exec.Sender{Signer: common.Address{1}}, func(context.Context) { panic("in a simulation") })
 	}()
 	ran := false
-	if err := turns.Do(t.Context(), lane.Who{Signer: common.Address{1}}, func(context.Context) {
+	if err := turns.Do(t.Context(), exec.Sender{Signer: common.Address{1}}, func(context.Context) {
 		ran = true
 	}); err != nil || !ran {
 		t.Errorf("%v, ran %t", err, ran)
@@ -220,13 +221,14 @@ func TestTurnsStayBounded(t *testing.T) {
 		running := rapid.IntRange(1, 3).Draw(rt, "running")
 		turns := NewTurns(TurnOptions{Running: running, WaitingEach: 3, Waiting: 6})
 		type waiting struct {
-			who  lane.Who
+			who  exec.Sender
 			mine *turn
 		}
 		var in []waiting
 		for range rapid.IntRange(0, 60).Draw(rt, "steps") {
 			if rapid.Bool().Draw(rt, "come") || len(in) == 0 {
-				who := lane.Who{Signer: common.Address{rapid.Byte().Draw(rt, "signer") % 4}, Known: rapid.Bool().Draw(rt, "known")}
+				who := exec.Sender{Signer: common.Address{rapid.Byte().Draw(rt, "signer") % 4},
+					Known: rapid.Bool().Draw(rt, "known")}
 				if !who.Known {
 					who.Source = rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "source")
 				}
@@ -272,7 +274,7 @@ func TestThrowawayKeysAreOneStranger(t *testing.T) {
 		turns := NewTurns(TurnOptions{Running: 2})
 		refused := 0
 		for i := range 1100 {
-			who := lane.Who{Signer: common.Address{1, byte(i >> 8), byte(i)}, Source: "203.0.113.7"}
+			who := exec.Sender{Signer: common.Address{1, byte(i >> 8), byte(i)}, Source: "203.0.113.7"}
 			go func() {
 				if errors.Is(turns.Do(t.Context(), who, func(context.Context) { time.Sleep(5 * time.Second) }), ErrBusy) {
 					refused++
@@ -284,12 +286,12 @@ func TestThrowawayKeysAreOneStranger(t *testing.T) {
 			t.Errorf("%d are refused, want all but the one that runs and 64 that wait", refused)
 		}
 		for _, row := range []struct {
-			who    lane.Who
+			who    exec.Sender
 			within time.Duration
 		}{
-			{lane.Who{Signer: common.Address{2}, Known: true}, 0},
-			{lane.Who{Signer: common.Address{3}, Source: "198.51.100.1"}, 5 * time.Second},
-			{lane.Who{Signer: common.Address{4}, Source: "198.51.100.2"}, 5 * time.Second},
+			{exec.Sender{Signer: common.Address{2}, Known: true}, 0},
+			{exec.Sender{Signer: common.Address{3}, Source: "198.51.100.1"}, 5 * time.Second},
+			{exec.Sender{Signer: common.Address{4}, Source: "198.51.100.2"}, 5 * time.Second},
 		} {
 			came := time.Now()
 			if err := turns.Do(t.Context(), row.who, func(context.Context) { time.Sleep(10 * time.Millisecond) }); err != nil {

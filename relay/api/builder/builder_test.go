@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
-	"github.com/gavel-relay/gavel/relay/hydrate"
 	"github.com/gavel-relay/gavel/relay/speculate"
+	"github.com/gavel-relay/gavel/relay/submit"
 )
 
 // now is what every clock of these tests reads: the start of slot 64, the first one of fulu. Slots
@@ -35,7 +35,7 @@ func testSpec() *eth.Spec {
 type desk struct {
 	received []*relay.Submission
 	headers  []*relay.HeaderSubmission
-	cache    hydrate.Cache
+	cache    submit.HydrationCache
 	outcome  relay.Outcome
 	err      error
 	duties   []relay.RegisteredDuty
