@@ -144,14 +144,6 @@ func sendBundle(s *suite.Set) {
 		refused(t, call(t, key(t), method, bundle(t, w.send(1))))
 	})
 	plain("RPC-BUN-17", "takes the nil UUID", fixed(object{"replacementUuid": "00000000-0000-0000-0000-000000000000"}))
-	s.It("RPC-BUN-17", "does not replace under the nil UUID", func(t *suite.T) {
-		w, signer := money(t), key(t)
-		for range 2 {
-			tx := w.send(1)
-			taken(t, call(t, signer, method,
-				with(bundle(t, tx), object{"replacementUuid": "00000000-0000-0000-0000-000000000000"})), tx)
-		}
-	})
 	plain("RPC-BUN-19", "takes a bundle without builders", fixed(object{"builders": []string{}}))
 }
 
