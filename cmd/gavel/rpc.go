@@ -58,6 +58,7 @@ func rpcFlags() []cli.Flag {
 		f.described("earliest-refund-block", "20802497 on mainnet, 0 elsewhere",
 			"first block whose refunds are listed one by one"),
 		f.span("refund-details-delay", 0, "how old a block must be before its refunds are listed"),
+		f.number("refunds-per-page", 500, "refunds that an answer lists at most"),
 		f.span("refund-totals-every", 0, "how often totals of refunds are computed; 0 is always"),
 		f.text("vendor-prefix", "vendor_", "neutral word for flashbots_ in names of methods"),
 		f.text("pool-prefix", "pool_", "neutral word for buildernet_ in names of methods"),

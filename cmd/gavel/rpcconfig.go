@@ -52,6 +52,7 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 				PerSecond:       unbounded(cmd.Int("requests-per-second")),
 				SignerPerSecond: unbounded(cmd.Int("signer-requests-per-second")),
 				Batch:           cmd.Int("batch"), Orders: cmd.Int("max-orders"), OrdersPerSigner: cmd.Int("max-orders-per-signer"),
+				RefundsPerPage:     cmd.Int("refunds-per-page"),
 				BodyBytes:          int64(cmd.Int("body-megabytes")) << 20,
 				BodyBytesPerSecond: int64(unbounded(cmd.Int("body-kilobytes-per-second"))) * 1000,
 				Connections:        cmd.Int("max-connections"), ConnectionsPerAddress: cmd.Int("max-connections-per-address"),
@@ -81,7 +82,7 @@ var bounds = []struct {
 	{"private-blocks", 1, 64}, {"max-backruns", 0, math.MaxInt}, {"refund-percent", 1, 100}, {"fast-percent", 1, 100},
 	{"payout-gas", 0, 30_000_000}, {"requests-per-second", 0, math.MaxInt}, {"signer-requests-per-second", 0, math.MaxInt},
 	{"batch", 1, math.MaxInt},
-	{"max-orders", 1, math.MaxInt}, {"max-orders-per-signer", 1, math.MaxInt}, {"max-connections", 1, math.MaxInt},
+	{"max-orders", 1, math.MaxInt}, {"refunds-per-page", 1, 10_000}, {"max-orders-per-signer", 1, math.MaxInt}, {"max-connections", 1, math.MaxInt},
 	{"body-megabytes", 64, 1 << 20}, {"body-kilobytes-per-second", 0, 1 << 20},
 	{"max-connections-per-address", 1, math.MaxInt},
 }

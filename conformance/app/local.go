@@ -72,6 +72,8 @@ const (
 	limitedPerSecond = 5
 	limitedBurst     = 20
 	limitedListeners = 3
+	// refundsPerPage is a limit of the first RPC, so that the refunds that the suite makes fill pages.
+	refundsPerPage = 4
 )
 
 // set is a set of services in the world: which they are of their kind, and their settings.
@@ -96,7 +98,8 @@ func (l *Local) open(ctx context.Context) error {
 		relay: devnetapp.RelayConfig{
 			HeaderCutOff: cutOff, PayloadCutOff: 2 * slot, RevealDelay: time.Millisecond, Trusted: trusted,
 		},
-		rpc:    devnetapp.RPCConfig{Builders: l.registry(), EarliestBlock: world.EarliestRefundBlock},
+		rpc: devnetapp.RPCConfig{Builders: l.registry(), EarliestBlock: world.EarliestRefundBlock,
+			Limits: rpcapp.Limits{RefundsPerPage: refundsPerPage}},
 		stream: devnetapp.StreamConfig{Hints: new(hint.DefaultConfig())},
 	}
 	literal := first
@@ -123,6 +126,7 @@ func (l *Local) open(ctx context.Context) error {
 	}
 	l.Target.Limits = target.Limits{
 		HeaderCutOffMs: int(cutOff.Milliseconds()),
+		RefundsPerPage: refundsPerPage,
 		Relay:          &target.Rate{PerSecond: limitedPerSecond, Burst: limitedBurst, URL: limited.Relay},
 		RPC:            &target.Rate{PerSecond: limitedPerSecond, URL: limited.RPC},
 		Stream:         &target.Audience{Listeners: limitedListeners, URL: limited.Stream},

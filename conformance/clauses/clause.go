@@ -114,6 +114,7 @@ var Settings = map[string]string{
 	"limits.headerCutOffMs": "how far into the slot bids are served",
 	"limits.relay":          "how many requests the relay takes of one address",
 	"limits.rpc":            "how many requests the bundle RPC takes of one address",
+	"limits.refundsPerPage": "how many refunds the bundle RPC lists in one answer",
 	"limits.stream":         "how many listeners the stream has room for",
 	"literal.relay":         "a relay that does what the description says where deployed ones do something else",
 	"literal.stream":        "a stream that does so",

@@ -75,7 +75,8 @@ func Find(id string) (Mutant, bool) {
 
 // All returns all mutants that are put before a target.
 func All() []Mutant {
-	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), termsMutants(), streamMutants(), swapped())
+	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), termsMutants(), refundListMutants(),
+		streamMutants(), swapped())
 }
 
 // client asks the target for the proxy. It changes nothing: it neither unpacks answers nor follows

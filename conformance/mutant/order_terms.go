@@ -110,10 +110,12 @@ func versions(change func(e *Exchange, o map[string]any) bool) func() Fault {
 }
 
 // after adds to a block's number in hexadecimal.
-func after(block any, by uint64) string {
-	var number uint64
-	_, _ = fmt.Sscanf(fmt.Sprint(block), "0x%x", &number) // what is no number is refused as 0
-	return fmt.Sprintf("%#x", number+by)
+func after(block any, by int64) string { return fmt.Sprintf("%#x", quantity(block)+by) }
+
+// quantity reads a number in hexadecimal. What is none is 0, which the target refuses.
+func quantity(text any) (number int64) {
+	_, _ = fmt.Sscanf(fmt.Sprint(text), "0x%x", &number)
+	return number
 }
 
 // bundleHash returns the hash of a bundle of raw transactions: the Keccak-256 of their hashes.

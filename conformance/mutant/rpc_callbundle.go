@@ -68,5 +68,41 @@ func callBundleMutants() []Mutant {
 				}
 				return list
 			})},
+		{"R57", "rpc", "all of coinbaseDiff is of the first transaction", []string{"RPC-CAL-22"},
+			result("eth_callBundle", func(r any) any {
+				for i, one := range resultsOf(r) {
+					if object(one)["coinbaseDiff"] = "0"; i == 0 {
+						object(one)["coinbaseDiff"] = object(r)["coinbaseDiff"]
+					}
+				}
+				return r
+			})},
+		{"R58", "rpc", "entries have no ethSentToCoinbase", []string{"RPC-CAL-22"},
+			result("eth_callBundle", func(r any) any {
+				for _, one := range resultsOf(r) {
+					delete(object(one), "ethSentToCoinbase")
+				}
+				return r
+			})},
+		{"R59", "rpc", "payments are fees in entries", []string{"RPC-CAL-22"},
+			result("eth_callBundle", func(r any) any {
+				for _, one := range resultsOf(r) {
+					object(one)["gasFees"], object(one)["ethSentToCoinbase"] = object(one)["coinbaseDiff"], "0"
+				}
+				return r
+			})},
+		{"R60", "rpc", "gasPrice of entries is that of the bundle", []string{"RPC-CAL-23"},
+			result("eth_callBundle", func(r any) any {
+				for _, one := range resultsOf(r) {
+					object(one)["gasPrice"] = object(r)["bundleGasPrice"]
+				}
+				return r
+			})},
 	}
+}
+
+// resultsOf returns the entries of a result of eth_callBundle.
+func resultsOf(result any) []any {
+	list, _ := object(result)["results"].([]any)
+	return list
 }

@@ -35,5 +35,43 @@ func simBundleMutants() []Mutant {
 			}
 			return list
 		})},
+		{"R74", "rpc", "timeout is ignored", []string{"RPC-SIM-26"}, simOption(func(o map[string]any) {
+			delete(o, "timeout")
+		})},
+		{"R75", "rpc", "a simulation may take half a minute", []string{"RPC-SIM-27"}, simOption(func(o map[string]any) {
+			if o["timeout"] == nil {
+				o["timeout"] = 30
+			}
+		})},
+		{"R76", "rpc", "a simulation is ended after a second", []string{"RPC-SIM-27"}, simOption(func(o map[string]any) {
+			if o["timeout"] == nil {
+				o["timeout"] = 1
+			}
+		})},
+		{"R77", "rpc", "the base fee is 7 wei unless told", []string{"RPC-SIM-17", "RPC-SIM-24"},
+			simOption(func(o map[string]any) {
+				if o["baseFee"] == nil {
+					o["baseFee"] = 7
+				}
+			})},
 	}
+}
+
+// simOption is a fault that changes the options of mev_simBundle, wherever they stand.
+func simOption(change func(o map[string]any)) func() Fault {
+	return params("mev_simBundle", func(list []any) []any {
+		if len(list) == 0 || object(list[0]) == nil {
+			return list
+		}
+		options := object(object(list[0])["simOptions"])
+		if len(list) > 1 && object(list[1]) != nil {
+			options = object(list[1])
+		}
+		if options == nil {
+			options = map[string]any{}
+			list = []any{list[0], options}
+		}
+		change(options)
+		return list
+	})
 }

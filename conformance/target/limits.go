@@ -15,6 +15,8 @@ type Limits struct {
 	Relay          *Rate     `yaml:"relay,omitempty" json:"relay,omitempty"`
 	RPC            *Rate     `yaml:"rpc,omitempty" json:"rpc,omitempty"`
 	Stream         *Audience `yaml:"stream,omitempty" json:"stream,omitempty"`
+	// RefundsPerPage is how many refunds the bundle RPC lists in one answer.
+	RefundsPerPage int `yaml:"refundsPerPage,omitempty" json:"refundsPerPage,omitempty"`
 }
 
 // Rate is how many requests an interface takes from one address.
@@ -50,6 +52,8 @@ func (t *Target) Declares(setting string) bool {
 		return t.Limits.RPC != nil
 	case "limits.stream":
 		return t.Limits.Stream != nil
+	case "limits.refundsPerPage":
+		return t.Limits.RefundsPerPage > 0
 	case "relay.trustedBuilders":
 		return t.Relay != nil && len(t.Relay.TrustedBuilders) > 0
 	default:
@@ -62,6 +66,9 @@ func (t *Target) Declares(setting string) bool {
 func (l *Limits) complete(t *Target) error {
 	if l.HeaderCutOffMs < 0 {
 		return errors.New("limits.headerCutOffMs is negative: give milliseconds into the slot, or leave it out")
+	}
+	if l.RefundsPerPage < 0 {
+		return errors.New("limits.refundsPerPage is negative: give how many refunds an answer lists, or leave it out")
 	}
 	for name, rate := range map[string]*Rate{"relay": l.Relay, "rpc": l.RPC} {
 		if rate == nil {

@@ -110,6 +110,8 @@ type Limits struct {
 	MethodPerSecond map[string]int
 	// Batch is how many requests a batch may have: 100.
 	Batch int
+	// RefundsPerPage is how many refunds an answer lists: 500.
+	RefundsPerPage int
 	// TrustedProxies may name the client in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 	// BodyBytes is the memory for request bodies that are being read or processed: 256 MiB, and

@@ -84,6 +84,7 @@ func (a *App) wireMethods() {
 		Simulator: a.simulation, Turns: turnsOf{turns, a.reputation},
 		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Receivers: a.indexer, Users: a.reputation,
 		Facts: a.facts, Chain: a.simulation.chain, Senders: a.simulation.senders, Limits: a.cfg.rules(),
+		RefundsPerPage: a.cfg.Limits.RefundsPerPage,
 	}
 	if a.cfg.Literal {
 		methods.Prober = a.lifecycle

@@ -74,7 +74,7 @@ func (m *Methods) delayedRefunds() Method {
 			if err != nil {
 				return nil, err
 			}
-			page, err := m.Delayed.Delayed(ctx, q, cmp.Or(p.Cursor, second), pageSize)
+			page, err := m.Delayed.Delayed(ctx, q, cmp.Or(p.Cursor, second), m.pageSize())
 			if err != nil {
 				return nil, err
 			}

@@ -60,9 +60,11 @@ type Methods struct {
 	Refunds   Refunds
 	Delayed   DelayedRefunds
 	Mev       MevRefunds
-	Receivers Receivers
-	Users     Users
-	Facts     rpc.Facts
+	// RefundsPerPage is how many refunds a page has at most; 0 means 500.
+	RefundsPerPage int
+	Receivers      Receivers
+	Users          Users
+	Facts          rpc.Facts
 	// Chain is the chain that transactions must be for, Senders finds their senders, and Limits has
 	// the numbers of the rules.
 	Chain   *bundle.Chain

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -30,8 +31,11 @@ type DelayedRefunds interface {
 	DelayedTotals(ctx context.Context, recipient common.Address, from, to *uint64) (rpc.RefundTotals, error)
 }
 
+// refundsPerPage is how many refunds a page has at most, unless Methods says otherwise.
+const refundsPerPage = 500
+
 // pageSize is the most refunds that a page has.
-const pageSize = 500
+func (m *Methods) pageSize() int { return cmp.Or(m.RefundsPerPage, refundsPerPage) }
 
 // refundRecord is one refund.
 type refundRecord struct {

@@ -37,7 +37,7 @@ func (m *Methods) refundsByBlock() Method {
 			if !p.Number.Set {
 				return nil, param.Missing("params[0].block_number")
 			}
-			return answerPage(m.Refunds.ByBlock(ctx, call.At, p.Number.Value, cmp.Or(p.Cursor, second), pageSize))
+			return answerPage(m.Refunds.ByBlock(ctx, call.At, p.Number.Value, cmp.Or(p.Cursor, second), m.pageSize()))
 		},
 	}
 }

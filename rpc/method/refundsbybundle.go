@@ -40,7 +40,7 @@ func (m *Methods) refundsByBundle() Method {
 			if p.Hash == nil {
 				return nil, param.Missing("params[0].bundle_hash")
 			}
-			return answerPage(m.Refunds.ByBundle(ctx, call.At, common.Hash(*p.Hash), cmp.Or(p.Cursor, second), pageSize))
+			return answerPage(m.Refunds.ByBundle(ctx, call.At, common.Hash(*p.Hash), cmp.Or(p.Cursor, second), m.pageSize()))
 		},
 	}
 }

@@ -38,7 +38,7 @@ func (m *Methods) refundsByRecipient() Method {
 				return nil, param.Missing("params[0].recipient")
 			}
 			return answerPage(m.Refunds.ByRecipient(ctx, call.At, common.Address(*p.Recipient),
-				cmp.Or(p.Cursor, second), pageSize))
+				cmp.Or(p.Cursor, second), m.pageSize()))
 		},
 	}
 }

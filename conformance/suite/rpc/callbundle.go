@@ -199,6 +199,32 @@ func callBundle(s *suite.Set) {
 		t.Check(r.GasUsed != nil && r.Value != nil && strings.HasPrefix(*r.Value, "0x"), "gasUsed and value",
 			fmt.Sprintf("%+v", r))
 	})
+	s.It("RPC-CAL-22", "counts fees and payments of each transaction", func(t *suite.T) {
+		const tip, paid = tipWei, 98765
+		w := money(t)
+		c := simulate(t, nil, w.send(1), w.create(paid, codePayment))
+		for i, r := range c.Results {
+			complete := r.CoinbaseDiff != nil && r.EthSentToCoinbase != nil && r.GasFees != nil && r.GasUsed != nil
+			t.Check(complete, "coinbaseDiff, ethSentToCoinbase, gasFees and gasUsed", fmt.Sprintf("%+v", r))
+			gas := new(big.Int).SetUint64(*r.GasUsed)
+			fees, payment := new(big.Int).Mul(gas, big.NewInt(tip)), big.NewInt(int64(i)*paid)
+			t.Check(r.EthSentToCoinbase.Cmp(payment) == 0, fmt.Sprintf("ethSentToCoinbase %s of transaction %d", payment, i),
+				r.EthSentToCoinbase)
+			all := new(big.Int).Add(fees, payment)
+			t.Check(r.GasFees.Cmp(fees) == 0 && r.CoinbaseDiff.Cmp(all) == 0,
+				fmt.Sprintf("gasFees %s and coinbaseDiff %s of transaction %d", fees, all, i), fmt.Sprintf("%+v", r))
+		}
+	})
+	s.It("RPC-CAL-23", "has the gas price of each transaction", func(t *suite.T) {
+		w := money(t)
+		c := simulate(t, nil, w.send(1), w.create(98_765_432_100, codePayment))
+		for i, r := range c.Results {
+			t.Check(r.GasPrice != nil && r.CoinbaseDiff != nil && r.GasUsed != nil, "gasPrice", fmt.Sprintf("%+v", r))
+			want := new(big.Int).Div(r.CoinbaseDiff.Int, new(big.Int).SetUint64(*r.GasUsed))
+			t.Check(r.GasPrice.Cmp(want) == 0, fmt.Sprintf("gasPrice %s of transaction %d: coinbaseDiff by gasUsed", want, i),
+				r.GasPrice)
+		}
+	})
 	s.It("RPC-CAL-19", "has no recipient for a contract's making", func(t *suite.T) {
 		r := simulate(t, nil, money(t).create(0, codeTime)).Results[0]
 		t.Check(r.ToAddress == nil || *r.ToAddress == "0x" || *r.ToAddress == "", "toAddress null or empty", r.ToAddress)

@@ -6,7 +6,9 @@ import (
 	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/consensus/misc/eip1559"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
@@ -54,9 +56,9 @@ func now(t *suite.T, txs ...*types.Transaction) object {
 }
 
 // sim calls mev_simBundle and returns the result.
-func sim(t *suite.T, params object, more ...any) simulated {
+func sim(t *suite.T, bundle object, more ...any) simulated {
 	var m simulated
-	result(t, call(t, key(t), "mev_simBundle", append([]any{params}, more...)...), &m)
+	result(t, call(t, key(t), "mev_simBundle", append([]any{bundle}, more...)...), &m)
 	return m
 }
 
@@ -193,6 +195,11 @@ func simBundle(s *suite.Set) {
 		w := money(t)
 		m := works(t, now(t, w.create(0, emit(opBaseFee))), object{"baseFee": 5_000_000_007})
 		t.Check(m.logged(t, 0).Uint64() == 5_000_000_007, "5000000007", m.logged(t, 0))
+	})
+	s.It("RPC-SIM-17", "has the parent's base fee, or what follows from it", func(t *suite.T) {
+		seen, parent := seenBaseFee(t)
+		next := eip1559.CalcBaseFee(params.MergedTestChainConfig, parent)
+		t.Check(seen.Cmp(parent.BaseFee) == 0 || seen.Cmp(next) == 0, fmt.Sprintf("%s or %s", parent.BaseFee, next), seen)
 	})
 	s.It("RPC-SIM-18", "takes a timeout", func(t *suite.T) { works(t, now(t, money(t).send(1)), object{"timeout": 3}) })
 	s.It("RPC-SIM-19", "refuses a bundle that begins with a hash", func(t *suite.T) {

@@ -1,0 +1,412 @@
+package rpc
+
+import (
+	"crypto/ecdsa"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+// refundsMade is how many refunds of one recipient are made for the specs that read lists and
+// totals.
+const refundsMade = 6
+
+// made has refunds of blocks of the world. The specs that read lists and totals share them, because
+// each set takes several blocks.
+type made struct {
+	mu    sync.Mutex // guards the fields below
+	ready bool
+
+	recipient common.Address
+	signer    *ecdsa.PrivateKey // signed the orders
+	backruns  []*backrun
+}
+
+// once calls make until it has ended well, and then no more: if it ends the spec, the next spec
+// that needs the refunds tries again.
+func (m *made) once(t *suite.T, make func(t *suite.T)) {
+	watched(t)
+	begins(t)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.ready {
+		m.recipient, m.signer, m.backruns = fresh(t), key(t), nil
+		make(t)
+		m.ready = true
+	}
+}
+
+// paid makes refunds that blocks pay: bundles with an inner bundle, whose refund goes to the
+// recipient.
+func (m *made) paid(t *suite.T) {
+	m.once(t, func(t *suite.T) {
+		var txs []*types.Transaction
+		for range refundsMade {
+			b := &backrun{owner: money(t), tx: money(t).create(paysWei, codePayment)}
+			b.target = b.owner.send(1)
+			inner := with(soon(t, patience), object{"body": body(t, b.target), "validity": object{
+				"refundConfig": []object{{"address": m.recipient.Hex(), "percent": 100}}}})
+			outer := with(soon(t, patience), object{"body": append([]object{{"bundle": inner}}, body(t, b.tx)...),
+				"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 90}}}})
+			if answer := call(t, m.signer, "mev_sendBundle", outer); answer.Refused() {
+				t.Inconclusive("a bundle with a refund is refused: %s", answer)
+			}
+			m.backruns, txs = append(m.backruns, b), append(txs, b.tx)
+		}
+		for _, b := range m.backruns {
+			builderHas(t, b.tx)
+		}
+		include(t, txs...)
+		for _, b := range m.backruns {
+			if b.at = lands(t, b.tx, slots(t, patience+2)); b.at == nil {
+				t.Inconclusive("a bundle with a refund is in no block")
+			}
+		}
+	})
+}
+
+// delayed makes refunds that are to be paid outside of their blocks: all but one in one block, and
+// the last in a later one.
+func (m *made) delayed(t *suite.T) {
+	m.once(t, func(t *suite.T) {
+		m.delay(t, refundsMade-1)
+		m.delay(t, 1)
+	})
+}
+
+// delay makes so many delayed refunds in one block.
+func (m *made) delay(t *suite.T, count int) {
+	until(t, func() bool {
+		var group []*backrun
+		var txs []*types.Transaction
+		block := head(t) + 3
+		for range count {
+			b := &backrun{owner: money(t), tx: money(t).create(paysWei, codePayment)}
+			b.target = b.owner.send(1)
+			params := object{"txs": raws(t, b.target, b.tx), "blockNumber": hexNumber(block), "refundPercent": 90,
+				"refundRecipient": m.recipient.Hex(), "delayedRefund": true}
+			if answer := call(t, m.signer, "eth_sendBundle", params); answer.Refused() {
+				t.Unsupported("a bundle cannot ask for a delayed refund: %s", answer)
+			}
+			group, txs = append(group, b), append(txs, b.tx)
+		}
+		include(t, txs...)
+		reached(t, block)
+		landed := 0
+		for _, b := range group {
+			if b.at = receiptOf(t, b.tx); b.at != nil {
+				landed++
+			}
+		}
+		if landed > 0 && landed < count {
+			t.Inconclusive("%d of %d bundles are in the block", landed, count)
+		}
+		if landed == count {
+			m.backruns = append(m.backruns, group...)
+		}
+		return landed == count
+	})
+}
+
+// refundPage is one answer of a method that lists refunds.
+type refundPage struct {
+	Refunds    []record `json:"refunds"`
+	Cursor     string   `json:"cursor"`
+	NextCursor string   `json:"nextCursor"`
+}
+
+// pageOf asks for one page.
+func pageOf(t *suite.T, method string, params ...any) (p refundPage) {
+	members := asked(t, method, params...)
+	for name, into := range map[string]any{"refunds": &p.Refunds, "cursor": &p.Cursor, "nextCursor": &p.NextCursor} {
+		if raw, has := members[name]; has {
+			err := json.Unmarshal(raw, into)
+			t.Check(err == nil && string(raw) != "null", name+" in the documented form", string(raw))
+		}
+	}
+	t.Check(members["refunds"] != nil, "refunds", members)
+	return p
+}
+
+// allOf reads pages until there is no cursor, and fails the spec if a record comes twice.
+func allOf(t *suite.T, method string, query object) (all []record, pages int) {
+	seen := map[record]bool{}
+	for cursor := any(nil); ; pages++ {
+		p := pageOf(t, method, with(query, object{"cursor": cursor}))
+		for _, r := range p.Refunds {
+			t.Check(!seen[r], "each record once", r)
+			seen[r] = true
+		}
+		all = append(all, p.Refunds...)
+		next := p.Cursor + p.NextCursor // a method has one of them
+		if next == "" {
+			return all, pages + 1
+		}
+		t.Check(len(p.Refunds) > 0 && pages < 100, "a page with records before its cursor", p)
+		cursor = next
+	}
+}
+
+// listedAll waits until a method lists as many refunds as the blocks have, and returns them.
+func (m *made) listedAll(t *suite.T, method string, query object) (all []record) {
+	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+		if all, _ = allOf(t, method, query); len(all) < len(m.backruns) {
+			return errNoRecord
+		}
+		return nil
+	})
+	t.Check(err == nil && len(all) == len(m.backruns), fmt.Sprintf("%d records", len(m.backruns)), all)
+	return all
+}
+
+// sums adds up the amounts of records by their status.
+func sums(t *suite.T, list []record) (pending, received *big.Int) {
+	pending, received = new(big.Int), new(big.Int)
+	for _, r := range list {
+		switch r.Status {
+		case "pending":
+			pending.Add(pending, number(t, "amount", r.Amount))
+		case "received":
+			received.Add(received, number(t, "amount", r.Amount))
+		default:
+			t.Check(false, "status pending or received", r)
+		}
+	}
+	return pending, received
+}
+
+// adds fails the spec unless totals are the sums of the records, and more than nothing. Refunds may
+// become received between the two answers, so only the sum of both is compared then.
+func adds(t *suite.T, totals map[string]json.RawMessage, list []record) {
+	pending, received := sums(t, list)
+	all := new(big.Int).Add(pending, received)
+	got := new(big.Int).Add(isHex(t, totals, "pending"), isHex(t, totals, "received"))
+	t.Check(all.Sign() > 0 && got.Cmp(all) == 0, fmt.Sprintf("pending and received of %s in sum, as the records", all),
+		got)
+	if isHex(t, totals, "received").Cmp(received) < 0 {
+		t.Check(false, fmt.Sprintf("received of %s", received), isHex(t, totals, "received"))
+	}
+}
+
+// newest returns the highest block of the refunds.
+func (m *made) newest() (block uint64) {
+	for _, b := range m.backruns {
+		block = max(block, uint64(b.at.Block))
+	}
+	return block
+}
+
+const (
+	byRecipient   = "flashbots_getFeeRefundsByRecipient"
+	byBundle      = "flashbots_getFeeRefundsByBundle"
+	byBlock       = "flashbots_getFeeRefundsByBlock"
+	totalsOf      = "flashbots_getFeeRefundTotalsByRecipient"
+	delayedList   = "buildernet_getDelayedRefunds"
+	delayedTotals = "buildernet_getDelayedRefundTotalsByRecipient"
+)
+
+// refundLists: what the methods about fee refunds answer when there are refunds.
+func refundLists(s *suite.Set) {
+	m := new(made)
+	s.Slow("RPC-RFT-04", "adds up what is listed", func(t *suite.T) {
+		m.paid(t)
+		list := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})
+		totals := asked(t, totalsOf, m.recipient.Hex())
+		adds(t, totals, list)
+		t.Check(isHex(t, totals, "maxBlockNumber").Uint64() >= m.newest(), "maxBlockNumber of at least "+
+			hexNumber(m.newest()), string(totals["maxBlockNumber"]))
+	})
+	s.Slow("RPC-RFB-04", "lists the refund of an order", func(t *suite.T) {
+		m.paid(t)
+		one := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})[1]
+		list, _ := allOf(t, byBundle, object{"bundle_hash": one.Hash})
+		t.Check(len(list) == 1 && list[0].Hash == one.Hash && list[0].Amount == one.Amount && list[0].Block == one.Block &&
+			list[0].Recipient == one.Recipient, fmt.Sprintf("one record, %+v", one), list)
+	})
+	s.Slow("RPC-RFK-03", "lists the refunds of a block", func(t *suite.T) {
+		m.paid(t)
+		known := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})
+		block := known[0].Block
+		list, _ := allOf(t, byBlock, object{"block_number": block})
+		found := map[string]bool{}
+		for _, r := range list {
+			t.Check(r.Block == block, "refunds of block "+block, r)
+			found[r.Hash] = true
+		}
+		for _, r := range known {
+			t.Check(r.Block != block || found[r.Hash], "the refund of "+r.Hash, list)
+		}
+	})
+	s.Slow("RPC-RFR-09", "continues at its cursors, and ends", func(t *suite.T) {
+		m.paid(t)
+		query := object{"recipient": m.recipient.Hex()}
+		list := m.listedAll(t, byRecipient, query)
+		most := t.Target.Limits.RefundsPerPage
+		first := pageOf(t, byRecipient, query)
+		t.Check(len(first.Refunds) == min(most, len(list)), fmt.Sprintf("%d of %d records", most, len(list)),
+			len(first.Refunds))
+		t.Check((first.Cursor != "") == (len(list) > most), "a cursor only if there are more records", first)
+		second := pageOf(t, byRecipient, with(query, object{"cursor": first.Cursor}))
+		t.Check(len(second.Refunds) > 0 && second.Refunds[0] == list[len(first.Refunds)],
+			fmt.Sprintf("a second page that begins with %+v", list[len(first.Refunds)]), second)
+	})
+	s.Slow("RPC-RFR-10", "takes a cursor as the second parameter", func(t *suite.T) {
+		m.paid(t)
+		query := object{"recipient": m.recipient.Hex()}
+		m.listedAll(t, byRecipient, query)
+		cursor := pageOf(t, byRecipient, query).Cursor
+		one, other := pageOf(t, byRecipient, with(query, object{"cursor": cursor})), pageOf(t, byRecipient, query, cursor)
+		t.Check(fmt.Sprint(one.Refunds) == fmt.Sprint(other.Refunds), fmt.Sprintf("the same page: %v", one.Refunds),
+			other.Refunds)
+	})
+	s.Slow("RPC-SET-05", "sends later refunds to the new address", func(t *suite.T) {
+		watched(t)
+		begins(t)
+		owner, to := money(t), fresh(t)
+		from := owner.address().Hex()
+		if answer := call(t, owner.PrivateKey, "flashbots_setFeeRefundRecipient", from, to.Hex()); answer.Refused() {
+			t.Inconclusive("the redirection is refused: %s", answer)
+		}
+		b := bundled(t, owner, []object{{"bodyIdx": 0, "percent": 90}}, owner.send(1))
+		b.gets(t, to, b.refund(90, 1))
+		b.gets(t, owner.address(), new(big.Int))
+		var list []record
+		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+			if list = records(t, to); len(list) == 0 {
+				return errNoRecord
+			}
+			return nil
+		})
+		t.Check(err == nil && len(list) == 1 && strings.EqualFold(list[0].Recipient, to.Hex()),
+			"a record of the refund with recipient "+to.Hex(), list)
+	})
+	s.Slow("RPC-AUT-20", "counts what a signer's own orders paid, and nobody else's", func(t *suite.T) {
+		m.paid(t)
+		paid := func(signer *ecdsa.PrivateKey) (wei, gas *big.Int) {
+			answer := call(t, signer, "flashbots_getUserStatsV2", object{"blockNumber": hexNumber(head(t))})
+			if answer.Code() == -32601 {
+				t.Unsupported("flashbots_getUserStatsV2 is not known")
+			}
+			var members struct {
+				Paid *decimal `json:"allTimeValidatorPayments"`
+				Gas  *decimal `json:"allTimeGasSimulated"`
+			}
+			result(t, answer, &members)
+			t.Check(members.Paid != nil && members.Gas != nil, "allTimeValidatorPayments and allTimeGasSimulated", answer)
+			return members.Paid.Int, members.Gas.Int
+		}
+		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+			if wei, gas := paid(m.signer); wei.Sign() <= 0 || gas.Sign() <= 0 {
+				return errText("the signer has paid nothing, or no gas was simulated for it")
+			}
+			return nil
+		})
+		t.Check(err == nil, "what the signer's orders paid, and the gas of their simulations", err)
+		wei, gas := paid(key(t))
+		t.Check(wei.Sign() == 0 && gas.Sign() == 0, "nothing for a new key", fmt.Sprint(wei, " wei, ", gas, " gas"))
+	})
+}
+
+// delayedLists: what the methods about delayed refunds answer when there are some.
+func delayedLists(s *suite.Set) {
+	m := new(made)
+	span := func(from, to uint64) object {
+		return object{"recipient": m.recipient.Hex(), "blockRangeFrom": hexNumber(from), "blockRangeTo": hexNumber(to)}
+	}
+	all := func(t *suite.T) []record {
+		m.delayed(t)
+		return m.listedAll(t, delayedList, object{"recipient": m.recipient.Hex()})
+	}
+	s.Slow("RPC-DLY-07", "lists what was delayed, by the bundle's hash", func(t *suite.T) {
+		all(t)
+		for _, b := range m.backruns {
+			want := strings.ToLower(bundleHash(b.target, b.tx).Hex())
+			list, _ := allOf(t, delayedList, with(span(uint64(b.at.Block), uint64(b.at.Block)), object{"hash": want}))
+			t.Check(len(list) == 1 && strings.EqualFold(list[0].Hash, want), "one record of "+want, list)
+			t.Check(strings.EqualFold(list[0].Recipient, m.recipient.Hex()) &&
+				number(t, "blockNumber", list[0].Block).Uint64() ==
+					uint64(b.at.Block) && number(t, "amount", list[0].Amount).Sign() > 0,
+				fmt.Sprintf("an amount for %s of block %d", m.recipient, uint64(b.at.Block)), list[0])
+		}
+		members := asked(t, delayedList, object{"recipient": m.recipient.Hex()})
+		t.Check(isHex(t, members, "indexedUpTo").Uint64() >= m.newest(), "indexedUpTo of at least "+hexNumber(m.newest()),
+			string(members["indexedUpTo"]))
+	})
+	// ranges are ranges of blocks, with how many of the refunds lie in them.
+	ranges := func(m *made) map[[2]uint64]int {
+		last := m.newest()
+		first := uint64(m.backruns[0].at.Block)
+		return map[[2]uint64]int{
+			{first, first}: refundsMade - 1, {last, last}: 1, {first, last}: refundsMade, {first, last - 1}: refundsMade - 1,
+			{first + 1, last}: 1, {last + 1, last + 1}: 0, {first - 1, first - 1}: 0,
+		}
+	}
+	s.Slow("RPC-DLY-08", "lists refunds of the first and the last block of a range", func(t *suite.T) {
+		all(t)
+		for bounds, want := range ranges(m) {
+			list := pageOf(t, delayedList, span(bounds[0], bounds[1])).Refunds
+			if most := t.Target.Limits.RefundsPerPage; most > 0 {
+				want = min(want, most)
+			}
+			t.Check(len(list) == want, fmt.Sprintf("%d records of blocks %v", want, bounds), list)
+		}
+	})
+	s.Slow("RPC-DLY-09", "continues at its cursors, and ends", func(t *suite.T) {
+		list := all(t)
+		query := object{"recipient": m.recipient.Hex()}
+		most := t.Target.Limits.RefundsPerPage
+		first := pageOf(t, delayedList, query)
+		t.Check(len(first.Refunds) == min(most, len(list)) && (first.NextCursor != "") == (len(list) > most),
+			fmt.Sprintf("%d of %d records, and nextCursor only if there are more", most, len(list)), first)
+		second := pageOf(t, delayedList, with(query, object{"cursor": first.NextCursor}))
+		t.Check(len(second.Refunds) > 0 && second.Refunds[0] == list[len(first.Refunds)],
+			fmt.Sprintf("a second page that begins with %+v", list[len(first.Refunds)]), second)
+	})
+	s.Slow("RPC-DLY-10", "has what came later when it is asked again", func(t *suite.T) {
+		watched(t)
+		later := &made{}
+		var query object
+		later.once(t, func(t *suite.T) {
+			query = object{"recipient": later.recipient.Hex(), "blockRangeFrom": "0x1",
+				"blockRangeTo": hexNumber(head(t) + 500)}
+			before := pageOf(t, delayedList, query)
+			t.Check(len(before.Refunds) == 0, "no records of a new recipient", before)
+			if before.NextCursor != "" {
+				query["cursor"] = before.NextCursor
+			}
+			later.delay(t, 1)
+		})
+		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+			if len(pageOf(t, delayedList, query).Refunds) != 1 {
+				return errNoRecord
+			}
+			return nil
+		})
+		t.Check(err == nil, fmt.Sprintf("the later record to %v", query), err)
+	})
+	s.Slow("RPC-DLT-04", "adds up what is listed, in a range too", func(t *suite.T) {
+		list := all(t)
+		adds(t, asked(t, delayedTotals, object{"recipient": m.recipient.Hex()}), list)
+		for bounds := range ranges(m) {
+			var within []record
+			for _, r := range list {
+				if block := number(t, "blockNumber", r.Block).Uint64(); block >= bounds[0] && block <= bounds[1] {
+					within = append(within, r)
+				}
+			}
+			totals := asked(t, delayedTotals, span(bounds[0], bounds[1]))
+			if len(within) == 0 {
+				zeros(t, totals, "pending", "received")
+				continue
+			}
+			adds(t, totals, within)
+		}
+	})
+}
