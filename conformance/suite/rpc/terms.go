@@ -22,7 +22,8 @@ func terms(s *suite.Set) {
 		until(t, func() bool {
 			signer, name := key(t), object{"replacementUuid": uuid(t)}
 			first, second, witness := money(t).send(1), money(t).send(2), money(t).send(3)
-			block := head(t) + 4
+			block := head(t) + 3
+			placed(t, block, nil, witness)
 			version := func(tx *types.Transaction) {
 				params := with(object{"txs": raws(t, tx), "blockNumber": hexNumber(block)}, name)
 				taken(t, call(t, signer, "eth_sendBundle", params), tx)
@@ -30,13 +31,12 @@ func terms(s *suite.Set) {
 			version(first)
 			builderHas(t, first)
 			version(second)
-			_ = t.Eventually(slots(t, 2), func() error { // so that it is at the builder before the block is made
+			_ = t.Eventually(slots(t, 1)/4, func() error { // so that it is at the builder before the block is made
 				if len(sentTo(t, second)) == 0 {
 					return errNotSent
 				}
 				return nil
 			})
-			placed(t, block, nil, witness)
 			include(t, first, second, witness)
 			reached(t, block)
 			t.Check(receiptOf(t, first) == nil, "no block with the version that was replaced", "it is in a block")
