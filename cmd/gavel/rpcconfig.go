@@ -82,7 +82,8 @@ var bounds = []struct {
 	{"private-blocks", 1, 64}, {"max-backruns", 0, math.MaxInt}, {"refund-percent", 1, 100}, {"fast-percent", 1, 100},
 	{"payout-gas", 0, 30_000_000}, {"requests-per-second", 0, math.MaxInt}, {"signer-requests-per-second", 0, math.MaxInt},
 	{"batch", 1, math.MaxInt},
-	{"max-orders", 1, math.MaxInt}, {"refunds-per-page", 1, 10_000}, {"max-orders-per-signer", 1, math.MaxInt}, {"max-connections", 1, math.MaxInt},
+	{"max-orders", 1, math.MaxInt}, {"refunds-per-page", 1, 10_000}, {"max-orders-per-signer", 1, math.MaxInt},
+	{"max-connections", 1, math.MaxInt},
 	{"body-megabytes", 64, 1 << 20}, {"body-kilobytes-per-second", 0, 1 << 20},
 	{"max-connections-per-address", 1, math.MaxInt},
 }
