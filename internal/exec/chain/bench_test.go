@@ -8,6 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
 
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -16,13 +17,13 @@ import (
 // fullBlock is a block of 1,400 transfers, 30 million gas.
 func fullBlock(b *testing.B) (*Validator, *exec.Block, *core.BlockChain) {
 	b.Helper()
-	n := opened(b, eth.Fulu)
-	args := goodArgs(b, n, eth.Fulu)
+	n := chaintest.Open(b, eth.Fulu)
+	args := chaintest.GoodArgs(b, n, eth.Fulu)
 	args.Transactions = nil
 	for nonce := range uint64(1400) {
-		args.Transactions = append(args.Transactions, transfer(b, nonce))
+		args.Transactions = append(args.Transactions, chaintest.Transfer(b, nonce))
 	}
-	return New(n.Chain(), Options{}), build(b, n, args), n.Chain()
+	return New(n.Chain(), Options{}), chaintest.Build(b, n, args), n.Chain()
 }
 
 // BenchmarkFullBlock compares our validation of a full block with go-ethereum's own processing of

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	devchain "github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -20,15 +21,16 @@ import (
 // The first block of each fork, on a parent of the fork before, passes; called by that other fork's
 // name it does not.
 func TestForkBoundaries(t *testing.T) {
-	cfg := configOf(eth.Forks()...)
+	cfg := chaintest.ConfigOf(eth.Forks()...)
 	cfg.Spec.SlotsPerEpoch = 1
-	n := openedWith(t, cfg)
+	n := chaintest.OpenWith(t, cfg)
 	v := New(n.Chain(), Options{})
 	for slot := phase0.Slot(1); slot <= 4; slot++ {
-		args := goodArgs(t, n, eth.Bellatrix)
+		args := chaintest.GoodArgs(t, n, eth.Bellatrix)
 		args.Slot, args.Parent = slot, phase0.Hash32(n.Chain().CurrentBlock().Hash())
-		args.Transactions = []*types.Transaction{transfer(t, 2*uint64(slot)-2), transfer(t, 2*uint64(slot)-1)}
-		b := build(t, n, args)
+		args.Transactions = []*types.Transaction{chaintest.Transfer(t, 2*uint64(slot)-2),
+			chaintest.Transfer(t, 2*uint64(slot)-1)}
+		b := chaintest.Build(t, n, args)
 		if verdict := v.Validate(t.Context(), b); verdict.Class != exec.Valid {
 			t.Fatalf("%s: %+v", b.Fork, verdict)
 		}
@@ -40,7 +42,7 @@ func TestForkBoundaries(t *testing.T) {
 			bent := *b.Payload
 			called.Fork, called.Payload = other, &bent
 			called.Blobs, called.Requests = &payload.Blobs{}, payload.EmptyRequests()
-			rehash(t, &called)
+			chaintest.Rehash(t, &called)
 			if verdict := v.Validate(t.Context(), &called); verdict.Class != exec.Invalid || verdict.Rule != exec.RuleHeader {
 				t.Errorf("%s, called %s: %+v", b.Fork, other, verdict)
 			}
@@ -61,16 +63,16 @@ func TestForkBoundaries(t *testing.T) {
 // What we cannot know speaks for nobody: a parent of which we have the header only, and a fork that
 // exec.Block has no name for.
 func TestWhatCannotBeJudged(t *testing.T) {
-	n := opened(t, eth.Fulu)
-	first := build(t, n, goodArgs(t, n, eth.Fulu))
+	n := chaintest.Open(t, eth.Fulu)
+	first := chaintest.Build(t, n, chaintest.GoodArgs(t, n, eth.Fulu))
 	if err := n.Import(t.Context(), first.Fork, first.Payload, first.Blobs.Commitments, first.ParentBeaconRoot,
 		first.Requests); err != nil {
 		t.Fatal(err)
 	}
-	args := goodArgs(t, n, eth.Fulu)
+	args := chaintest.GoodArgs(t, n, eth.Fulu)
 	args.Slot, args.Parent = 2, first.Payload.BlockHash
-	args.Transactions = []*types.Transaction{transfer(t, 3)}
-	second := build(t, n, args)
+	args.Transactions = []*types.Transaction{chaintest.Transfer(t, 3)}
+	second := chaintest.Build(t, n, args)
 
 	for name, row := range map[string]struct {
 		change func(*core.Genesis)
@@ -83,7 +85,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		}, exec.RuleUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
-			genesis, err := devchain.GenesisOf(configOf(eth.Fulu))
+			genesis, err := devchain.GenesisOf(chaintest.ConfigOf(eth.Fulu))
 			if err != nil {
 				t.Fatal(err)
 			}

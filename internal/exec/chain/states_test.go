@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	devchain "github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
@@ -25,7 +26,7 @@ type branch struct {
 }
 
 func grown(t testing.TB) *branch {
-	n := opened(t, eth.Fulu)
+	n := chaintest.Open(t, eth.Fulu)
 	genesis := n.Genesis().Hash()
 	return &branch{Node: n, nonces: map[common.Hash]uint64{genesis: 0}, slots: map[common.Hash]phase0.Slot{genesis: 0}}
 }
@@ -35,11 +36,12 @@ func grown(t testing.TB) *branch {
 func (b *branch) on(t testing.TB, parent common.Hash, name string, head bool) common.Hash {
 	t.Helper()
 	args := devchain.BuildArgs{
-		Parent: phase0.Hash32(parent), Slot: b.slots[parent] + 1, ParentBeaconRoot: parentRoot, Coinbase: payee,
-		GasLimitTarget: gasLimit,
-		ExtraData:      []byte(name), Transactions: []*types.Transaction{transfer(t, b.nonces[parent])},
+		Parent: phase0.Hash32(parent), Slot: b.slots[parent] + 1, ParentBeaconRoot: chaintest.ParentRoot,
+		Coinbase:       chaintest.Payee,
+		GasLimitTarget: chaintest.GasLimit,
+		ExtraData:      []byte(name), Transactions: []*types.Transaction{chaintest.Transfer(t, b.nonces[parent])},
 	}
-	built := build(t, b.Node, args)
+	built := chaintest.Build(t, b.Node, args)
 	if err := b.Import(t.Context(), built.Fork, built.Payload, nil, built.ParentBeaconRoot, built.Requests); err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +96,8 @@ func TestStatesOfEveryBlock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if st.Parent.Hash() != row.want || st.DB.GetNonce(addressOf(userKey)) != n.nonces[row.want] {
-				t.Errorf("block %s, nonce %d", st.Parent.Hash(), st.DB.GetNonce(addressOf(userKey)))
+			if st.Parent.Hash() != row.want || st.DB.GetNonce(chaintest.AddressOf(chaintest.UserKey)) != n.nonces[row.want] {
+				t.Errorf("block %s, nonce %d", st.Parent.Hash(), st.DB.GetNonce(chaintest.AddressOf(chaintest.UserKey)))
 			}
 			for h := st.Parent; ; h = n.Chain().GetHeaderByHash(h.ParentHash) {
 				if got := st.Hash(h.Number.Uint64()); got != h.Hash() {
@@ -116,7 +118,7 @@ func TestStatesOfEveryBlock(t *testing.T) {
 func TestStateThatIsGone(t *testing.T) {
 	n := grown(t)
 	one := n.Chain().GetHeaderByHash(n.on(t, n.Genesis().Hash(), "one", true))
-	genesis, err := devchain.GenesisOf(configOf(eth.Fulu))
+	genesis, err := devchain.GenesisOf(chaintest.ConfigOf(eth.Fulu))
 	if err != nil {
 		t.Fatal(err)
 	}
