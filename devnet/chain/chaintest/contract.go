@@ -21,7 +21,7 @@ import (
 // row is a block, and what a validator must say of it.
 type row struct {
 	name  string
-	from  eth.Fork // the first fork that has what the row spoils; 0 is all
+	in    func(eth.Fork) bool // which forks have what the row is about
 	block func(t *testing.T, n *chain.Node, fork eth.Fork) *exec.Block
 	class exec.Class
 	rule  exec.Rule
@@ -57,6 +57,8 @@ func otherwise(args func(t *testing.T, fork eth.Fork, args *chain.BuildArgs),
 	}
 }
 
+func everyFork(eth.Fork) bool { return true }
+
 func asBuilt(*exec.Block) {}
 
 // with appends a transaction to a finished block, which no builder would take into one.
@@ -79,7 +81,7 @@ func Contract(t *testing.T, validatorOf func(*testing.T, *chain.Node) exec.Valid
 		validator := validatorOf(t, n)
 		for _, row := range slices.Concat(goodBlocks, wrongHashes, wrongHeaders, wrongResults, wrongPayments, wrongBlobs,
 			wrongRequests) {
-			if fork < row.from {
+			if !row.in(fork) {
 				continue
 			}
 			t.Run(fork.String()+"/"+row.name, func(t *testing.T) {
@@ -107,13 +109,14 @@ func Contract(t *testing.T, validatorOf func(*testing.T, *chain.Node) exec.Valid
 }
 
 var goodBlocks = []row{
-	{"good", 0, spoiled(asBuilt), exec.Valid, ""},
-	{"two blobs", eth.Deneb, otherwise(withTwoBlobs, asBuilt), exec.Valid, ""},
-	{"REL-SUB-35 with an execution request", eth.Electra, otherwise(withRequest, asBuilt), exec.Valid, ""},
-	{"REL-SUB-19 a registered 0 means 30 million", 0, otherwise(func(_ *testing.T, _ eth.Fork, a *chain.BuildArgs) {
-		a.GasLimitTarget = 0
-	}, asBuilt), exec.Valid, ""},
-	{"REL-SUB-16 the fee recipient is the coinbase", 0,
+	{"good", everyFork, spoiled(asBuilt), exec.Valid, ""},
+	{"two blobs", eth.Fork.HasBlobs, otherwise(withTwoBlobs, asBuilt), exec.Valid, ""},
+	{"REL-SUB-35 with an execution request", eth.Fork.HasRequests, otherwise(withRequest, asBuilt), exec.Valid, ""},
+	{"REL-SUB-19 a registered 0 means 30 million", everyFork,
+		otherwise(func(_ *testing.T, _ eth.Fork, a *chain.BuildArgs) {
+			a.GasLimitTarget = 0
+		}, asBuilt), exec.Valid, ""},
+	{"REL-SUB-16 the fee recipient is the coinbase", everyFork,
 		func(t *testing.T, n *chain.Node, fork eth.Fork) *exec.Block {
 			args := GoodArgs(t, n, fork)
 			args.Coinbase, args.Payment = Payee, nil
@@ -140,101 +143,102 @@ func withRequest(t *testing.T, _ eth.Fork, args *chain.BuildArgs) {
 }
 
 var wrongHashes = []row{
-	{"REL-SUB-18 only the state root changed", 0, spoiled(func(b *exec.Block) {
+	{"REL-SUB-18 only the state root changed", everyFork, spoiled(func(b *exec.Block) {
 		b.Payload.StateRoot[0] ^= 1
 	}), exec.Invalid, exec.RuleBlockHash},
-	{"REL-SUB-18 another parent beacon block root", eth.Deneb, spoiled(func(b *exec.Block) {
+	{"REL-SUB-18 another parent beacon block root", eth.Fork.HasBlobs, spoiled(func(b *exec.Block) {
 		b.ParentBeaconRoot[0] ^= 1
 	}), exec.Invalid, exec.RuleBlockHash},
-	{"REL-SUB-18 a commitment missing", eth.Deneb, spoiled(func(b *exec.Block) {
+	{"REL-SUB-18 a commitment missing", eth.Fork.HasBlobs, spoiled(func(b *exec.Block) {
 		b.Blobs.Commitments = nil
 	}), exec.Invalid, exec.RuleBlockHash},
-	{"REL-SUB-18 two commitments swapped", eth.Deneb, otherwise(withTwoBlobs, func(b *exec.Block) {
+	{"REL-SUB-18 two commitments swapped", eth.Fork.HasBlobs, otherwise(withTwoBlobs, func(b *exec.Block) {
 		slices.Reverse(b.Blobs.Commitments)
 	}), exec.Invalid, exec.RuleBlockHash},
-	{"a transaction that is none", 0, spoiled(func(b *exec.Block) {
+	{"a transaction that is none", everyFork, spoiled(func(b *exec.Block) {
 		b.Payload.Transactions[0] = []byte{0xff}
 	}), exec.Invalid, exec.RuleBlockHash},
 }
 
 var wrongHeaders = []row{
-	{"an unknown parent", 0, rehashed(func(b *exec.Block) {
+	{"an unknown parent", everyFork, rehashed(func(b *exec.Block) {
 		b.Payload.ParentHash[0] ^= 1
 	}), exec.Infrastructure, exec.RuleParent},
-	{"REL-SUB-17 a base fee of one wei more", 0, rehashed(func(b *exec.Block) {
+	{"REL-SUB-17 a base fee of one wei more", everyFork, rehashed(func(b *exec.Block) {
 		b.Payload.BaseFeePerGas = new(uint256.Int).AddUint64(b.Payload.BaseFeePerGas, 1)
 	}), exec.Invalid, exec.RuleHeader},
-	{"REL-SUB-17 excess blob gas", eth.Deneb, rehashed(func(b *exec.Block) {
+	{"REL-SUB-17 excess blob gas", eth.Fork.HasBlobs, rehashed(func(b *exec.Block) {
 		b.Payload.ExcessBlobGas++
 	}), exec.Invalid, exec.RuleHeader},
-	{"REL-SUB-17 the parent's time", 0, rehashed(func(b *exec.Block) {
+	{"REL-SUB-17 the parent's time", everyFork, rehashed(func(b *exec.Block) {
 		b.Payload.Timestamp -= 12
 	}), exec.Invalid, exec.RuleHeader},
-	{"REL-SUB-19 gas limit + 1", 0, rehashed(func(b *exec.Block) {
+	{"REL-SUB-19 gas limit + 1", everyFork, rehashed(func(b *exec.Block) {
 		b.Payload.GasLimit++
 	}), exec.Invalid, exec.RuleGasLimit},
-	{"REL-SUB-19 gas limit - 1", 0, rehashed(func(b *exec.Block) {
+	{"REL-SUB-19 gas limit - 1", everyFork, rehashed(func(b *exec.Block) {
 		b.Payload.GasLimit--
 	}), exec.Invalid, exec.RuleGasLimit},
-	{"REL-SUB-19 another one is registered", 0, spoiled(func(b *exec.Block) {
+	{"REL-SUB-19 another one is registered", everyFork, spoiled(func(b *exec.Block) {
 		b.RegisteredGasLimit = 30_000_000
 	}), exec.Invalid, exec.RuleGasLimit},
 }
 
 var wrongResults = []row{
-	{"REL-SUB-17 blob gas used, too little", eth.Deneb, rehashed(func(b *exec.Block) {
+	{"REL-SUB-17 blob gas used, too little", eth.Fork.HasBlobs, rehashed(func(b *exec.Block) {
 		b.Payload.BlobGasUsed -= params.BlobTxBlobGasPerBlob
 	}), exec.Invalid, exec.RuleBody},
-	{"REL-SUB-17 blob gas used, too much", eth.Deneb, rehashed(func(b *exec.Block) {
+	{"REL-SUB-17 blob gas used, too much", eth.Fork.HasBlobs, rehashed(func(b *exec.Block) {
 		b.Payload.BlobGasUsed += params.BlobTxBlobGasPerBlob
 	}), exec.Invalid, exec.RuleBody},
-	{"more than 8 MiB", eth.Fulu, with(&types.LegacyTx{Nonce: 3, To: &common.Address{1},
+	{"more than 8 MiB", eth.Fork.HasCellProofs, with(&types.LegacyTx{Nonce: 3, To: &common.Address{1},
 		Data: make([]byte, params.MaxBlockSize)}), exec.Invalid, exec.RuleBody},
-	{"a transaction of more than 2^24 gas", eth.Fulu, with(&types.DynamicFeeTx{
+	{"a transaction of more than 2^24 gas", eth.Fork.HasCellProofs, with(&types.DynamicFeeTx{
 		ChainID: big.NewInt(ChainID), Nonce: 3, GasTipCap: new(big.Int), GasFeeCap: big.NewInt(100 * params.GWei),
 		Gas: params.MaxTxGas + 1, To: &common.Address{1},
 	}), exec.Invalid, exec.RuleExecution},
-	{"transactions in bad order", 0, rehashed(func(b *exec.Block) {
+	{"transactions in bad order", everyFork, rehashed(func(b *exec.Block) {
 		txs := b.Payload.Transactions
 		txs[0], txs[1] = txs[1], txs[0]
 	}), exec.Invalid, exec.RuleExecution},
-	{"REL-SUB-17 state root", 0, rehashed(func(b *exec.Block) {
+	{"REL-SUB-17 state root", everyFork, rehashed(func(b *exec.Block) {
 		b.Payload.StateRoot[0] ^= 1
 	}), exec.Invalid, exec.RuleState},
-	{"REL-SUB-17 receipts root", 0, rehashed(func(b *exec.Block) {
+	{"REL-SUB-17 receipts root", everyFork, rehashed(func(b *exec.Block) {
 		b.Payload.ReceiptsRoot[0] ^= 1
 	}), exec.Invalid, exec.RuleState},
-	{"REL-SUB-17 bloom", 0, rehashed(func(b *exec.Block) {
+	{"REL-SUB-17 bloom", everyFork, rehashed(func(b *exec.Block) {
 		b.Payload.LogsBloom[0] ^= 1
 	}), exec.Invalid, exec.RuleState},
-	{"REL-SUB-17 gas used", 0, rehashed(func(b *exec.Block) {
+	{"REL-SUB-17 gas used", everyFork, rehashed(func(b *exec.Block) {
 		b.Payload.GasUsed++
 	}), exec.Invalid, exec.RuleState},
 }
 
 var wrongPayments = []row{
-	{"REL-SUB-16 bids a wei more than it pays", 0, spoiled(func(b *exec.Block) {
+	{"REL-SUB-16 bids a wei more than it pays", everyFork, spoiled(func(b *exec.Block) {
 		b.ValueWei = new(uint256.Int).AddUint64(b.ValueWei, 1)
 	}), exec.Invalid, exec.RulePayment},
-	{"REL-SUB-16 paid by a withdrawal only", eth.Capella, otherwise(func(_ *testing.T, _ eth.Fork, a *chain.BuildArgs) {
-		a.Payment = nil
-	}, func(b *exec.Block) { b.ValueWei = uint256.NewInt(1) }), exec.Invalid, exec.RulePayment},
+	{"REL-SUB-16 paid by a withdrawal only", eth.Fork.HasWithdrawals,
+		otherwise(func(_ *testing.T, _ eth.Fork, a *chain.BuildArgs) {
+			a.Payment = nil
+		}, func(b *exec.Block) { b.ValueWei = uint256.NewInt(1) }), exec.Invalid, exec.RulePayment},
 }
 
 var wrongBlobs = []row{
-	{"REL-SUB-28 a proof missing", eth.Deneb, spoiled(func(b *exec.Block) {
+	{"REL-SUB-28 a proof missing", eth.Fork.HasBlobs, spoiled(func(b *exec.Block) {
 		b.Blobs.Proofs = b.Blobs.Proofs[1:]
 	}), exec.Invalid, exec.RuleBlobs},
-	{"REL-SUB-28 blobs and proofs withheld", eth.Deneb, spoiled(func(b *exec.Block) {
+	{"REL-SUB-28 blobs and proofs withheld", eth.Fork.HasBlobs, spoiled(func(b *exec.Block) {
 		b.Blobs.Blobs, b.Blobs.Proofs = nil, nil // no proof is wrong, but nobody could publish the block
 	}), exec.Invalid, exec.RuleBlobs},
-	{"a blob of another value", eth.Deneb, spoiled(func(b *exec.Block) {
+	{"a blob of another value", eth.Fork.HasBlobs, spoiled(func(b *exec.Block) {
 		b.Blobs.Blobs[0][31]++
 	}), exec.Invalid, exec.RuleBlobs},
-	{"two blobs swapped below their commitments", eth.Deneb, otherwise(withTwoBlobs, func(b *exec.Block) {
+	{"two blobs swapped below their commitments", eth.Fork.HasBlobs, otherwise(withTwoBlobs, func(b *exec.Block) {
 		slices.Reverse(b.Blobs.Blobs)
 	}), exec.Invalid, exec.RuleBlobs},
-	{"blobs and proofs of another block below the commitments", eth.Deneb,
+	{"blobs and proofs of another block below the commitments", eth.Fork.HasBlobs,
 		func(t *testing.T, n *chain.Node, fork eth.Fork) *exec.Block {
 			b, args := Build(t, n, GoodArgs(t, n, fork)), GoodArgs(t, n, fork)
 			args.Transactions[2] = BlobTransaction(t, fork, 2, 1)
@@ -242,26 +246,26 @@ var wrongBlobs = []row{
 			b.Blobs.Blobs, b.Blobs.Proofs = other.Blobs.Blobs, other.Blobs.Proofs
 			return b
 		}, exec.Invalid, exec.RuleBlobs},
-	{"the proofs of two blobs swapped", eth.Deneb, otherwise(withTwoBlobs, func(b *exec.Block) {
+	{"the proofs of two blobs swapped", eth.Fork.HasBlobs, otherwise(withTwoBlobs, func(b *exec.Block) {
 		proofs, each := b.Blobs.Proofs, len(b.Blobs.Proofs)/2
 		b.Blobs.Proofs = slices.Concat(proofs[each:], proofs[:each])
 	}), exec.Invalid, exec.RuleBlobs},
-	{"a proof of other cells", eth.Deneb, spoiled(func(b *exec.Block) {
+	{"a proof of other cells", eth.Fork.HasBlobs, spoiled(func(b *exec.Block) {
 		b.Blobs.Proofs[0] = deneb.KZGProof{0xc0} // infinity: right for a constant polynomial only
 	}), exec.Invalid, exec.RuleBlobs},
-	{"a proof that is no point", eth.Deneb, spoiled(func(b *exec.Block) {
+	{"a proof that is no point", eth.Fork.HasBlobs, spoiled(func(b *exec.Block) {
 		b.Blobs.Proofs[0] = deneb.KZGProof(bytes.Repeat([]byte{0xff}, 48))
 	}), exec.Invalid, exec.RuleBlobs},
 }
 
 var wrongRequests = []row{
-	{"REL-SUB-35 a request that nobody made", eth.Electra, rehashed(func(b *exec.Block) {
+	{"REL-SUB-35 a request that nobody made", eth.Fork.HasRequests, rehashed(func(b *exec.Block) {
 		b.Requests.Consolidations = append(b.Requests.Consolidations, &electra.ConsolidationRequest{})
 	}), exec.Invalid, exec.RuleState},
-	{"REL-SUB-35 a request more than was hashed", eth.Electra, spoiled(func(b *exec.Block) {
+	{"REL-SUB-35 a request more than was hashed", eth.Fork.HasRequests, spoiled(func(b *exec.Block) {
 		b.Requests.Consolidations = append(b.Requests.Consolidations, &electra.ConsolidationRequest{})
 	}), exec.Invalid, exec.RuleBlockHash},
-	{"REL-SUB-35 a request dropped", eth.Electra, func(t *testing.T, n *chain.Node, fork eth.Fork) *exec.Block {
+	{"REL-SUB-35 a request dropped", eth.Fork.HasRequests, func(t *testing.T, n *chain.Node, fork eth.Fork) *exec.Block {
 		b := otherwise(withRequest, asBuilt)(t, n, fork)
 		if len(b.Requests.Withdrawals) != 1 {
 			t.Fatalf("%d requests in the block, want 1", len(b.Requests.Withdrawals))
