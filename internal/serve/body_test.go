@@ -105,7 +105,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// S40: a bomb that never ends costs no more than a body at the limit, in time and in memory.
+// A bomb that never ends costs no more than a body at the limit, in time and in memory.
 func TestBombEndsAtTheLimit(t *testing.T) {
 	const limit = 1 << 20
 	zeros := make([]byte, limit/2)

@@ -12,7 +12,7 @@ const (
 	bareSSZ  = "application/octet-stream"
 )
 
-// H05: what clients send, and what they get.
+// What clients send, and what they get.
 func TestNegotiate(t *testing.T) {
 	for _, row := range []struct {
 		accept []string
@@ -50,6 +50,11 @@ func TestNegotiate(t *testing.T) {
 		{[]string{"application/json;q=NaN"}, ""},
 		{[]string{"application/json;q="}, ""},
 		{[]string{";;;"}, ""},
+		{[]string{"garbage"}, ""},
+		{[]string{"text/html, */*;q=0.1"}, textJSON},
+		{[]string{"*/*;q=0.1", "application/octet-stream"}, bareSSZ},
+		{[]string{"application/json;q=0.9,application/octet-stream;q=1.0"}, bareSSZ},
+		{[]string{"application/json;q=0.9, application/octet-stream;q=0.8"}, textJSON},
 	} {
 		r := &http.Request{Header: http.Header{}}
 		for _, value := range row.accept {

@@ -25,7 +25,7 @@ func (s *submission) offeredAs(wei uint64) *submission {
 func TestCopyWithWrongProofs(t *testing.T) {
 	for _, path := range []string{v1Path, v2Path} {
 		t.Run(path, func(t *testing.T) {
-			h := open(t, eth.Fulu, houseOptions{configure: trusting})
+			h := newRelay(t, eth.Fulu, relayOptions{configure: trusting})
 			block := h.worth(t, 1, 1000)
 			h.submitted(t, block)
 			copied := block.offeredAs(2000)
@@ -51,7 +51,7 @@ func TestCopyWithWrongProofs(t *testing.T) {
 // Bids are cancelled while proposers ask for them. Whichever was served, its payload is delivered:
 // a cancellation comes too late for a header that has left.
 func TestCancelBesideGetHeader(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{})
+	h := newRelay(t, eth.Fulu, relayOptions{})
 	for range 3 {
 		h.into(0)
 		h.submitted(t, h.worth(t, 1, 500))

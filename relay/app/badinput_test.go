@@ -26,7 +26,7 @@ type requested struct {
 // leaks. Spoiled are requests that would be taken, or would be but for the signature, so that they
 // come far.
 func TestBadInputIsRefused(t *testing.T) {
-	h := open(t, eth.Electra, houseOptions{})
+	h := newRelay(t, eth.Electra, relayOptions{})
 	s := h.good(t)
 	b := h.offered(t, s)
 	b.sign(t, stranger, h.spec.ProposerDomain(h.slot)) // or an unspoiled one would be published
@@ -67,7 +67,7 @@ func TestBadInputIsRefused(t *testing.T) {
 }
 
 // requests are one of each kind, in each encoding.
-func (h *house) requests(t *testing.T, s *submission, b *blinded) []requested {
+func (h *relayUnderTest) requests(t *testing.T, s *submission, b *blinded) []requested {
 	t.Helper()
 	r := h.registration(3)
 	ssz, err := r.MarshalSSZ()

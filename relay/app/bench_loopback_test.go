@@ -20,8 +20,8 @@ type loopback struct {
 	got    chan *lastRead // of the request that is being answered
 }
 
-// overLoopback opens a server for a house.
-func overLoopback(b *testing.B, h *benchHouse) *loopback {
+// overLoopback opens a server for a way.
+func overLoopback(b *testing.B, h *benchWay) *loopback {
 	b.Helper()
 	l := &loopback{got: make(chan *lastRead, 1)}
 	l.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,9 +35,9 @@ func overLoopback(b *testing.B, h *benchHouse) *loopback {
 	return l
 }
 
-// send is benchHouse.submit over the socket: how long it took from when the last byte was read to
+// send is benchWay.submit over the socket: how long it took from when the last byte was read to
 // the bid on the board.
-func (l *loopback) send(b *testing.B, h *benchHouse, from int, identified bool, body []byte) (visible time.Duration) {
+func (l *loopback) send(b *testing.B, h *benchWay, from int, identified bool, body []byte) (visible time.Duration) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, l.server.URL+"/relay/v1/builder/blocks"+h.query,
 		bytes.NewReader(body))

@@ -56,7 +56,7 @@ func busySlot(b *testing.B, a *App) {
 	}()
 
 	// Cancellable: whatever the order in which they come, none is below the floor, and all are taken.
-	h := &benchHouse{spec: a.spec, handler: a.handler, board: new(noticeBoard), query: "?cancellations=1"}
+	h := &benchWay{spec: a.spec, handler: a.handler, board: new(noticeBoard), query: "?cancellations=1"}
 	var group sync.WaitGroup
 	for i, key := range benchBuilders {
 		block := benchBlock(b, a.spec, i, 200, 1000, 7)

@@ -120,13 +120,13 @@ func (p packedBody) send(ctx context.Context, url string) (took time.Duration, e
 
 // maker makes the submissions of a builder that the relay does not know.
 type maker struct {
-	h        *benchHouse
+	h        *benchWay
 	stranger *bls.SecretKey
 	blocks   map[string]*relay.Submission
 }
 
 func newMaker(t testing.TB) *maker {
-	m := &maker{h: &benchHouse{spec: benchSpec()}, stranger: bls.Derive("bench stranger", 0),
+	m := &maker{h: &benchWay{spec: benchSpec()}, stranger: bls.Derive("bench stranger", 0),
 		blocks: map[string]*relay.Submission{}}
 	for name, block := range benchBlocks {
 		s := block(t, m.h.spec)

@@ -83,7 +83,7 @@ func (g *timedGuard) Claim(ctx context.Context, slot phase0.Slot, root phase0.Ro
 }
 
 // openDelivery wires the way; the beacon node notes when the first byte of a publication has come.
-func openDelivery(b *testing.B, h *benchHouse) *delivery {
+func openDelivery(b *testing.B, h *benchWay) *delivery {
 	b.Helper()
 	d := &delivery{
 		served:  &slots.Payloads{Escrow: escrow{h.journal}, Log: slog.New(slog.DiscardHandler)},
@@ -125,7 +125,7 @@ func (proposerOfBench) Pubkey(phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
 }
 
 // sold puts a block into the escrow, has it lead, and returns what its proposer signs.
-func (d *delivery) sold(b *testing.B, h *benchHouse, s *relay.Submission, slot phase0.Slot) []byte {
+func (d *delivery) sold(b *testing.B, h *benchWay, s *relay.Submission, slot phase0.Slot) []byte {
 	b.Helper()
 	block, trace, bid := *s.Payload, *s.Trace, *s
 	block.BlockHash = phase0.Hash32(uint256.NewInt(uint64(slot)).Bytes32())

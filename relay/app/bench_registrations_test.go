@@ -41,9 +41,9 @@ func BenchmarkRegistrations(b *testing.B) {
 	b.Run("renewed", h.renewed)
 }
 
-// registeringHouse is a relay that answers over loopback, and validators that have registered with
+// registeringRelay is a relay that answers over loopback, and validators that have registered with
 // it.
-type registeringHouse struct {
+type registeringRelay struct {
 	app       *App
 	ours      string // address
 	keys      []*bls.SecretKey
@@ -51,9 +51,9 @@ type registeringHouse struct {
 	requests  [][]byte  // of what is held
 }
 
-func registering(b *testing.B) *registeringHouse {
+func registering(b *testing.B) *registeringRelay {
 	b.Helper()
-	h := &registeringHouse{keys: make([]*bls.SecretKey, registeringValidators), timestamp: benchGenesis}
+	h := &registeringRelay{keys: make([]*bls.SecretKey, registeringValidators), timestamp: benchGenesis}
 	identities := slices.Clone(manyIdentities)
 	for i := range h.keys {
 		h.keys[i] = bls.Derive("registering", uint64(i))
@@ -88,7 +88,7 @@ func registering(b *testing.B) *registeringHouse {
 }
 
 // signed are the requests of all validators, signed at a time.
-func (h *registeringHouse) signed(b *testing.B, at time.Time) [][]byte {
+func (h *registeringRelay) signed(b *testing.B, at time.Time) [][]byte {
 	b.Helper()
 	requests := make([][]byte, len(h.keys)/registrationsARequest)
 	var group errgroup.Group
@@ -122,7 +122,7 @@ func (h *registeringHouse) signed(b *testing.B, at time.Time) [][]byte {
 }
 
 // await waits until the relay shows what was signed last.
-func (h *registeringHouse) await(b *testing.B) {
+func (h *registeringRelay) await(b *testing.B) {
 	b.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
@@ -139,13 +139,13 @@ func (h *registeringHouse) await(b *testing.B) {
 	}
 }
 
-func (h *registeringHouse) unchanged(b *testing.B) {
+func (h *registeringRelay) unchanged(b *testing.B) {
 	const rounds = 10
 	requests := slices.Repeat(h.requests, max(1, b.N/rounds/len(h.requests)))
 	h.compare(b, rounds, requests)
 }
 
-func (h *registeringHouse) renewed(b *testing.B) {
+func (h *registeringRelay) renewed(b *testing.B) {
 	h.timestamp = h.timestamp.Add(time.Second)
 	renewals := h.signed(b, h.timestamp)
 	began := time.Now()
@@ -156,7 +156,7 @@ func (h *registeringHouse) renewed(b *testing.B) {
 
 // compare sends the requests of each round to the relay and to the bare handler in turn, over
 // connections that have been used before.
-func (h *registeringHouse) compare(b *testing.B, rounds int, requests [][]byte) {
+func (h *registeringRelay) compare(b *testing.B, rounds int, requests [][]byte) {
 	bare := serving(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadFull(r.Body, make([]byte, r.ContentLength)); err != nil {
 			w.WriteHeader(http.StatusBadRequest)
@@ -181,7 +181,7 @@ type spent struct {
 }
 
 // spend opens connections and sends over them what is held.
-func (h *registeringHouse) spend(b *testing.B, address string) *spent {
+func (h *registeringRelay) spend(b *testing.B, address string) *spent {
 	b.Helper()
 	s := &spent{clients: servetest.Dial(b, address, registrationClients)}
 	b.Cleanup(s.clients.Close)

@@ -36,7 +36,7 @@ func BenchmarkOwnWork(b *testing.B) {
 }
 
 // ownWork sends the block in both encodings in turn.
-func ownWork(b *testing.B, h *benchHouse) {
+func ownWork(b *testing.B, h *benchWay) {
 	block := benchBlock(b, h.spec, 0, 200, 1400, 9)
 	var took [2]time.Duration
 	wei, rounds := uint64(0), 0

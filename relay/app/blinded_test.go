@@ -23,10 +23,10 @@ const (
 	v2Path = "/eth/v2/builder/blinded_blocks"
 )
 
-func (h *house) headerPath() string {
+func (h *relayUnderTest) headerPath() string {
 	_, proposer := h.duty(h.slot)
 	pubkey := proposer.PublicKey()
-	return fmt.Sprintf("/eth/v1/builder/header/%d/%#x/%#x", h.slot, h.attributes.parentHash[:], pubkey[:])
+	return fmt.Sprintf("/eth/v1/builder/header/%d/%#x/%#x", h.slot, h.attributes.ParentHash[:], pubkey[:])
 }
 
 // bid is a getHeader answer in JSON, as far as tests look at it. Numbers and hashes stay text.
@@ -44,7 +44,7 @@ type bid struct {
 }
 
 // header is the served bid, nil if there is none.
-func (h *house) header(t testing.TB) *bid {
+func (h *relayUnderTest) header(t testing.TB) *bid {
 	t.Helper()
 	got := h.get(t, h.headerPath(), nil)
 	if got.status == http.StatusNoContent {
@@ -59,7 +59,7 @@ func (h *house) header(t testing.TB) *bid {
 }
 
 // wantTop wants a submission to be the one that is served.
-func (h *house) wantTop(t testing.TB, s *submission) {
+func (h *relayUnderTest) wantTop(t testing.TB, s *submission) {
 	t.Helper()
 	b := h.header(t)
 	if b == nil {
@@ -79,7 +79,7 @@ type blinded struct {
 }
 
 // blind takes the beacon node's local block and puts what was bid in place of its payload.
-func (h *house) blind(t testing.TB, b *bid) *blinded {
+func (h *relayUnderTest) blind(t testing.TB, b *bid) *blinded {
 	t.Helper()
 	_, proposer := h.duty(h.slot)
 	epoch := h.spec.EpochOf(h.slot)
@@ -180,7 +180,7 @@ func (b *blinded) root(t testing.TB) phase0.Root {
 }
 
 // reveal asks for a payload in JSON.
-func (h *house) reveal(t testing.TB, path string, b *blinded) answer {
+func (h *relayUnderTest) reveal(t testing.TB, path string, b *blinded) answer {
 	t.Helper()
 	header := jsonHeader()
 	header.Set("Eth-Consensus-Version", b.fork.String())
@@ -188,18 +188,18 @@ func (h *house) reveal(t testing.TB, path string, b *blinded) answer {
 }
 
 // goReveal asks for a payload in the background.
-func (h *house) goReveal(t testing.TB, path string, b *blinded) <-chan answer {
+func (h *relayUnderTest) goReveal(t testing.TB, path string, b *blinded) <-chan answer {
 	t.Helper()
 	return h.goPost(t, path, sszHeader(b.fork), b.ssz(t))
 }
 
 // goSubmit sends a cancellable submission in the background.
-func (h *house) goSubmit(t testing.TB, s *submission) <-chan answer {
+func (h *relayUnderTest) goSubmit(t testing.TB, s *submission) <-chan answer {
 	t.Helper()
 	return h.goPost(t, submitPath+"?cancellations=1", sszHeader(s.fork), s.ssz(t))
 }
 
-func (h *house) goPost(t testing.TB, path string, header http.Header, body []byte) <-chan answer {
+func (h *relayUnderTest) goPost(t testing.TB, path string, header http.Header, body []byte) <-chan answer {
 	done := make(chan answer, 1)
 	go func() {
 		got, err := h.try(context.WithoutCancel(t.Context()), http.MethodPost, path, header, body)
@@ -212,7 +212,7 @@ func (h *house) goPost(t testing.TB, path string, header http.Header, body []byt
 }
 
 // offered submits a block and lets the slot begin, and the proposer blind it.
-func (h *house) offered(t testing.TB, s *submission) *blinded {
+func (h *relayUnderTest) offered(t testing.TB, s *submission) *blinded {
 	t.Helper()
 	h.submitted(t, s)
 	h.into(0)
@@ -221,9 +221,48 @@ func (h *house) offered(t testing.TB, s *submission) *blinded {
 }
 
 // deliver lets a submission win its slot and be published.
-func (h *house) deliver(t testing.TB, s *submission) {
+func (h *relayUnderTest) deliver(t testing.TB, s *submission) {
 	t.Helper()
 	if got := h.reveal(t, v2Path, h.offered(t, s)); got.status != http.StatusAccepted || len(got.body) != 0 {
 		t.Fatalf("deliver: %s", got)
+	}
+}
+
+// wantRevealed wants the good answer of a path: v1 hands out the payload, v2 says nothing.
+func (h *relayUnderTest) wantRevealed(t testing.TB, path string, got answer, s *submission) {
+	t.Helper()
+	if path == v2Path {
+		if got.status != http.StatusAccepted || len(got.body) != 0 {
+			t.Errorf("v2: %s", got)
+		}
+		return
+	}
+	var document struct {
+		Version string `json:"version"`
+		Data    struct {
+			BlockHash string `json:"block_hash"` // before deneb
+			Payload   struct {
+				BlockHash string `json:"block_hash"`
+			} `json:"execution_payload"`
+			Bundle struct {
+				Blobs  []string `json:"blobs"`
+				Proofs []string `json:"proofs"`
+			} `json:"blobs_bundle"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(got.body, &document); err != nil || got.status != http.StatusOK {
+		t.Errorf("v1: %v, %s", err, got)
+		return
+	}
+	hash := document.Data.BlockHash + document.Data.Payload.BlockHash
+	if hash != fmt.Sprintf("%#x", s.payload.BlockHash[:]) || document.Version != h.fork.String() {
+		t.Errorf("v1 revealed a %s payload %s", document.Version, hash)
+	}
+	if got.header.Get("Eth-Consensus-Version") != h.fork.String() {
+		t.Errorf("version header %q", got.header.Get("Eth-Consensus-Version"))
+	}
+	if s.blobs != nil && (len(document.Data.Bundle.Blobs) != len(s.blobs.Blobs) ||
+		len(document.Data.Bundle.Proofs) != len(s.blobs.Proofs)) {
+		t.Errorf("%d blobs and %d proofs revealed", len(document.Data.Bundle.Blobs), len(document.Data.Bundle.Proofs))
 	}
 }

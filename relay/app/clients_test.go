@@ -31,8 +31,8 @@ func TestMevBoost(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Electra, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {
 			t.Parallel()
-			h := open(t, fork, houseOptions{})
-			boost := *h // the same house, with mev-boost for a relay
+			h := newRelay(t, fork, relayOptions{})
+			boost := *h // the same network, with mev-boost for a relay
 			boost.relayURL = h.startMevBoost(t, program)
 
 			r := h.registration(first(h.duty(h.slot)))
@@ -103,7 +103,7 @@ func mevBoost(t *testing.T) string {
 
 // startMevBoost runs it before the relay and returns its URL. It knows only the wall clock, so it
 // is told another genesis: all slots of this test began a short while ago, and none is too late.
-func (h *house) startMevBoost(t *testing.T, program string) string {
+func (h *relayUnderTest) startMevBoost(t *testing.T, program string) string {
 	t.Helper()
 	listener := listen(t)
 	address := listener.Addr().String()
@@ -148,7 +148,7 @@ func TestGoBuilderClient(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Deneb, eth.Electra, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {
 			t.Parallel()
-			h := open(t, fork, houseOptions{})
+			h := newRelay(t, fork, relayOptions{})
 			pubkey := relayKey.PublicKey()
 			service, err := builderhttp.New(t.Context(), builderhttp.WithLogLevel(silent), builderhttp.WithTimeout(time.Minute),
 				builderhttp.WithAddress(strings.Replace(h.relayURL, "//", fmt.Sprintf("//%#x@", pubkey[:]), 1)))
@@ -160,7 +160,7 @@ func TestGoBuilderClient(t *testing.T) {
 			h.into(0)
 			_, proposer := h.duty(h.slot)
 			bid, err := service.(builderclient.BuilderBidProvider).BuilderBid(t.Context(), &builderapi.BuilderBidOpts{
-				Slot: h.slot, ParentHash: h.attributes.parentHash, PubKey: proposer.PublicKey(),
+				Slot: h.slot, ParentHash: h.attributes.ParentHash, PubKey: proposer.PublicKey(),
 			})
 			must(t, err)
 			hash, err := bid.Data.BlockHash()
@@ -199,10 +199,10 @@ func TestGoBuilderClient(t *testing.T) {
 }
 
 // registerBy registers all validators anew through the library, which sends them in JSON.
-func (h *house) registerBy(t *testing.T, service builderclient.Service) {
+func (h *relayUnderTest) registerBy(t *testing.T, service builderclient.Service) {
 	t.Helper()
 	var list []*builderapi.VersionedSignedValidatorRegistration
-	for i := range phase0.ValidatorIndex(houseValidators) {
+	for i := range phase0.ValidatorIndex(validatorCount) {
 		r := h.registration(i)
 		list = append(list, &builderapi.VersionedSignedValidatorRegistration{V1: r})
 	}

@@ -62,9 +62,9 @@ func runVictim(told string) error {
 	return errors.Join(a.Serve(ctx, listener), a.Close())
 }
 
-// startVictim runs a relay on a folder as a process of its own, to which the house speaks from now
+// startVictim runs a relay on a folder as a process of its own, to which the tests speak from now
 // on; kill is SIGKILL.
-func (h *house) startVictim(t *testing.T, folder string) (kill func()) {
+func (h *relayUnderTest) startVictim(t *testing.T, folder string) (kill func()) {
 	t.Helper()
 	told, err := json.Marshal(victim{folder, h.cfg.BeaconURLs, h.clock.Now()})
 	must(t, err)
@@ -93,8 +93,8 @@ func (h *house) startVictim(t *testing.T, folder string) (kill func()) {
 func TestKilledBetweenPublicationAndAnswer(t *testing.T) {
 	for _, path := range []string{v1Path, v2Path} {
 		t.Run(path, func(t *testing.T) {
-			folder := t.TempDir() // before the house, which is closed before it is removed
-			h := open(t, eth.Fulu, houseOptions{refusesKnown: true, configure: func(c *app.Config) {
+			folder := t.TempDir() // before the relay, which is closed before it is removed
+			h := newRelay(t, eth.Fulu, relayOptions{refusesKnown: true, configure: func(c *app.Config) {
 				trusting(c)
 				c.DataDir = folder
 			}})
@@ -140,7 +140,7 @@ func TestKilledBetweenPublicationAndAnswer(t *testing.T) {
 }
 
 // goPostUnanswered asks for a payload in the background, and tells why there was no answer.
-func (h *house) goPostUnanswered(t *testing.T, path string, b *blinded) <-chan error {
+func (h *relayUnderTest) goPostUnanswered(t *testing.T, path string, b *blinded) <-chan error {
 	t.Helper()
 	header, body := sszHeader(b.fork), b.ssz(t)
 	done := make(chan error, 1)

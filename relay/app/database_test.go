@@ -30,9 +30,9 @@ func TestMain(m *testing.M) {
 func TestDatabaseDown(t *testing.T) {
 	server := postgrestest.Start(t)
 	address := server.Database(t)
-	folder := t.TempDir() // before the house, which is closed before it is removed
-	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
-		c.DataDir, c.Database, c.AdminToken = folder, address, houseToken
+	folder := t.TempDir() // before the relay, which is closed before it is removed
+	h := newRelay(t, eth.Capella, relayOptions{configure: func(c *app.Config) {
+		c.DataDir, c.Database, c.AdminToken = folder, address, operatorToken
 	}})
 	first := h.worth(t, 0, 1000)
 	h.deliver(t, first)
@@ -48,7 +48,7 @@ func TestDatabaseDown(t *testing.T) {
 
 	h.restart(t)
 	if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body),
-		fmt.Sprintf(`"registrations":%d`, houseValidators-1)) {
+		fmt.Sprintf(`"registrations":%d`, validatorCount-1)) {
 		t.Errorf("started without the database: %s", got)
 	}
 	h.next(t)
@@ -62,7 +62,7 @@ func TestDatabaseDown(t *testing.T) {
 }
 
 // deliveries is how many the Data API lists, -1 when it does not answer.
-func (h *house) deliveries(t *testing.T) int {
+func (h *relayUnderTest) deliveries(t *testing.T) int {
 	t.Helper()
 	got := h.get(t, deliveredPath, nil)
 	if got.status != http.StatusOK {

@@ -23,7 +23,7 @@ import (
 // there; each test would fail there.
 
 func TestAuctionDefects(t *testing.T) {
-	h := open(t, eth.Capella, houseOptions{})
+	h := newRelay(t, eth.Capella, relayOptions{})
 	t.Run("two bids at once, and the lower one leads", func(t *testing.T) {
 		// Both builders bid cancellable, now one higher, now the other: whoever works with an outdated
 		// view of the other loses an update.
@@ -95,7 +95,7 @@ func TestAuctionDefects(t *testing.T) {
 }
 
 func TestDeliveryDefects(t *testing.T) {
-	h := open(t, eth.Bellatrix, houseOptions{})
+	h := newRelay(t, eth.Bellatrix, relayOptions{})
 	failed := func(t *testing.T) { // a slot whose block was signed, but refused and not published
 		b := h.offered(t, h.good(t))
 		t.Run("202 though no node took the block", func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestDeliveryDefects(t *testing.T) {
 
 // Publishing has a deadline: when all nodes hang, the proposer is told.
 func TestHangingNodes(t *testing.T) {
-	h := open(t, eth.Bellatrix, houseOptions{configure: func(cfg *app.Config) {
+	h := newRelay(t, eth.Bellatrix, relayOptions{configure: func(cfg *app.Config) {
 		cfg.PublishTimeout = 50 * time.Millisecond
 	}})
 	t.Run("a publication without a deadline waits for ever", func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestHangingNodes(t *testing.T) {
 }
 
 func TestRegistrationDefects(t *testing.T) {
-	h := open(t, eth.Bellatrix, houseOptions{})
+	h := newRelay(t, eth.Bellatrix, relayOptions{})
 	t.Run("one bad entry drops others of its batch", func(t *testing.T) {
 		var batch []*builderv1.SignedValidatorRegistration
 		for i := range phase0.ValidatorIndex(7) {
@@ -241,7 +241,7 @@ func TestRegistrationDefects(t *testing.T) {
 	})
 }
 
-func (h *house) encoded(t testing.TB, list []*builderv1.SignedValidatorRegistration) []byte {
+func (h *relayUnderTest) encoded(t testing.TB, list []*builderv1.SignedValidatorRegistration) []byte {
 	t.Helper()
 	raw, err := json.Marshal(list)
 	must(t, err)
@@ -249,7 +249,7 @@ func (h *house) encoded(t testing.TB, list []*builderv1.SignedValidatorRegistrat
 }
 
 func TestDataDefects(t *testing.T) {
-	h := open(t, eth.Bellatrix, houseOptions{})
+	h := newRelay(t, eth.Bellatrix, relayOptions{})
 	for wei := range uint64(3) { // each above the floor
 		h.submitFinal(t, h.worth(t, 0, 1000+wei)).wantStatus(t, http.StatusOK)
 	}
@@ -301,7 +301,7 @@ func TestDataDefects(t *testing.T) {
 func capitals(text string) string { return "0x" + strings.ToUpper(text[2:]) }
 
 func TestHTTPDefects(t *testing.T) {
-	h := open(t, eth.Bellatrix, houseOptions{})
+	h := newRelay(t, eth.Bellatrix, relayOptions{})
 	t.Run("zstd is taken for plain bytes, and so is what nobody knows", func(t *testing.T) {
 		s := h.good(t)
 		header := sszHeader(h.fork)

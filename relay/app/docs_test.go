@@ -13,7 +13,7 @@ func TestEveryEndpointIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/relay.md")
 	must(t, err)
 	page := string(text)
-	h := open(t, eth.Capella, houseOptions{configure: trusting})
+	h := newRelay(t, eth.Capella, relayOptions{configure: trusting})
 	patterns := h.app.Patterns()
 	if len(patterns) < 20 {
 		t.Errorf("only %d endpoints: %q", len(patterns), patterns)

@@ -11,7 +11,7 @@ import (
 // the other, the next epoch's duties and validator table too, and blocks are published there; and
 // so it is when the first is back and the other goes.
 func TestBeaconNodesComeAndGo(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{slotsPerEpoch: 4, configure: trusting})
+	h := newRelay(t, eth.Fulu, relayOptions{slotsPerEpoch: 4, configure: trusting})
 	for _, step := range []struct {
 		what       string
 		gone, back int // fronts; -1 is none

@@ -13,7 +13,7 @@ import (
 
 // heavy is a good submission with as many blobs as a block of electra may have, 1.2 MB, of any
 // builder.
-func (h *house) heavy(t *testing.T, key *bls.SecretKey, wei uint64) *submission {
+func (h *relayUnderTest) heavy(t *testing.T, key *bls.SecretKey, wei uint64) *submission {
 	t.Helper()
 	args := h.args(t)
 	args.Transactions[2] = h.blobTransaction(t, 2, 0, 1, 2, 0, 1, 2)
@@ -31,8 +31,8 @@ func (h *house) heavy(t *testing.T, key *bls.SecretKey, wei uint64) *submission 
 // nothing but the escrow.
 func TestFloodOfValidBlocks(t *testing.T) {
 	const escrowBytes = 44 << 20
-	folder := t.TempDir() // before the house, which is closed before it is removed
-	h := open(t, eth.Electra, houseOptions{configure: func(c *app.Config) {
+	folder := t.TempDir() // before the relay, which is closed before it is removed
+	h := newRelay(t, eth.Electra, relayOptions{configure: func(c *app.Config) {
 		c.DataDir, c.Journal.EscrowBytes, c.Journal.FactsBytes, c.Journal.EvidenceBytes = folder, escrowBytes, 64<<20, 64<<20
 	}})
 	for _, signed := range []string{"the one that was served", "the one that leads"} {

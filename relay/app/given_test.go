@@ -21,8 +21,8 @@ import (
 func TestGivenOutlivesTheProcess(t *testing.T) {
 	for name, killed := range map[string]bool{"stopped": false, "killed": true} {
 		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir() // before the house, which is closed before it is removed
-			h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+			folder := t.TempDir() // before the relay, which is closed before it is removed
+			h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
 				trusting(c)
 				c.DataDir = folder
 			}})

@@ -9,7 +9,7 @@ import (
 )
 
 // impostor is a block of alpha's that says it has the hash of another one.
-func (h *house) impostor(t *testing.T, of *submission, wei uint64) *submission {
+func (h *relayUnderTest) impostor(t *testing.T, of *submission, wei uint64) *submission {
 	t.Helper()
 	fake := h.worth(t, 0, wei)
 	fake.payload.BlockHash, fake.trace.BlockHash = of.payload.BlockHash, of.payload.BlockHash
@@ -20,7 +20,7 @@ func (h *house) impostor(t *testing.T, of *submission, wei uint64) *submission {
 // A trusted builder offers another payload under the hash of somebody else's block, before it. The
 // block wins, and is delivered; the impostor is demoted for the hash.
 func TestImpostorDoesNotKeepABlockFromDelivery(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{configure: trusting})
+	h := newRelay(t, eth.Fulu, relayOptions{configure: trusting})
 	victim := h.worth(t, 1, 1000)
 	fake := h.impostor(t, victim, 500)
 	h.submitted(t, fake)
@@ -35,7 +35,7 @@ func TestImpostorDoesNotKeepABlockFromDelivery(t *testing.T) {
 // found there among both.
 func TestImpostorAtAnotherInstance(t *testing.T) {
 	nats := startCluster(t)
-	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.Journal.URL = nats.server.ClientURL()
 		c.Journal.EscrowBytes, c.Journal.FactsBytes, c.Journal.EvidenceBytes = 256<<20, 64<<20, 64<<20

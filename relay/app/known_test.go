@@ -14,8 +14,8 @@ import (
 // revealed, and listed once. Another block of the slot stays refused.
 func TestBlockThatTheNodeHasAlready(t *testing.T) {
 	for _, path := range []string{v1Path, v2Path} {
-		folder := t.TempDir() // before the house, which is closed before it is removed
-		h := open(t, eth.Fulu, houseOptions{refusesKnown: true, configure: func(c *app.Config) {
+		folder := t.TempDir() // before the relay, which is closed before it is removed
+		h := newRelay(t, eth.Fulu, relayOptions{refusesKnown: true, configure: func(c *app.Config) {
 			trusting(c)
 			c.DataDir = folder
 		}})

@@ -29,8 +29,8 @@ func TestLateArchiveIsToldOnce(t *testing.T) {
 		told <- alert.Kind + " " + alert.Text
 	}))
 	t.Cleanup(hook.Close)
-	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
-		c.Database, c.Webhooks, c.AdminToken = address, []string{hook.URL}, houseToken
+	h := newRelay(t, eth.Capella, relayOptions{configure: func(c *app.Config) {
+		c.Database, c.Webhooks, c.AdminToken = address, []string{hook.URL}, operatorToken
 	}})
 	poll(t, "the archive has all facts", func() bool { return h.archiveLag(t) == 0 })
 	const every = 5 * time.Second // how often the relay looks
@@ -87,7 +87,7 @@ func TestLateArchiveIsToldOnce(t *testing.T) {
 }
 
 // archiveLag is the metric of the archive.
-func (h *house) archiveLag(t *testing.T) (facts int) {
+func (h *relayUnderTest) archiveLag(t *testing.T) (facts int) {
 	t.Helper()
 	_, rest, found := strings.Cut(string(h.admin(t, "GET /metrics", "").body), "\ngavel_relay_archive_lag ")
 	if _, err := fmt.Sscan(rest, &facts); !found || err != nil {

@@ -16,7 +16,7 @@ func TestWhatHappensIsMeasured(t *testing.T) {
 	var traces atomic.Int32
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { traces.Add(1) }))
 	t.Cleanup(collector.Close)
-	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Capella, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.TraceEndpoint = collector.URL
 	}})

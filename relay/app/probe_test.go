@@ -49,7 +49,7 @@ func (a *alerts) about(part string) (n int) {
 }
 
 // wantNotServed waits until no header is served and everybody is told why, in these words.
-func (h *house) wantNotServed(t *testing.T, part, why string) {
+func (h *relayUnderTest) wantNotServed(t *testing.T, part, why string) {
 	t.Helper()
 	poll(t, "no header is served any more", func() bool { return h.header(t) == nil })
 	got := h.get(t, "/readyz", nil)
@@ -66,7 +66,7 @@ func (h *house) wantNotServed(t *testing.T, part, why string) {
 }
 
 // wantServedAgain waits until a header is served and nobody is told otherwise.
-func (h *house) wantServedAgain(t *testing.T) {
+func (h *relayUnderTest) wantServedAgain(t *testing.T) {
 	t.Helper()
 	poll(t, "headers are served again", func() bool { return h.header(t) != nil })
 	h.get(t, "/readyz", nil).wantStatus(t, http.StatusOK)
@@ -82,11 +82,11 @@ func (h *house) wantServedAgain(t *testing.T) {
 //
 //gavel:fault disk-full
 func TestEscrowThatCannotBeWritten(t *testing.T) {
-	folder := t.TempDir() // before the house, which is closed before it is removed
+	folder := t.TempDir() // before the relay, which is closed before it is removed
 	told := &alerts{}
 	hook := httptest.NewServer(told)
 	t.Cleanup(hook.Close)
-	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.DataDir, c.Webhooks = folder, []string{hook.URL}
 	}})
@@ -156,7 +156,7 @@ func TestJournalThatIsAway(t *testing.T) {
 	told := &alerts{}
 	hook := httptest.NewServer(told)
 	t.Cleanup(hook.Close)
-	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.Journal.URL, c.Webhooks = nats.server.ClientURL(), []string{hook.URL}
 		c.Journal.EscrowBytes, c.Journal.FactsBytes, c.Journal.EvidenceBytes = 256<<20, 64<<20, 64<<20

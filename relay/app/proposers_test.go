@@ -16,7 +16,7 @@ import (
 )
 
 // atProposers has the test's requests go to the listener for proposers alone.
-func (h *house) atProposers() *house {
+func (h *relayUnderTest) atProposers() *relayUnderTest {
 	there := *h
 	there.relayURL = h.proposersURL
 	return &there
@@ -27,7 +27,7 @@ func (h *house) atProposers() *house {
 // Builders and the Data API are not there.
 func TestProposersHaveAListenerOfTheirOwn(t *testing.T) {
 	const connections = 4
-	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.Limits.Connections, c.Limits.ConnectionsPerAddress, c.Limits.BodyBytesPerSecond = connections, 1024, -1
 	}})
@@ -71,7 +71,7 @@ func TestProposersHaveAListenerOfTheirOwn(t *testing.T) {
 
 // Requests at one port use up nothing of an address's allowance at the other.
 func TestProposersHaveAnAllowanceOfTheirOwn(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{configure: trusting})
+	h := newRelay(t, eth.Fulu, relayOptions{configure: trusting})
 	must(t, h.stopRelay())
 	h.cfg.Limits.PerSecond, h.cfg.Limits.Burst = 1, 2
 	h.startRelay(t)
@@ -84,7 +84,7 @@ func TestProposersHaveAnAllowanceOfTheirOwn(t *testing.T) {
 }
 
 // dial opens a connection to the public port and sends something.
-func (h *house) dial(t testing.TB, text string) net.Conn {
+func (h *relayUnderTest) dial(t testing.TB, text string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.relayURL, "http://"))
 	must(t, err)

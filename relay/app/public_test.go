@@ -19,7 +19,7 @@ import (
 // Whoever listens is told of each leading bid, through all that stands before the public API, and
 // is sent away in good order.
 func TestTopBidsArePushed(t *testing.T) {
-	h := open(t, eth.Capella, houseOptions{})
+	h := newRelay(t, eth.Capella, relayOptions{})
 	c, err := client.New(h.relayURL, client.Options{})
 	must(t, err)
 	low, high := h.worth(t, 0, 1000), h.worth(t, 1, 2000)
@@ -50,7 +50,7 @@ func TestTopBidsArePushed(t *testing.T) {
 
 // A builder with an API key uses up its own allowance and nobody else's.
 func TestAllowances(t *testing.T) {
-	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Capella, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.Limits.BuilderPerSecond, c.Limits.BuilderBurst = 1, 3
 	}})
@@ -91,7 +91,7 @@ func TestDemotionIsAlerted(t *testing.T) {
 		alerts <- alert.Text
 	}))
 	t.Cleanup(hook.Close)
-	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Capella, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.Webhooks = []string{hook.URL}
 	}})

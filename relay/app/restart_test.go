@@ -22,8 +22,8 @@ import (
 //
 //gavel:fault restart
 func TestRestart(t *testing.T) {
-	folder := t.TempDir() // before the house, which is closed before it is removed
-	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+	folder := t.TempDir() // before the relay, which is closed before it is removed
+	h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.DataDir = folder
 	}})
@@ -38,7 +38,7 @@ func TestRestart(t *testing.T) {
 
 	h.restart(t)
 	if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body),
-		fmt.Sprintf(`"registrations":%d`, houseValidators-1)) ||
+		fmt.Sprintf(`"registrations":%d`, validatorCount-1)) ||
 		!strings.Contains(string(got.body), `"kill_switch":true`) {
 		t.Errorf("%s", got)
 	}
@@ -72,7 +72,7 @@ func TestStateOutlivesFacts(t *testing.T) {
 	for name, earlier := range map[string]bool{"this version": false, "an earlier version": true} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+			h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
 				trusting(c)
 				c.DataDir, c.Journal.FactsFor = folder, -1
 			}})
@@ -131,7 +131,7 @@ func forgetState(t *testing.T, folder string) {
 // the builder is not trusted.
 func TestStateThatCannotBeRead(t *testing.T) {
 	folder := t.TempDir()
-	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.DataDir = folder
 	}})

@@ -22,7 +22,7 @@ func anySender(c *app.Config) {
 
 // begin opens a connection, sends the beginning of a request from an address, and leaves it at that
 // until the test ends.
-func (h *house) begin(t testing.TB, sender, path, headers, body string) net.Conn {
+func (h *relayUnderTest) begin(t testing.TB, sender, path, headers, body string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.relayURL, "http://"))
 	must(t, err)
@@ -42,13 +42,13 @@ const zstdFrame = "\x28\xb5\x2f\xfd\x00\x68" + "\x00\x00\x10" + "123456789"
 func TestSlowBodiesKeepNobodyOut(t *testing.T) {
 	const attacker, honest, keyed = "203.0.113.7", "198.51.100.1", "203.0.113.7"
 	const registrations, signed = "/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks"
-	announced := func(t *testing.T, h *house, path string, _ int) {
+	announced := func(t *testing.T, h *relayUnderTest, path string, _ int) {
 		for range 55 {
 			h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Length: 4000000\r\n", "x")
 		}
 		h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Length: 2068000\r\n", "x")
 	}
-	windows := func(t *testing.T, h *house, path string, kept int) {
+	windows := func(t *testing.T, h *relayUnderTest, path string, kept int) {
 		const sent = 12
 		answers := make(chan int, sent)
 		for range sent {
@@ -72,7 +72,7 @@ func TestSlowBodiesKeepNobodyOut(t *testing.T) {
 	}
 	for _, row := range []struct {
 		name, path string
-		attack     func(t *testing.T, h *house, path string, kept int)
+		attack     func(t *testing.T, h *relayUnderTest, path string, kept int)
 		kept       int    // how many of the windows fit into the attacker's share; one does whatever the share
 		reveal     string // where the proposer is
 	}{
@@ -82,7 +82,7 @@ func TestSlowBodiesKeepNobodyOut(t *testing.T) {
 		{"zstd signed blocks", signed, windows, 1, honest},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := open(t, eth.Electra, houseOptions{configure: func(c *app.Config) {
+			h := newRelay(t, eth.Electra, relayOptions{configure: func(c *app.Config) {
 				trusting(c)
 				anySender(c)
 				c.Limits.BodyBytesPerSecond = -1 // what is slow stays

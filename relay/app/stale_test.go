@@ -12,7 +12,7 @@ import (
 // A relay whose beacon nodes have told nothing for minutes is alive, and not ready: balancers go to
 // one with better nodes.
 func TestStaleHeadIsNotReady(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{})
+	h := newRelay(t, eth.Fulu, relayOptions{})
 	head := h.spec.SlotStart(h.slot - 1)
 	for _, row := range []struct {
 		after time.Duration

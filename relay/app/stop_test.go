@@ -20,8 +20,8 @@ import (
 func TestStopDrainsGetPayload(t *testing.T) {
 	for _, path := range []string{v1Path, v2Path} {
 		t.Run(strings.TrimPrefix(path, "/eth/"), func(t *testing.T) {
-			folder := t.TempDir() // before the house, which is closed before it is removed
-			h := open(t, eth.Fulu, houseOptions{configure: func(cfg *app.Config) {
+			folder := t.TempDir() // before the relay, which is closed before it is removed
+			h := newRelay(t, eth.Fulu, relayOptions{configure: func(cfg *app.Config) {
 				cfg.DataDir, cfg.RevealDelay, cfg.Limits.Linger = folder, time.Second, 300*time.Millisecond
 			}})
 			s := h.good(t)
@@ -79,7 +79,7 @@ func TestStopDrainsGetPayload(t *testing.T) {
 
 // wantKept starts the relay again and wants it to know that the block was delivered: the journal
 // was open until all was said.
-func (h *house) wantKept(t *testing.T, s *submission) {
+func (h *relayUnderTest) wantKept(t *testing.T, s *submission) {
 	t.Helper()
 	h.startRelay(t)
 	poll(t, "the delivery is listed", func() bool { return h.deliveries(t) == 1 })

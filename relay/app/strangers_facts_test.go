@@ -16,7 +16,7 @@ import (
 // key sends is a fact, also when it is refused.
 func TestStrangersMakeNoFacts(t *testing.T) {
 	judged := make(chan relay.SubmissionJudged, 1000)
-	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Capella, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
 		c.Observe = func(fact relay.Fact) {
 			if f, ok := fact.(relay.SubmissionJudged); ok {
@@ -60,7 +60,7 @@ func TestStrangersMakeNoFacts(t *testing.T) {
 // there were.
 func TestRepeatedHeadersAreTwoFacts(t *testing.T) {
 	var served []relay.HeaderServed // the journal's goroutine writes, the test reads after its end
-	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
+	h := newRelay(t, eth.Capella, relayOptions{configure: func(c *app.Config) {
 		c.Observe = func(fact relay.Fact) {
 			if f, ok := fact.(relay.HeaderServed); ok {
 				served = append(served, f)

@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	houseAPIKey = "the API key of alpha"
-	houseToken  = "the token of the operator"
+	alphasAPIKey  = "the API key of alpha"
+	operatorToken = "the token of the operator"
 )
 
 // trusting lets the first builder bid before its block is executed, up to a million wei.
 func trusting(c *app.Config) {
-	key := phase0.Hash32(sha256.Sum256([]byte(houseAPIKey)))
-	c.AdminToken = houseToken
+	key := phase0.Hash32(sha256.Sum256([]byte(alphasAPIKey)))
+	c.AdminToken = operatorToken
 	c.Builders = []relay.Builder{{
 		Name: "alpha", Pubkeys: []phase0.BLSPubKey{builderKeys[0].PublicKey()}, APIKeyHash: &key, Optimistic: true,
 		HeaderFirst:   true,
@@ -40,11 +40,11 @@ func trusting(c *app.Config) {
 }
 
 // admin asks the operator's API.
-func (h *house) admin(t testing.TB, request, body string) answer {
+func (h *relayUnderTest) admin(t testing.TB, request, body string) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+houseToken)
+	r.Header.Set("Authorization", "Bearer "+operatorToken)
 	recorded := httptest.NewRecorder()
 	h.app.Admin().ServeHTTP(recorded, r)
 	return answer{recorded.Code, recorded.Header(), recorded.Body.Bytes()}
@@ -52,12 +52,12 @@ func (h *house) admin(t testing.TB, request, body string) answer {
 
 // withKey adds alpha's API key.
 func withKey(header http.Header) http.Header {
-	header.Set("X-Api-Key", houseAPIKey)
+	header.Set("X-Api-Key", alphasAPIKey)
 	return header
 }
 
 // demotions are the listed ones.
-func (h *house) demotions(t testing.TB) (list []relay.BuilderDemoted) {
+func (h *relayUnderTest) demotions(t testing.TB) (list []relay.BuilderDemoted) {
 	t.Helper()
 	got := h.admin(t, "GET /admin/v1/demotions", "")
 	must(t, json.Unmarshal(got.body, &list))
@@ -67,7 +67,7 @@ func (h *house) demotions(t testing.TB) (list []relay.BuilderDemoted) {
 // A builder that is trusted has its answer, and the proposers its bid, while its block waits to be
 // executed. Deployed relays hold the answer until the simulation and the database are through.
 func TestOptimisticMode(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{configure: trusting})
+	h := newRelay(t, eth.Fulu, relayOptions{configure: trusting})
 	t.Run("the answer does not wait for the execution", func(t *testing.T) {
 		s := h.worth(t, 0, 1000)
 		held := h.gate.hold(s.payload.BlockHash)
@@ -120,7 +120,7 @@ func TestOptimisticMode(t *testing.T) {
 // In literal mode nobody is trusted: a bid is offered when its block was executed, and an invalid
 // one is refused.
 func TestLiteralTrustsNobody(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) { trusting(c); c.Literal = true }})
+	h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) { trusting(c); c.Literal = true }})
 	bad := h.worth(t, 0, 1000)
 	bad.trace.Value = uint256.NewInt(2000)
 	bad.sign()
@@ -148,7 +148,7 @@ func (s *submission) header(t testing.TB) []byte {
 // The header leads before its payload is here; a proposer that asks too early waits for it; one
 // that never comes demotes.
 func TestHeaderFirst(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{configure: trusting})
+	h := newRelay(t, eth.Fulu, relayOptions{configure: trusting})
 	h.into(0)
 	s := h.worth(t, 0, 1000)
 	h.post(t, "/relay/v1/builder/headers?cancellations=1", sszHeader(h.fork), s.header(t)).wantRefusal(t,
@@ -177,7 +177,7 @@ func TestHeaderFirst(t *testing.T) {
 // is here already when a trusted builder offers its header at 900,000. The proposer takes that; the
 // builder is demoted for it.
 func TestDeliveryIsListedAtTheValueThatWasSignedFor(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{configure: trusting})
+	h := newRelay(t, eth.Fulu, relayOptions{configure: trusting})
 	h.into(0)
 	honest, block := h.worth(t, 1, 500_000), h.worth(t, 1, 1000)
 	h.submitted(t, block)
@@ -217,7 +217,7 @@ func TestDeliveryIsListedAtTheValueThatWasSignedFor(t *testing.T) {
 // A proposer that registers another fee recipient between a bid and its getHeader is not served
 // that bid, and those for the new one are taken.
 func TestBidForAReplacedRecipientIsNotServed(t *testing.T) {
-	h := open(t, eth.Fulu, houseOptions{})
+	h := newRelay(t, eth.Fulu, relayOptions{})
 	h.into(0)
 	s := h.worth(t, 0, 1000)
 	h.submitted(t, s)

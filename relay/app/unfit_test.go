@@ -16,7 +16,7 @@ import (
 // A relay does not start with an archive that does not fit its journal or its version, and says
 // what to do.
 func TestArchiveThatDoesNotFit(t *testing.T) {
-	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) { c.AdminToken = houseToken }})
+	h := newRelay(t, eth.Capella, relayOptions{configure: func(c *app.Config) { c.AdminToken = operatorToken }})
 	on := false
 	projectiontest.RefusesWhatDoesNotFit(t, func(t *testing.T, dataDir, database, moved string) (*projectiontest.Running,
 		error) {

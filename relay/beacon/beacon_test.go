@@ -241,6 +241,10 @@ func TestOldNode(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
+		// The long list has exited validators, too, which may not register (REL-REG-05).
+		if status := r.FormValue("status"); strings.HasSuffix(r.URL.Path, "/validators") && status != "active,pending" {
+			t.Errorf("validators of status %q were asked for", status)
+		}
 		b.Handler().ServeHTTP(w, r)
 	}))
 	defer old.Close()

@@ -290,11 +290,24 @@ func TestRefusals(t *testing.T) {
 func TestSignatureOfAnotherForkVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
-		ours := h.spec.Forks[0].Version
-		h.spec.Forks[0].Version = phase0.Version{5}
-		block := h.block(proposerKey, nil)
-		h.spec.Forks[0].Version = ours
-		wantRefused(t, h.deliver(block, 0), relay.PayloadSignature)
+		for name, domain := range map[string]phase0.Domain{
+			"another fork's version": eth.ComputeDomain(eth.DomainBeaconProposer, phase0.Version{5},
+				h.spec.GenesisValidatorsRoot),
+			"genesis's version": eth.ComputeDomain(eth.DomainBeaconProposer, h.spec.GenesisForkVersion,
+				h.spec.GenesisValidatorsRoot),
+			"another network's root": eth.ComputeDomain(eth.DomainBeaconProposer, h.spec.Forks[0].Version, phase0.Root{}),
+			"the domain of builders": h.spec.BuilderDomain(),
+			"attesters of that epoch": eth.ComputeDomain(phase0.DomainType{1}, h.spec.Forks[0].Version,
+				h.spec.GenesisValidatorsRoot),
+		} {
+			block := h.block(proposerKey, nil)
+			block.Signature = proposerKey.Sign(eth.SigningRoot(block.Root, domain))
+			if err := h.deliver(block, 0); err == nil {
+				t.Errorf("%s: revealed", name)
+			} else {
+				wantRefused(t, err, relay.PayloadSignature)
+			}
+		}
 	})
 }
 
@@ -325,6 +338,28 @@ func TestBlockOfAnEarlierSlot(t *testing.T) {
 		wantRefused(t, h.deliver(earlier, 0), relay.PayloadEarlierSlot)
 		if len(h.published) != 1 || h.deliveries() != 1 || len(h.claimed) != 1 {
 			t.Error("the earlier slot was touched")
+		}
+	})
+}
+
+// REL-PAY-06: a repeat is answered when its slot is over, also after a later slot's block.
+func TestRepeatAfterALaterSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.desk.CutOff = 0
+		first := h.block(proposerKey, nil)
+		if err := h.deliver(first, 0); err != nil {
+			t.Fatal(err)
+		}
+		later := h.block(proposerKey, func(b *blindelectra.BlindedBeaconBlock) { b.Slot++ })
+		if err := h.deliver(later, h.spec.SlotDuration); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.deliver(first, h.spec.SlotDuration); err != nil {
+			t.Errorf("the repeat: %v", err)
+		}
+		if len(h.published) != 2 {
+			t.Errorf("%d publications", len(h.published))
 		}
 	})
 }

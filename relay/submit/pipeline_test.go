@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"math/big"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -396,6 +397,42 @@ func TestWorthlessBidHasNoEffect(t *testing.T) {
 	if h.board.Top(s.Key()) != nil || h.last().Verified {
 		t.Error("a worthless bid has an effect")
 	}
+	empty := h.submission(1, 100)
+	empty.Payload.Transactions = nil
+	h.accept(empty, accepted)
+	if h.board.Top(empty.Key()) != nil || h.last().Verified {
+		t.Error("a bid without transactions has an effect")
+	}
+}
+
+// Of two submissions of a builder the one that was received later counts, however long the
+// execution of the other takes.
+func TestLaterSubmissionCounts(t *testing.T) {
+	h := newPipeline(t)
+	slow, quick := h.submission(1, 2000), h.submission(1, 1000)
+	slow.Cancellable, quick.Cancellable = true, true
+	quick.ReceivedAt = slow.ReceivedAt.Add(time.Millisecond)
+	arrived, open := make(chan struct{}), make(chan struct{})
+	inner := h.validator
+	h.validator = validatorFunc(func(ctx context.Context, b *exec.Block) exec.Verdict {
+		if b.Payload.BlockHash == slow.Trace.BlockHash {
+			close(arrived)
+			<-open
+		}
+		return inner.Validate(ctx, b)
+	})
+	late := make(chan error, 1)
+	go func() {
+		_, err := h.pipeline.Submit(t.Context(), slow, nil)
+		late <- err
+	}()
+	<-arrived
+	h.accept(quick, accepted)
+	close(open)
+	if refused := (*relay.Refused)(nil); !errors.As(<-late, &refused) || refused.ID != relay.SubmissionStale.ID {
+		t.Errorf("the earlier submission: %v, want %s", refused, relay.SubmissionStale.ID)
+	}
+	h.top(quick)
 }
 
 func TestInvalidBlockIsRefusedByItsRule(t *testing.T) {
@@ -404,6 +441,9 @@ func TestInvalidBlockIsRefusedByItsRule(t *testing.T) {
 	s.Trace.Value = uint256.NewInt(101) // promised, not paid
 	h.sign(s, 1)
 	h.refuse(s, relay.SubmissionInvalid)
+	if detail := h.last().Detail; !strings.Contains(detail, string(exec.RulePayment)) {
+		t.Errorf("the rule is not named: %q", detail)
+	}
 	if h.board.Top(s.Key()) != nil || len(h.escrowed) != 0 {
 		t.Error("an invalid block is served or kept")
 	}

@@ -1,10 +1,13 @@
 package wire
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -80,11 +83,11 @@ func TestStrictJSON(t *testing.T) {
 	}
 }
 
-// Each fork's library type reads the base fee in its own way (REL-SUB-34).
-func TestBaseFeeMustFitInEveryFork(t *testing.T) {
+// Each fork's library type reads amounts in its own way (REL-SUB-34).
+func TestAmountsMustFitInEveryFork(t *testing.T) {
 	for _, fork := range eth.Forks() {
 		contents := newSource(3).contents(fork)
-		contents.Payload.BaseFeePerGas = uint256.NewInt(9)
+		contents.Payload.BaseFeePerGas, contents.Trace.Value = uint256.NewInt(9), uint256.NewInt(7)
 		request, err := toRequest(contents)
 		if err != nil {
 			t.Fatal(err)
@@ -93,10 +96,19 @@ func TestBaseFeeMustFitInEveryFork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, fee := range []string{beyond256, "0x9", "-9", ""} {
-			body := strings.Replace(string(good), `"base_fee_per_gas":"9"`, `"base_fee_per_gas":"`+fee+`"`, 1)
-			if _, err := DecodeSubmission(fork, JSON, []byte(body)); err == nil {
-				t.Errorf("%s: base fee %q passes", fork, fee)
+		for _, before := range []string{`"base_fee_per_gas":"9"`, `"value":"7"`} {
+			name, _, found := strings.Cut(before, ":")
+			if !found || !strings.Contains(string(good), before) {
+				t.Fatalf("the good submission has no %s", before)
+			}
+			for _, amount := range []string{
+				`"` + beyond256 + `"`, `"` + strings.Repeat("9", 78) + `"`, `"0x9"`, `"-9"`, `""`, `"1e3"`, `" 1"`, `"01"`, `1`,
+				`null`, `true`, `["1"]`,
+			} {
+				body := strings.Replace(string(good), before, name+":"+amount, 1)
+				if _, err := DecodeSubmission(fork, JSON, []byte(body)); err == nil {
+					t.Errorf("%s: %s of %s passes", fork, name, amount)
+				}
 			}
 		}
 	}
@@ -126,10 +138,18 @@ func TestStrictSSZ(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, bad := range map[string][]byte{
+		fixed := int(binary.LittleEndian.Uint32(body[236:])) // the first offset is that of the payload
+		bad := map[string][]byte{
 			"trailing byte": append(append([]byte{}, body...), 0), "cut short": body[:len(body)-1], "nothing": nil,
 			"first offset + 1": bend(body, 236, 1), "first offset - 1": bend(body, 236, -1),
-		} {
+			"the fixed part": body[:fixed], "half of the fixed part": body[:fixed/2],
+			"an offset beyond the end": withOffset(body, 236, 0xff000000+uint32(fixed)),
+			"an offset of zero":        withOffset(body, 236, 0),
+		}
+		if fork.HasBlobs() { // the next offset is that of the bundle
+			bad["two parts at one place"] = withOffset(body, 240, uint32(fixed))
+		}
+		for name, bad := range bad {
 			if _, err := DecodeSubmission(fork, SSZ, bad); err == nil {
 				t.Errorf("%s: %s passes", fork, name)
 			}
@@ -144,6 +164,120 @@ func bend(body []byte, at, by int) []byte {
 	bent := append([]byte{}, body...)
 	bent[at] = byte(int(bent[at]) + by)
 	return bent
+}
+
+func withOffset(body []byte, at int, offset uint32) []byte {
+	bent := append([]byte{}, body...)
+	binary.LittleEndian.PutUint32(bent[at:], offset)
+	return bent
+}
+
+// Lists longer than the preset allows are no SSZ of their type, and at the limit they are
+// (REL-SUB-36). The libraries do not write them, so the bytes are put together here.
+func TestListLimitsHoldInSSZ(t *testing.T) {
+	request, err := toRequest(newSource(5).contents(eth.Fulu))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := request.MarshalSSZ()
+	if err != nil {
+		t.Fatal(err)
+	}
+	offsetAt := func(raw []byte, at int) int { return int(binary.LittleEndian.Uint32(raw[at:])) }
+	parts := [3][]byte{
+		good[offsetAt(good, 236):offsetAt(good, 240)], good[offsetAt(good, 240):offsetAt(good, 244)],
+		good[offsetAt(good, 244):], // of the payload, of the bundle, and of the requests after the signature
+	}
+	signed := good[:236]
+	signature := good[offsetAt(good, 236)-96 : offsetAt(good, 236)]
+	assemble := func(part int, instead []byte) []byte {
+		parts := parts
+		parts[part] = instead
+		raw, at := slices.Clone(signed), offsetAt(good, 236)
+		for _, part := range parts {
+			raw, at = binary.LittleEndian.AppendUint32(raw, uint32(at)), at+len(part)
+		}
+		return slices.Concat(raw, signature, parts[0], parts[1], parts[2])
+	}
+	if _, err := DecodeSubmission(eth.Fulu, SSZ, assemble(0, parts[0])); err != nil {
+		t.Fatalf("as it was: %v", err)
+	}
+	const extraData, transactions, withdrawals = 436, 504, 508
+	const deposit, exit, consolidation, commitment = 192, 76, 116, 48
+	for name, row := range map[string]struct {
+		limit, part int
+		bytes       func(n int) []byte
+	}{
+		"withdrawals": {16, 0, func(n int) []byte {
+			return append(slices.Clone(parts[0][:offsetAt(parts[0], withdrawals)]), make([]byte, 44*n)...)
+		}},
+		"bytes of extra data": {32, 0, func(n int) []byte {
+			begin, end := offsetAt(parts[0], extraData), offsetAt(parts[0], transactions)
+			long := slices.Concat(parts[0][:begin], make([]byte, n), parts[0][end:])
+			for _, at := range []int{transactions, withdrawals} {
+				binary.LittleEndian.PutUint32(long[at:], uint32(offsetAt(long, at)+n-(end-begin)))
+			}
+			return long
+		}},
+		"commitments":    {4096, 1, func(n int) []byte { return threeLists(commitment*n, 0, 0) }},
+		"deposits":       {8192, 2, func(n int) []byte { return threeLists(deposit*n, 0, 0) }},
+		"exits":          {16, 2, func(n int) []byte { return threeLists(0, exit*n, 0) }},
+		"consolidations": {2, 2, func(n int) []byte { return threeLists(0, 0, consolidation*n) }},
+	} {
+		for _, over := range []int{0, 1} {
+			_, err := DecodeSubmission(eth.Fulu, SSZ, assemble(row.part, row.bytes(row.limit+over)))
+			if (err != nil) != (over > 0) {
+				t.Errorf("%d %s: %v", row.limit+over, name, err)
+			}
+		}
+	}
+}
+
+// threeLists is the SSZ of a container of three lists with elements of fixed size, all zero:
+// execution requests, or a blobs bundle.
+func threeLists(first, second, third int) []byte {
+	raw := make([]byte, 12+first+second+third)
+	for i, offset := range []int{12, 12 + first, 12 + first + second} {
+		binary.LittleEndian.PutUint32(raw[4*i:], uint32(offset))
+	}
+	return raw
+}
+
+// Hexadecimal digits mean the same in either case (REL-SUB-09).
+func TestAddressesInCapitals(t *testing.T) {
+	contents := newSource(3).contents(eth.Fulu)
+	contents.Trace.ProposerFeeRecipient = bellatrix.ExecutionAddress{0xfe, 0xab, 0xcd}
+	request, err := toRequest(contents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := request.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lower := fmt.Sprintf("%#x", contents.Trace.ProposerFeeRecipient[:])
+	text := string(body)
+	for _, written := range []string{lower, contents.Trace.ProposerFeeRecipient.String()} { // with letters by EIP-55
+		text = strings.ReplaceAll(text, written, "0x"+strings.ToUpper(lower[2:]))
+	}
+	if !strings.Contains(text, "0xFEABCD") {
+		t.Fatal("no address was replaced")
+	}
+	s, err := DecodeSubmission(eth.Fulu, JSON, []byte(text))
+	if err != nil || s.Trace.ProposerFeeRecipient != contents.Trace.ProposerFeeRecipient {
+		t.Errorf("%v", err)
+	}
+}
+
+// A name that a lenient reader might take for another is refused, and the refusal says why.
+func TestNamesThatLookAlike(t *testing.T) {
+	good := goodJSON(t)
+	for name, why := range map[string]string{"slot": "twice", "SLOT": "other letters", "\u017flot": "other letters"} {
+		body := strings.Replace(good, `"message":{`, `"message":{"`+name+`":"1",`, 1)
+		if _, err := DecodeSubmission(eth.Fulu, JSON, []byte(body)); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, want %q", name, err, why)
+		}
+	}
 }
 
 // Lists end where SSZ has no more room (REL-SUB-36).

@@ -127,6 +127,42 @@ func TestSubmitBlockTellsTheOutcome(t *testing.T) {
 	wantRefusal(t, ask(t, (&desk{err: errors.New("secret")}).handler(), submitPath, "", text), relay.Internal)
 }
 
+// What is no submission is refused in either encoding.
+func TestSubmitBlockRefusesWhatIsNoSubmission(t *testing.T) {
+	for _, body := range []string{"", "{", "{}", "null", "[]", `{"message":null}`, `{"message":{"slot":"1"}}`,
+		`{"message":{"slot":"65"}}`, "\xff\xfe", strings.Repeat("\x00", 400)} {
+		for _, headers := range []string{"", isSSZ} {
+			d := &desk{}
+			wantRefusal(t, ask(t, d.handler(), submitPath, headers, []byte(body)), relay.Malformed)
+			if d.received != nil {
+				t.Errorf("%q was passed on", body)
+			}
+		}
+	}
+}
+
+// REL-SUB-29: a version that is not the slot's fork is refused and named, in either encoding;
+// letters may be capitals.
+func TestSubmitBlockLooksAtTheVersion(t *testing.T) {
+	text, ssz := submission(t)
+	for encoding, body := range map[string][]byte{"": text, isSSZ: ssz} {
+		for _, fork := range eth.Forks() {
+			d := &desk{}
+			answer := ask(t, d.handler(), submitPath, encoding+"Eth-Consensus-Version: "+strings.ToUpper(fork.String()), body)
+			if fork == eth.Fulu {
+				if answer.Code != 200 || len(d.received) != 1 {
+					t.Errorf("FULU: %d %s", answer.Code, answer.Body)
+				}
+				continue
+			}
+			wantRefusal(t, answer, relay.WrongFork)
+			if !strings.Contains(answer.Body.String(), fork.String()) {
+				t.Errorf("%s is not named: %s", fork, answer.Body)
+			}
+		}
+	}
+}
+
 // at is a submission in SSZ with another slot below 256: the slot is its first eight bytes.
 func at(slot byte, ssz []byte) []byte {
 	moved := bytes.Clone(ssz)

@@ -57,7 +57,10 @@ func TestDelivered(t *testing.T) {
 		{"X7 REL-DAT-10", "builder_pubkey=0x12", "400 invalid argument: builder_pubkey: " + digits96},
 		{"X8 REL-DAT-10", "limit=x", `400 invalid argument: limit is "x": ` + number},
 		{"X8 REL-DAT-10", "limit=-1", `400 invalid argument: limit is "-1": ` + number},
+		{"X9 REL-DAT-12", "limit=9223372036854775807", "400 limit is too high: maximum limit is 200"},
+		{"X15", "slot=9223372036854775807", ""},
 		{"X9 REL-DAT-12", "limit=201", "400 limit is too high: maximum limit is 200"},
+		{"X11 REL-DAT-22", "order_by=%2Bvalue", `400 invalid argument: order_by is "+value": want value or -value`},
 		// deployed relays ignore it
 		{"X11 REL-DAT-22", "order_by=slot", `400 invalid argument: order_by is "slot": want value or -value`},
 		{"X17 REL-DAT-10", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x&block_hash=x",

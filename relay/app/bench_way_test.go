@@ -41,11 +41,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// benchHouse is the way of a submission through the relay as app wires it, from the bytes of a
+// benchWay is the way of a submission through the relay as app wires it, from the bytes of a
 // request's body to the board: the builder's API, desk, book, board, facts and escrow are the real
 // ones. The chain is what the blocks say it is, nobody executes a block, and no sockets are between
 // us and the handler, so that what is measured is our own work.
-type benchHouse struct {
+type benchWay struct {
 	spec     *eth.Spec
 	journal  *journal.Journal
 	leaders  *leaderSyncs // with an escrow in files
@@ -121,15 +121,15 @@ func (nobodyExecutes) Validate(context.Context, *exec.Block) exec.Verdict {
 }
 
 // openBench opens the way; dir is where the escrow's files are, memory without.
-func openBench(b *testing.B, dir string) *benchHouse {
+func openBench(b *testing.B, dir string) *benchWay {
 	b.Helper()
 	return openBenchWith(b, journal.Config{Dir: dir})
 }
 
 // openBenchWith is openBench with a journal of one's own.
-func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
+func openBenchWith(b *testing.B, config journal.Config) *benchWay {
 	b.Helper()
-	h := &benchHouse{board: new(noticeBoard), spec: benchSpec()}
+	h := &benchWay{board: new(noticeBoard), spec: benchSpec()}
 	var err error
 	h.journal, err = journal.Open(b.Context(), config)
 	if err != nil {
@@ -229,7 +229,7 @@ func benchBlock(b testing.TB, spec *eth.Spec, from, transactions, transactionByt
 }
 
 // offer makes of a block the body of a submission for another value, and thus another block.
-func offer(b testing.TB, h *benchHouse, s *relay.Submission, key *bls.SecretKey, media wire.Media, wei uint64) []byte {
+func offer(b testing.TB, h *benchWay, s *relay.Submission, key *bls.SecretKey, media wire.Media, wei uint64) []byte {
 	b.Helper()
 	block, trace, bid := *s.Payload, *s.Trace, *s
 	block.BlockHash = phase0.Hash32(uint256.NewInt(wei).Bytes32())
@@ -305,14 +305,14 @@ func (n *network) Read(p []byte) (int, error) {
 
 // submit sends a body that is all here, and returns how long it took from the body's last byte to
 // the bid on the board, and to the end of the answer.
-func (h *benchHouse) submit(b *testing.B, from int, identified bool, media wire.Media,
+func (h *benchWay) submit(b *testing.B, from int, identified bool, media wire.Media,
 	body []byte) (visible, answered time.Duration) {
 	b.Helper()
 	return h.receive(b, from, identified, media, newLastRead(body))
 }
 
 // receive is submit of a body that comes as it comes.
-func (h *benchHouse) receive(b *testing.B, from int, identified bool, media wire.Media,
+func (h *benchWay) receive(b *testing.B, from int, identified bool, media wire.Media,
 	reader *lastRead) (visible, answered time.Duration) {
 	b.Helper()
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/relay/v1/builder/blocks"+h.query, reader)
