@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
-	"github.com/gavel-relay/gavel/internal/eth/versioned"
 )
 
 // submission is a builder's block that tests spoil before it is sent.
@@ -47,7 +46,7 @@ func (s *submission) request(t testing.TB) encodable {
 	built := &chain.Built{Fork: s.fork, Payload: s.payload, Blobs: s.blobs, Requests: s.requests}
 	request, err := built.Submission(s.trace, s.signature)
 	must(t, err)
-	member, err := versioned.Member[encodable](request)
+	member, err := payload.Member[encodable](request)
 	must(t, err)
 	return member
 }
