@@ -80,6 +80,14 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, taken *intake
 	if b.announced = r.ContentLength; b.announced > 0 && !plainEncoding(encoding) {
 		b.announced += b.announced / 8 // an estimate: blobs and transactions shrink little
 	}
+	if encoding == "gzip" {
+		rest, giveBack, err := b.wholeGzip(sent, r.ContentLength)
+		defer giveBack()
+		if rest == nil || err != nil {
+			return b.bytes, err
+		}
+		sent = rest
+	}
 	if err := taken.take(decoderBytes(encoding, window)); err != nil {
 		return nil, err
 	}
