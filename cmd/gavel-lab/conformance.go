@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
@@ -137,7 +136,7 @@ func explainCommand() *cli.Command {
 func runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "judge a target, and write a report",
-		Flags: append(selection(),
+		Flags: append(append(selection(), worldFlags(2*time.Second)...),
 			&cli.StringFlag{Name: "target", TakesFile: true,
 				Usage: "file that says where the target is; see docs/conformance.md"},
 			&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in a world of their own, and judge them"},
@@ -156,7 +155,7 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", TakesFile: true,
 				Usage: "folder for report.json, report.html, junit.xml, badge.svg, report.md"},
 			&cli.Int64Flag{Name: "seed", Usage: "order of the specs; 0 takes a new one"},
-			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "bound of one spec"},
+			&cli.DurationFlag{Name: "timeout", Usage: "bound of one spec; by default 1m, and more in a world of long slots"},
 			&cli.BoolFlag{Name: "again", Usage: "try specs once more that come to no verdict, a dozen at most"},
 			&cli.IntFlag{Name: "retries",
 				Usage: "try specs so often again that fail or come to no verdict; what fails at times is flaky"},
@@ -173,8 +172,6 @@ func runCommand() *cli.Command {
 				Name: "inside", Sources: cli.EnvVars("GAVEL_INSIDE"),
 				Usage: "with --devnet, in a program built with mutants: ids of mutants inside our services; see prove",
 			},
-			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet, and of containers"},
-			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of that world: " + eth.ForkNames()},
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error { return judged(runConformance(ctx, cmd)) },
 	}

@@ -93,7 +93,7 @@ func inWorld(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: world FLAG…")
 	}
 	free := []string{"conformance", "world", "--listen", "127.0.0.1:0", "--beacon-listen", "127.0.0.1:0",
-		"--validation-listen", "127.0.0.1:0", "--builder-listen", "127.0.0.1:0"}
+		"--validation-listen", "127.0.0.1:0", "--builder-listen", "127.0.0.1:0", "--execution-listen", "127.0.0.1:0"}
 	world := exec.Command("gavel-lab", append(free, args...)...)
 	world.Stderr = ts.Stderr()
 	out, err := world.StdoutPipe()

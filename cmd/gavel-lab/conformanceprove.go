@@ -14,24 +14,21 @@ import (
 	"github.com/gavel-relay/gavel/conformance/mutant"
 	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/verdict"
-	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 func proveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "prove", Usage: "run the suite against wrong targets, and show that it notices each",
-		Flags: []cli.Flag{
+		Flags: append(worldFlags(time.Second),
 			&cli.StringSliceFlag{Name: "mutant", Usage: "ids of mutants; all without"},
 			&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc"},
 			&cli.IntFlag{Name: "parallel", Value: 2, Usage: "how many run at a time"},
-			&cli.DurationFlag{Name: "slot", Value: time.Second, Usage: "slots of the world"},
 			&cli.StringFlag{
 				Name: "mutants-program", TakesFile: true,
 				Usage: "this program built with the mutants inside our services (make prove does)",
 			},
-			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world: " + eth.ForkNames()},
 			&cli.BoolFlag{Name: "list", Usage: "list the mutants and end"},
-		},
+		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Bool("list") {
 				for _, m := range slices.Concat(mutant.All(), mutant.InServices()) {

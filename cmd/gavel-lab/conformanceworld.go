@@ -1,16 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/conformance/app"
+	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -19,17 +24,19 @@ func worldCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "world",
 		Usage: "start a beacon node, an execution node and builders for a relay or RPC under test, until Ctrl-C",
-		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "length of a slot, in whole seconds"},
+		Flags: append(worldFlags(2*time.Second),
+			&cli.StringFlag{Name: "host", Value: "127.0.0.1",
+				Usage: "address of this machine at which all but the first of these listen; 0.0.0.0 is every one"},
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:9190", Usage: "host:port that the suite steers the world at"},
-			&cli.StringFlag{Name: "beacon-listen", Value: "127.0.0.1:9191", Usage: "host:port of the Beacon API"},
-			&cli.StringFlag{Name: "validation-listen", Value: "127.0.0.1:9192",
+			&cli.StringFlag{Name: "beacon-listen", DefaultText: "HOST:9191", Usage: "host:port of the Beacon API"},
+			&cli.StringFlag{Name: "validation-listen", DefaultText: "HOST:9192",
 				Usage: "host:port of flashbots_validateBuilderSubmission"},
-			&cli.StringFlag{Name: "builder-listen", Value: "127.0.0.1:9193",
+			&cli.StringFlag{Name: "builder-listen", DefaultText: "HOST:9193",
 				Usage: "host:port where builders take orders, each at /NAME"},
-			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of all slots: " + eth.ForkNames()},
+			&cli.StringFlag{Name: "execution-listen", DefaultText: "HOST:9194",
+				Usage: "host:port of the execution node's JSON-RPC"},
 			&cli.BoolFlag{Name: "with-services", Usage: "start gavel's own services in it as well, and print their addresses"},
-		},
+		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 			defer stop()
@@ -38,9 +45,19 @@ func worldCommand() *cli.Command {
 	}
 }
 
-// worldOf reads the flags --slot and --fork.
+// worldFlags returns the flags that worldOf reads.
+func worldFlags(slot time.Duration) []cli.Flag {
+	return []cli.Flag{
+		&cli.DurationFlag{Name: "slot", Value: slot, Usage: "length of a slot of the world, in whole seconds"},
+		&cli.IntFlag{Name: "slots-per-epoch", Value: 8, Usage: "slots of an epoch of the world; public networks have 32"},
+		&cli.IntFlag{Name: "validators", Value: world.UsualValidators, Usage: "validators of the world, who propose in turn"},
+		&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of all slots of the world: " + eth.ForkNames()},
+	}
+}
+
+// worldOf reads the flags of worldFlags.
 func worldOf(cmd *cli.Command) (of world.Config, err error) {
-	of.Slot = cmd.Duration("slot")
+	of.Slot, of.SlotsPerEpoch, of.Validators = cmd.Duration("slot"), cmd.Int("slots-per-epoch"), cmd.Int("validators")
 	if of.Fork, err = eth.ParseFork(cmd.String("fork")); err != nil {
 		return of, app.Mistake("fork: %v", err)
 	}
@@ -57,30 +74,59 @@ func runWorld(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	of.Host = cmd.String("host")
+	at := func(flag, port string) string { return cmp.Or(cmd.String(flag), net.JoinHostPort(of.Host, port)) }
+	of.Listen, of.BeaconListen, of.ValidationListen = cmd.String("listen"), at("beacon-listen", "9191"),
+		at("validation-listen", "9192")
+	of.BuilderListen, of.ExecutionListen = at("builder-listen", "9193"), at("execution-listen", "9194")
 	if cmd.Bool("with-services") {
 		t, end, err := app.Open(ctx, app.Source{Local: true, World: of, Notes: os.Stderr})
 		if err != nil {
 			return err
 		}
-		fmt.Printf("relay   %s\nstream  %s\nrpc     %s\nworld   %s\n", t.Relay.ProposerURL, t.Stream.URL, t.RPC.URL,
-			t.Chain.WorldURL)
+		defer end()
+		c, err := world.Dial(ctx, t.Chain.WorldURL)
+		if err != nil {
+			return err
+		}
+		printWorld(os.Stdout, c.Facts, t.Chain.WorldURL, t)
 		<-ctx.Done()
-		end()
 		return nil
 	}
-	of.Listen, of.BeaconListen, of.ValidationListen = cmd.String("listen"), cmd.String("beacon-listen"),
-		cmd.String("validation-listen")
-	of.BuilderListen = cmd.String("builder-listen")
 	w, err := world.New(of)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("beacon node      %s\nexecution node   %s\nvalidation node  %s\n", w.Facts.BeaconURL, w.Facts.ExecutionURL,
-		w.Facts.ValidationURL)
-	for _, b := range w.Facts.Builders {
-		fmt.Printf("builder %-8s %s\n", b.Name, b.URL)
-	}
-	fmt.Printf("\nin target.yaml:\nchain: {worldUrl: %s}\nrpc: {url: …, sendsToWorld: true}   # for a bundle RPC that "+
-		"sends to these builders\n", w.URL)
+	printWorld(os.Stdout, w.Facts, w.URL, nil)
 	return errors.Join(w.Run(ctx), w.Close())
+}
+
+// printWorld prints what a target must know about its world, and the services in it if there are
+// some. A target that names its relay by key and host has both.
+func printWorld(out io.Writer, f world.Facts, address string, services *target.Target) {
+	line := func(name string, value any) { fmt.Fprintf(out, "%-24s %v\n", name, value) }
+	line("beacon node", f.BeaconURL)
+	line("execution node", f.ExecutionURL)
+	line("validation node", f.ValidationURL)
+	for _, b := range f.Builders {
+		line("builder "+b.Name, b.URL)
+	}
+	line("chain id", f.ChainID)
+	line("genesis time", fmt.Sprintf("%d (%s)", f.GenesisTime, time.Unix(f.GenesisTime, 0).UTC().Format(time.RFC3339)))
+	line("genesis fork version", f.GenesisForkVersion)
+	line("genesis validators root", f.GenesisValidatorsRoot)
+	line(f.Fork+" fork version", f.ForkVersion)
+	line("slots", fmt.Sprintf("%d s, %d to an epoch", f.SlotMs/1000, f.SlotsPerEpoch))
+	line("validators", len(f.ValidatorKeys))
+	if services != nil {
+		relay := services.Relay
+		line("relay", relay.ProposerURL)
+		line("relay with its key", strings.Replace(relay.ProposerURL, "://", "://"+relay.PublicKey+"@", 1))
+		line("stream", services.Stream.URL)
+		line("rpc", services.RPC.URL)
+		line("world", address)
+	}
+	fmt.Fprintf(out,
+		"\nin target.yaml:\nchain: {worldUrl: %s}\nrpc: {url: …, sendsToWorld: true}   # for a bundle RPC that "+
+			"sends to these builders\n", address)
 }

@@ -37,7 +37,7 @@ type Options struct {
 	Most     clauses.Mode
 	Expected []verdict.Expectation
 	Seed     int64
-	// Timeout bounds one spec; 0 is a minute.
+	// Timeout bounds one spec; 0 is a minute, and longer in a world of long slots or many validators.
 	Timeout time.Duration
 	// Again repeats specs that are inconclusive, once. Retries is how often a spec is repeated that
 	// failed or was inconclusive; one that fails at times is flaky.
@@ -96,14 +96,19 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if err := target.CheckFeatures(o.Require); err != nil {
 		return nil, UsageError{fmt.Sprintf("require: %v", err)}
 	}
-	if o.Timeout == 0 {
-		o.Timeout = time.Minute
-	}
 	var around *world.Client
 	if o.Target.Chain.WorldURL != "" && o.Most > clauses.Black {
 		if around, err = world.Dial(ctx, o.Target.Chain.WorldURL); err != nil {
 			return nil, UsageError{fmt.Sprintf("chain.worldUrl: %v", err)}
 		}
+	}
+	if o.Timeout == 0 {
+		if o.Timeout = time.Minute; around != nil {
+			o.Timeout = max(o.Timeout, 2*around.Facts.Patience())
+		}
+	}
+	if around != nil {
+		o.Target = within(o.Target, around.Facts)
 	}
 	running := ctx
 	if o.Deadline == 0 && around == nil {
@@ -134,6 +139,14 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	o.judge(r, catalogue, chosen, results, began)
 	r.TookMs = time.Since(began).Milliseconds()
 	return r, nil
+}
+
+// within returns the target with budgets that suit its world: an answer may wait for its slot to
+// begin, as one to a proposer that asks for its payload early.
+func within(t *target.Target, f world.Facts) *target.Target {
+	patient := *t
+	patient.Budgets.AnswerMs = max(t.Budgets.AnswerMs, int((f.Slots(1)+time.Second).Milliseconds()))
+	return &patient
 }
 
 // judge fills the report with the verdicts that follow from the results.

@@ -72,12 +72,19 @@ func (s *Set) Slow(id, title string, body func(*T)) {
 	s.Specs[len(s.Specs)-1].Slow = true
 }
 
-// slowTimeout bounds a slow spec, if Config.Timeout is shorter.
-const slowTimeout = 3 * time.Minute
+// slowTimeout bounds a slow spec, if Config.Timeout is shorter; slowSlots does in a world of long
+// slots.
+const (
+	slowTimeout = 3 * time.Minute
+	slowSlots   = 60
+)
 
 // begin starts a slow spec. The function that it returns waits for the result.
 func begin(ctx context.Context, cfg Config, spec Spec) func() Result {
 	cfg.Timeout = max(cfg.Timeout, slowTimeout)
+	if cfg.World != nil {
+		cfg.Timeout = max(cfg.Timeout, cfg.World.Facts.Slots(slowSlots))
+	}
 	ended := make(chan Result, 1)
 	go func() { ended <- runOne(ctx, cfg, spec, 1) }()
 	return sync.OnceValue(func() Result { return <-ended })

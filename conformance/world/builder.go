@@ -82,6 +82,7 @@ func (w *World) openBuilders(node *chain.Node) (beacon.Execution, error) {
 	}
 	for _, name := range BuilderNames {
 		made := orders.New(wallet, types.LatestSignerForChainID(big.NewInt(network.ChainID)))
+		made.TakesUnsigned = true // as the builders behind an RPC of the same operator
 		taker, err := made.Handler()
 		if err != nil {
 			return nil, err

@@ -28,19 +28,19 @@ type Client struct {
 	who  string
 }
 
-// slotPatience is how long a spec waits for its slot. A validator of each kind proposes within a
-// few epochs.
-const slotPatience = 30 * time.Second
+// dialPatience is how long the world may take to say what it is.
+const dialPatience = 30 * time.Second
 
 // Dial connects to a world and reads its facts.
 func Dial(ctx context.Context, address string) (*Client, error) {
-	c := &Client{http: probe.NewClient(address, nil, slotPatience), who: strconv.Itoa(os.Getpid())}
+	c := &Client{http: probe.NewClient(address, nil, dialPatience), who: strconv.Itoa(os.Getpid())}
 	if err := c.ask(ctx, http.MethodGet, "/conformance/v1/world", nil, &c.Facts); err != nil {
 		return nil, err
 	}
 	if _, err := eth.ParseFork(c.Facts.Fork); err != nil {
 		return nil, fmt.Errorf("read the world's facts: %w", err)
 	}
+	c.http = probe.NewClient(address, nil, c.Facts.Patience())
 	return c, nil
 }
 

@@ -13,6 +13,7 @@ package world
 
 import (
 	"math/big"
+	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -48,6 +49,23 @@ type Facts struct {
 type Builder struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
+}
+
+// Stranger and Restless are the places of these validators' keys in ValidatorKeys.
+func (f Facts) Stranger() int { return len(f.ValidatorKeys) - 1 }
+
+// Restless is as Stranger.
+func (f Facts) Restless() int { return len(f.ValidatorKeys) - 2 }
+
+// Slots returns how long a number of the world's slots takes.
+func (f Facts) Slots(n int) time.Duration {
+	return time.Duration(n) * time.Duration(f.SlotMs) * time.Millisecond
+}
+
+// Patience is how long a spec may wait for its slot: a validator of each kind proposes within two
+// rounds of all validators. It is at least 30 s.
+func (f Facts) Patience() time.Duration {
+	return max(30*time.Second, f.Slots(2*len(f.ValidatorKeys)+2))
 }
 
 // ForkOf returns the fork by its name.

@@ -124,7 +124,7 @@ const stepGwei = 100_000
 // take gives the newest slot to a spec if it fits, and returns nil otherwise. The caller holds mu.
 func (w *World) take(wanted Wanted) *Slot {
 	slot := w.newest
-	if slot == nil || KindOf(slot.ValidatorIndex, Validators) != wanted.Kind ||
+	if slot == nil || KindOf(slot.ValidatorIndex, w.cfg.Validators) != wanted.Kind ||
 		time.Until(w.network.Spec.SlotStart(slot.Slot)) < time.Duration(leastLeft*float64(w.cfg.Slot)) {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,11 +34,17 @@ type Config struct {
 	Slot time.Duration
 	// Fork is the fork of all slots, one for which probe.Has is true; by default fulu.
 	Fork eth.Fork
+	// SlotsPerEpoch is from 2 to 256; by default 8, with which a world gets through its epochs
+	// quickly. Public networks have 32.
+	SlotsPerEpoch int
+	// Validators is from 4 to 512; by default UsualValidators. Each proposes once in as many slots, so
+	// specs that wait for a certain one wait longer if there are more.
+	Validators int
 	// Host is the address of this machine at which everything listens that has no address below; by
 	// default 127.0.0.1.
 	Host string
 	// Addresses to listen at. An empty one is any free port of Host.
-	Listen, BeaconListen, ValidationListen, BuilderListen string
+	Listen, BeaconListen, ValidationListen, BuilderListen, ExecutionListen string
 	// BlobsLater prepares blobs only when a block with blobs is ordered. The preparation takes
 	// seconds of processor time; runs that never order such a block save it.
 	BlobsLater bool
@@ -51,6 +59,12 @@ func (c *Config) Check() error {
 	if c.Fork == 0 {
 		c.Fork = eth.Fulu
 	}
+	if c.SlotsPerEpoch == 0 {
+		c.SlotsPerEpoch = 8
+	}
+	if c.Validators == 0 {
+		c.Validators = UsualValidators
+	}
 	if c.Host == "" {
 		c.Host = "127.0.0.1"
 	}
@@ -60,18 +74,23 @@ func (c *Config) Check() error {
 	if !probe.Has(c.Fork) {
 		return fmt.Errorf("fork %s: the suite builds no blocks of it", c.Fork)
 	}
+	if c.SlotsPerEpoch < 2 || c.SlotsPerEpoch > 256 {
+		return fmt.Errorf("%d slots per epoch: give a number from 2 to 256", c.SlotsPerEpoch)
+	}
+	if c.Validators < 4 || c.Validators > 512 {
+		return fmt.Errorf("%d validators: give a number from 4 to 512", c.Validators)
+	}
 	if c.Slot < time.Second || c.Slot%time.Second != 0 {
 		return fmt.Errorf("slots of %v: give whole seconds", c.Slot)
 	}
 	return nil
 }
 
-// Validators is how many validators there are. Each proposes once in an epoch, in random order. So
-// one slot of an epoch is the Restless validator's, and one is the Stranger's.
-const Validators = 8
+// UsualValidators is how many validators there are by default. Each proposes once in as many slots,
+// in random order. So one slot of eight is the Restless validator's, and one is the Stranger's.
+const UsualValidators = 8
 
 const (
-	slotsPerEpoch = 8
 	// accounts is how many accounts can be given to specs. They are the network's users; one more
 	// user sends blobs.
 	accounts = 8192
@@ -136,10 +155,10 @@ func (w *World) open() (err error) {
 		chain.Sidecar(w.cfg.Fork, 0) // the first call takes seconds; do it before specs wait for it
 	}
 	w.network, err = network.Open(network.Config{
-		Clock: network.Wall{}, Slot: w.cfg.Slot, SlotsPerEpoch: slotsPerEpoch,
-		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork}}, Validators: Validators, Seed: seed,
+		Clock: network.Wall{}, Slot: w.cfg.Slot, SlotsPerEpoch: w.cfg.SlotsPerEpoch,
+		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork}}, Validators: w.cfg.Validators, Seed: seed,
 		Actors:     network.Actors{Users: accounts + 1, Builders: 1},
-		RPCAddr:    net.JoinHostPort(w.cfg.Host, "0"),
+		RPCAddr:    cmp.Or(w.cfg.ExecutionListen, net.JoinHostPort(w.cfg.Host, "0")),
 		KeepStates: true, // a spec may need the state of an early block, however late it runs
 		// A spec may publish its block late in the slot. The chain must still build on that block.
 		AttestationDeadline: w.cfg.Slot * 3 / 4,
@@ -152,7 +171,7 @@ func (w *World) open() (err error) {
 		return fmt.Errorf("open network: %w", err)
 	}
 	var secrets []string
-	for i := range uint64(Validators) {
+	for i := range uint64(w.cfg.Validators) {
 		secret := validatorSecret(i)
 		key, err := probe.ParseBLSKey(secret)
 		if err != nil {
@@ -160,21 +179,32 @@ func (w *World) open() (err error) {
 		}
 		w.keys, secrets = append(w.keys, key), append(secrets, fmt.Sprintf("%#x", secret))
 	}
-	address := func(i int) string { return "http://" + w.listeners[i].Addr().String() }
+	address := func(i int) string { return "http://" + reached(w.listeners[i].Addr().String()) }
 	w.URL = address(0)
 	spec := w.network.Spec
 	w.Facts = Facts{
 		GenesisTime: spec.GenesisTime.Unix(), GenesisForkVersion: fmt.Sprintf("%#x", spec.GenesisForkVersion[:]),
 		GenesisValidatorsRoot: fmt.Sprintf("%#x", spec.GenesisValidatorsRoot[:]), SlotMs: w.cfg.Slot.Milliseconds(),
-		SlotsPerEpoch: slotsPerEpoch, Fork: w.cfg.Fork.String(),
+		SlotsPerEpoch: uint64(w.cfg.SlotsPerEpoch), Fork: w.cfg.Fork.String(),
 		ForkVersion: fmt.Sprintf("%#x", spec.Forks[0].Version[:]), ChainID: network.ChainID, BeaconURL: address(1),
-		ExecutionURL: w.network.Chain.RPCURL(), ValidationURL: address(2), ValidatorKeys: secrets,
+		ExecutionURL: "http://" + reached(strings.TrimPrefix(w.network.Chain.RPCURL(), "http://")), ValidationURL: address(2),
+		ValidatorKeys: secrets,
 	}
 	for _, name := range BuilderNames {
 		w.Facts.Builders = append(w.Facts.Builders, Builder{Name: name, URL: address(3) + "/" + name})
 	}
 	w.client = probe.NewClient(w.Facts.BeaconURL, nil, 10*time.Second)
 	return nil
+}
+
+// reached returns the address by which this machine reaches a listener. One that listens at all
+// addresses is reached at the loopback address.
+func reached(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
 }
 
 // validatorSecret returns the secret key of a validator of the beacon node. It derives the key as
@@ -184,9 +214,10 @@ func validatorSecret(i uint64) []byte {
 	return blst.KeyGen(material[:]).Serialize()
 }
 
-// StrangerKey returns the public key of the validator that never registers.
+// StrangerKey returns the public key of the validator that never registers in a world with the
+// usual number of them.
 func StrangerKey() phase0.BLSPubKey {
-	key, err := probe.ParseBLSKey(validatorSecret(Validators - 1))
+	key, err := probe.ParseBLSKey(validatorSecret(UsualValidators - 1))
 	if err != nil {
 		panic(fmt.Sprintf("a key that was made is none: %v", err))
 	}

@@ -14,8 +14,8 @@ import (
 func TestWorld(t *testing.T) {
 	_, client := world.Running(t, world.Config{Slot: time.Second})
 	ctx := t.Context()
-	if len(client.Facts.ValidatorKeys) != world.Validators {
-		t.Errorf("%d keys, want %d", len(client.Facts.ValidatorKeys), world.Validators)
+	if len(client.Facts.ValidatorKeys) != world.UsualValidators {
+		t.Errorf("%d keys, want %d", len(client.Facts.ValidatorKeys), world.UsualValidators)
 	}
 	var slots []*world.Slot
 	for range 3 {

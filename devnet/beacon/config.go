@@ -56,6 +56,11 @@ func (b *Beacon) spec(w http.ResponseWriter, r *http.Request) {
 		blobs = append(blobs, map[string]string{"EPOCH": decimal(limit.Epoch),
 			"MAX_BLOBS_PER_BLOCK": decimal(limit.MaxBlobs)})
 	}
+	if epoch, _ := b.scheduled(eth.Fulu); len(blobs) == 0 && epoch != farFuture {
+		// Clients want an entry once there is a fork that reads the list.
+		blobs = append(blobs, map[string]string{"EPOCH": decimal(epoch),
+			"MAX_BLOBS_PER_BLOCK": decimal(s.MaxBlobs(s.FirstSlot(epoch)))})
+	}
 	table["BLOB_SCHEDULE"] = blobs
 	data(w, r, table, nil)
 }

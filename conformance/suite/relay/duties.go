@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
-	"github.com/gavel-relay/gavel/conformance/world"
 )
 
 const dutiesPath = "/relay/v1/builder/validators"
@@ -64,7 +63,7 @@ func duties(r *room) {
 	})
 	r.It("REL-DUT-03", "leaves out who never registered", func(t *suite.T) {
 		r.ready(t)
-		stranger := r.validators(t)[world.Validators-1].Public
+		stranger := r.validators(t)[t.World.Facts.Stranger()].Public
 		for _, d := range list(t) {
 			t.Check(d.Entry.Message.Pubkey != stranger, "no duty of a validator that never registered", "slot "+d.Slot)
 		}

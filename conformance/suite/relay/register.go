@@ -12,7 +12,6 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
-	"github.com/gavel-relay/gavel/conformance/world"
 )
 
 const registerPath = "/eth/v1/builder/validators"
@@ -34,7 +33,7 @@ func (r *room) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
 		t.Until(time.Now().Add(time.Second))
 	}
 	to := bellatrix.ExecutionAddress{0xaa, byte(t.Random.Uint32()), byte(t.Random.Uint32()), byte(t.Random.Uint32())}
-	return registration(t, keys[world.Validators-2], to, time.Unix(int64(r.stamp), 0))
+	return registration(t, keys[t.World.Facts.Restless()], to, time.Unix(int64(r.stamp), 0))
 }
 
 // holds waits until the Data API answers with the registration.
@@ -88,7 +87,7 @@ func register(r *room) {
 		one := r.fresh(t)
 		root, err := one.Message.HashTreeRoot()
 		t.Ready(err, "hash a registration")
-		one.Signature = r.validators(t)[world.Validators-2].Sign(probe.SigningRoot(root,
+		one.Signature = r.validators(t)[t.World.Facts.Restless()].Sign(probe.SigningRoot(root,
 			probe.Domain(probe.DomainBuilder, [4]byte{9}, [32]byte{})))
 		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 	})
@@ -104,7 +103,7 @@ func register(r *room) {
 	r.It("REL-REG-04", "refuses a timestamp that lies a minute ahead", func(t *suite.T) {
 		one := r.fresh(t)
 		one.Message.Timestamp = time.Now().Add(time.Minute).Truncate(time.Second)
-		sign(t, one, r.validators(t)[world.Validators-2])
+		sign(t, one, r.validators(t)[t.World.Facts.Restless()])
 		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 		t.Check(holdsNot(t, one), "the registration not to be held", "it is in the data API")
 	})
@@ -180,7 +179,7 @@ func register(r *room) {
 	r.It("REL-REG-15", "takes many in one request", func(t *suite.T) {
 		r.ready(t)
 		var list []*builderv1.SignedValidatorRegistration
-		for i, key := range r.validators(t)[:world.Validators-2] {
+		for i, key := range r.validators(t)[:t.World.Facts.Restless()] {
 			list = append(list, registration(t, key, payee(i), time.Now()))
 		}
 		list = append(list, r.fresh(t))
@@ -218,7 +217,7 @@ func renewals(r *room) {
 func (r *room) renewed(t *suite.T) (first, between, last *builderv1.SignedValidatorRegistration) {
 	first, between, last = r.fresh(t), r.fresh(t), r.fresh(t)
 	last.Message.FeeRecipient = first.Message.FeeRecipient
-	sign(t, last, r.validators(t)[world.Validators-2])
+	sign(t, last, r.validators(t)[t.World.Facts.Restless()])
 	return first, between, last
 }
 

@@ -19,7 +19,7 @@ import (
 const maxBody = 30 << 20
 
 // Handler serves a builder's own JSON-RPC, which takes orders. Requests are signed in
-// X-Flashbots-Signature. Only the signer of an order can cancel or replace it.
+// X-Flashbots-Signature; see TakesUnsigned. Only the signer of an order can cancel or replace it.
 func (in *Intake) Handler() (http.Handler, error) {
 	server := rpc.NewServer()
 	server.SetHTTPBodyLimit(maxBody)
@@ -35,7 +35,10 @@ func (in *Intake) Handler() (http.Handler, error) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		signer, err := signerOf(r.Header.Get("X-Flashbots-Signature"), body)
+		var signer common.Address
+		if header := r.Header.Get("X-Flashbots-Signature"); header != "" || !in.TakesUnsigned {
+			signer, err = signerOf(header, body)
+		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusForbidden)
 			return

@@ -13,6 +13,9 @@ type Intake struct {
 	// signer recovers the senders of transactions.
 	signer types.Signer
 	queue  queue
+	// TakesUnsigned has Handler take requests without a signature, as builders do inside their own
+	// network. All of them have the same signer, which is nobody. It is set before Handler is called.
+	TakesUnsigned bool
 }
 
 // New returns an intake without orders. The wallet must be the coinbase of all drafts that the
