@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -32,7 +33,11 @@ func proveCommand() *cli.Command {
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Bool("list") {
 				for _, m := range slices.Concat(mutant.All(), mutant.InServices()) {
-					fmt.Printf("%-4s %-6s %s: %s\n", m.ID, m.Iface, m.What, strings.Join(m.MustKill, " "))
+					what := m.What
+					if m.Blanket() {
+						what += " (blanket: proves no clause)"
+					}
+					fmt.Printf("%-4s %-6s %s: %s\n", m.ID, m.Iface, what, strings.Join(m.MustKill, " "))
 				}
 				return nil
 			}
@@ -102,6 +107,7 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	sayUnproven(p, result)
 	survived := result.Survived
 	if len(p.Only) == 0 {
 		passed, err := p.TooEasy(ctx)
@@ -117,4 +123,15 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 		return status{verdict.Nonconformant, "the suite did not notice: " + strings.Join(survived, "; ")}
 	}
 	return nil
+}
+
+// sayUnproven prints the clauses that did not notice a mutant, and, if all mutants ran, the MUSTs
+// that no mutant breaks alone.
+func sayUnproven(p app.Proof, result *app.Proven) {
+	for _, id := range slices.Sorted(maps.Keys(result.Unnoticed)) {
+		fmt.Printf("%s does not notice %s\n", id, strings.Join(result.Unnoticed[id], ", "))
+	}
+	if unproven := app.Unproven(); len(p.Only) == 0 && len(unproven) > 0 {
+		fmt.Printf("%d MUSTs have no mutant that breaks their rule alone: %s\n", len(unproven), strings.Join(unproven, " "))
+	}
 }

@@ -2,6 +2,8 @@ package mutant
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gavel-relay/gavel/conformance/world"
@@ -39,6 +41,27 @@ func dutiesMutants() []Mutant {
 			far := map[string]any{"slot": "999999", "validator_index": "1", "entry": object(list[0])["entry"]}
 			return append(list, far)
 		})},
+		{"L47", "relay", "duties have one slot of the next epoch", []string{"REL-DUT-01"}, document(dutiesPath,
+			func(d any) any {
+				list, _ := d.([]any)
+				const slotsPerEpoch = 8 // as worlds have by default
+				var newest uint64
+				epochOf := func(entry any) uint64 {
+					slot, _ := object(entry)["slot"].(string)
+					number, _ := strconv.ParseUint(slot, 10, 64) // a list of the target's, which is right
+					return number / slotsPerEpoch
+				}
+				for _, entry := range list {
+					newest = max(newest, epochOf(entry))
+				}
+				had := false
+				return slices.DeleteFunc(list, func(entry any) bool {
+					of := epochOf(entry) == newest
+					drop := of && had
+					had = had || of
+					return drop
+				})
+			})},
 		{"L46", "relay", "duties name who never registered", []string{"REL-DUT-03"}, document(dutiesPath, func(d any) any {
 			list, _ := d.([]any)
 			if len(list) == 0 {

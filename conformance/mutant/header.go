@@ -25,11 +25,11 @@ func headerMutants() []Mutant {
 			}
 		})},
 		{"L25", "relay", "malformed header requests have no bid in place of a refusal",
-			[]string{"REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "REL-GEN-09"}, answers(headerPath, func(e *Exchange) {
+			[]string{"REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "REL-GEN-09"}, blanket(answers(headerPath, func(e *Exchange) {
 				if e.Status == 400 {
 					e.say(204, "", "")
 				}
-			})},
+			}))},
 		{"L26", "relay", "any header request gets the last bid", []string{"REL-HDR-07", "REL-HDR-08"}, func() Fault {
 			var last []byte
 			return Fault{Answer: func(e *Exchange) {
@@ -83,12 +83,12 @@ func headerMutants() []Mutant {
 			time.Sleep(500 * time.Millisecond)
 		})},
 		{"L37", "relay", "past slots and strangers get a bid", []string{"REL-HDR-20", "REL-HDR-24"},
-			status(headerPath, 204, 400, 200)},
+			blanket(status(headerPath, 204, 400, 200))},
 		{"L38", "relay", "values are numbers", []string{"REL-HDR-25"}, answers(headerPath, func(e *Exchange) {
 			e.Body = bytes.Replace(e.Body, []byte(`"gas_limit":"60000000"`), []byte(`"gas_limit":60000000`), 1)
 		})},
 		{"L39", "relay", "there is never a bid", []string{"REL-SUB-01", "REL-SUB-02", "REL-SUB-03"},
-			status(headerPath, 200, 200, 204)},
+			blanket(status(headerPath, 200, 200, 204))},
 		{"L74", "relay", "a bid is served for ever", []string{"REL-HDR-22"}, func() Fault {
 			known := map[string][]byte{}
 			return Fault{Answer: func(e *Exchange) {

@@ -61,6 +61,23 @@ type Fault struct {
 	Answer func(e *Exchange)
 	// Line changes a line of a stream; if it returns false, the line is left out.
 	Line func(line string) (string, bool)
+	// Blanket says that the fault breaks no single rule; see Mutant.Blanket.
+	Blanket bool
+}
+
+// Blanket says whether the mutant answers all requests, or all of an operation, alike: it always
+// refuses, it never refuses, it forgets everything. A spec that fails on it looks at the status; it
+// need not look at the rule of its clause. So a blanket mutant does not prove a clause: a precise
+// one does, which answers in the right form and breaks that rule alone.
+func (m Mutant) Blanket() bool { return !m.Inside() && m.fault().Blanket }
+
+// blanket marks a fault as one that breaks no single rule.
+func blanket(fault func() Fault) func() Fault {
+	return func() Fault {
+		f := fault()
+		f.Blanket = true
+		return f
+	}
 }
 
 // Find returns the mutant of All with this id.

@@ -10,11 +10,12 @@ func registerMutants() []Mutant {
 	return []Mutant{
 		{"L11", "relay", "registrations are never refused", []string{
 			"REL-REG-02", "REL-REG-04", "REL-REG-05", "REL-REG-09", "REL-REG-10", "REL-REG-11", "REL-REG-12",
-		}, status(registerPath, 400, 499, 200)},
-		{"L12", "relay", "registrations are always refused", []string{"REL-REG-08"}, status(registerPath, 200, 200, 400)},
+		}, blanket(status(registerPath, 400, 499, 200))},
+		{"L12", "relay", "registrations are always refused", []string{"REL-REG-08"},
+			blanket(status(registerPath, 200, 200, 400))},
 		{"L13", "relay", "registrations are forgotten at once", []string{
 			"REL-REG-01", "REL-REG-07", "REL-REG-14", "REL-REG-15", "REL-REG-13", "REL-REG-03", "REL-DAT-17",
-		}, func() Fault {
+		}, blanket(func() Fault {
 			n := 0
 			return Fault{Ask: func(e *Exchange) bool {
 				if !e.on(registerPath) || bytes.Count(e.Asked, []byte("pubkey")) > 6 && n == 0 {
@@ -23,7 +24,7 @@ func registerMutants() []Mutant {
 				n++
 				return e.say(200, "", "")
 			}}
-		}},
+		})},
 		{"L14", "relay", "registrations in SSZ are refused with 400", []string{"REL-REG-06"},
 			asks(registerPath, func(e *Exchange) bool {
 				return strings.HasPrefix(e.Request.Header.Get("Content-Type"), "application/octet") &&

@@ -1,8 +1,10 @@
 package mutant
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 const (
@@ -52,6 +54,40 @@ func document(path string, change func(document any) any) func() Fault {
 	})
 }
 
+// pardons is a fault that answers requests that the target refuses with 400 to 499 as if they were
+// right, if they are wrong in one way.
+func pardons(path string, wrong func(e *Exchange) bool) func() Fault {
+	return answers(path, func(e *Exchange) {
+		if e.Status >= 400 && e.Status < 500 && wrong(e) {
+			e.say(http.StatusOK, jsonType, "")
+		}
+	})
+}
+
+// hasMedia says whether the request has this content type.
+func (e *Exchange) hasMedia(media string) bool {
+	return strings.HasPrefix(e.Request.Header.Get("Content-Type"), media)
+}
+
+// asked returns the request's body as a JSON object; nil if it is none.
+func (e *Exchange) asked() map[string]any { return object(e.askedJSON()) }
+
+// askedJSON returns the request's body as a JSON document; nil if it is none.
+func (e *Exchange) askedJSON() any {
+	var document any
+	if json.Unmarshal(e.Asked, &document) != nil {
+		return nil
+	}
+	return document
+}
+
+// same says whether two JSON values are alike; the case of texts does not count.
+func same(a, b any) bool {
+	one, errOne := json.Marshal(a)
+	other, errOther := json.Marshal(b)
+	return errOne == nil && errOther == nil && strings.EqualFold(string(one), string(other))
+}
+
 // bid is a fault that changes the message of bids that getHeader serves.
 func bid(change func(message map[string]any)) func() Fault {
 	return document(headerPath, func(d any) any {
@@ -65,6 +101,7 @@ func bid(change func(message map[string]any)) func() Fault {
 // relayMutants returns the mutants that are put before the proposer and builder interfaces of a
 // relay.
 func relayMutants() []Mutant {
-	return slices.Concat(generalMutants(), registerMutants(), headerMutants(), dutiesMutants(), submitMutants(),
-		payloadMutants())
+	return slices.Concat(generalMutants(), formMutants(), missedMutants(), registerMutants(), heldMutants(),
+		headerMutants(), askedMutants(), dutiesMutants(), submitMutants(), takenMutants(), raceMutants(),
+		payloadMutants(), revealedMutants(), filterMutants())
 }

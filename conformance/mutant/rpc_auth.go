@@ -13,7 +13,7 @@ func authMutants() []Mutant {
 		{"R21", "rpc", "any signature will do", []string{
 			"RPC-AUT-01", "RPC-AUT-03", "RPC-AUT-04", "RPC-AUT-06", "RPC-AUT-08", "RPC-AUT-09", "RPC-AUT-10", "RPC-AUT-13",
 			"RPC-AUT-14", "RPC-AUT-19", "RPC-CPR-02", "RPC-CAN-07",
-		}, asks("/", func(e *Exchange) bool { e.signed(); return false })},
+		}, blanket(asks("/", func(e *Exchange) bool { e.signed(); return false }))},
 		{"R22", "rpc", "a missing signature will do", []string{"RPC-AUT-01", "RPC-AUT-13"}, asks("/", func(e *Exchange) bool {
 			if e.Request.Header.Get(probe.SignatureHeader) == "" {
 				e.signed()
@@ -21,10 +21,10 @@ func authMutants() []Mutant {
 			return false
 		})},
 		{"R23", "rpc", "no signature will do", []string{"RPC-AUT-02", "RPC-AUT-07", "RPC-AUT-11", "RPC-AUT-12", "RPC-AUT-18"},
-			asks("/", func(e *Exchange) bool {
+			blanket(asks("/", func(e *Exchange) bool {
 				e.Request.Header.Set(probe.SignatureHeader, "0x00:0x00")
 				return false
-			})},
+			}))},
 		{"R24", "rpc", "addresses must have their checksum", []string{"RPC-AUT-11"}, asks("/", func(e *Exchange) bool {
 			value := e.Request.Header.Get(probe.SignatureHeader)
 			return value != "" && value == strings.ToLower(value) && e.say(http.StatusForbidden, jsonType, `{"error":"no"}`)

@@ -34,9 +34,11 @@ func methodMutants() (list []Mutant) {
 		{"15", "buildernet_getDelayedRefundTotalsByRecipient", nil, []string{"RPC-DLT-02", "RPC-DLT-03"}},
 	} {
 		if m.takes != nil {
-			list = append(list, Mutant{"T" + m.id, "rpc", m.method + " is never refused", m.takes, takesAll(m.method)})
+			list = append(list, Mutant{"T" + m.id, "rpc", m.method + " is never refused", m.takes,
+				blanket(takesAll(m.method))})
 		}
-		list = append(list, Mutant{"N" + m.id, "rpc", m.method + " is always refused", m.refuses, refusesAll(m.method)})
+		list = append(list, Mutant{"N" + m.id, "rpc", m.method + " is always refused", m.refuses,
+			blanket(refusesAll(m.method))})
 	}
 	return list
 }

@@ -33,6 +33,8 @@ type T struct {
 	Random *rand.Rand
 
 	recorder *probe.Recorder
+	// prepares says that requests only prepare the spec; see Preparing.
+	prepares bool
 	lenient  string
 	expected string
 	actual   string
@@ -129,6 +131,15 @@ func (t *T) Prepared(a *probe.Answer, what string, statuses ...int) {
 	}
 }
 
+// Preparing returns a T for the requests that only prepare the spec: if one gets no answer, the
+// spec is inconclusive. So one cause, such as a target that is down, is not shown as many broken
+// rules.
+func (t *T) Preparing() *T {
+	prepares := *t
+	prepares.prepares = true
+	return &prepares
+}
+
 // NotRun ends the spec without a request: the clause is about something that target or world need
 // not have, and do not have.
 func (t *T) NotRun(format string, args ...any) {
@@ -161,6 +172,9 @@ func (t *T) noAnswer(err error) {
 	if t.Err() != nil {
 		t.Inconclusive("the time of the spec is over")
 	}
+	if t.prepares {
+		t.Inconclusive("a request that prepares the spec has no answer: %v", err)
+	}
 	t.Check(false, "an answer", err)
 }
 
@@ -168,6 +182,9 @@ func (t *T) noAnswer(err error) {
 func (t *T) Get(c *probe.Client, path string) *probe.Answer {
 	return t.Do(c, probe.Request{Method: "GET", Path: path})
 }
+
+// Epochs returns how long so many epochs of the target's world take.
+func (t *T) Epochs(n uint64) time.Duration { return t.World.Facts.Slots(int(n * t.World.Facts.SlotsPerEpoch)) }
 
 // Status fails the spec unless the answer has one of the statuses.
 func (t *T) Status(a *probe.Answer, statuses ...int) {

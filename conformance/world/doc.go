@@ -99,6 +99,9 @@ type Wanted struct {
 	// Alone requests a slot in which no other spec bids. Without it, specs of one process may get
 	// the same slot, one after another.
 	Alone bool `json:"alone"`
+	// Hurry takes the slot even if little of the time before it is left. A slot after a missed one is
+	// known only then.
+	Hurry bool `json:"hurry"`
 	// Who names the process that requests the slot. Processes never share a slot.
 	Who string `json:"who"`
 }

@@ -95,8 +95,12 @@ func answer(rw http.ResponseWriter, value any, err error) {
 	}
 }
 
-// leastLeft is how much time a spec needs before its slot begins, as a part of a slot's duration.
-const leastLeft = 0.4
+// leastLeft is how much time a spec needs before its slot begins, as a part of a slot's duration;
+// hurriedLeft if it is in a hurry.
+const (
+	leastLeft   = 0.4
+	hurriedLeft = 0.15
+)
 
 // give waits for the next slot of the wanted kind that can be given and for which a block can be
 // built.
@@ -123,9 +127,12 @@ const stepGwei = 100_000
 
 // take gives the newest slot to a spec if it fits, and returns nil otherwise. The caller holds mu.
 func (w *World) take(wanted Wanted) *Slot {
-	slot := w.newest
+	slot, least := w.newest, leastLeft
+	if wanted.Hurry {
+		least = hurriedLeft
+	}
 	if slot == nil || KindOf(slot.ValidatorIndex, w.cfg.Validators) != wanted.Kind ||
-		time.Until(w.network.Spec.SlotStart(slot.Slot)) < time.Duration(leastLeft*float64(w.cfg.Slot)) {
+		time.Until(w.network.Spec.SlotStart(slot.Slot)) < time.Duration(least*float64(w.cfg.Slot)) {
 		return nil
 	}
 	alone := wanted.Alone || wanted.Propose

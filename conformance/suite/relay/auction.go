@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	builderelectra "github.com/attestantio/go-builder-client/api/electra"
@@ -46,10 +47,49 @@ func (r *room) openToPropose(t *suite.T) *auction {
 
 func (r *room) openFor(t *suite.T, wanted world.Wanted) *auction {
 	r.ready(t)
-	slot, err := t.World.Slot(t, wanted)
-	t.Ready(err, "wait for a slot")
+	slot := r.slotFor(t, wanted)
 	index := int(slot.ValidatorIndex)
 	return &auction{t: t, slot: slot, proposer: r.validators(t)[index], feeRecipient: payee(index)}
+}
+
+// slotFor waits for a slot whose proposer the target lists, if it ought to. A relay that has just
+// started, or that reads duties once in an epoch, may not know the next slot yet: then that slot is
+// left alone.
+func (r *room) slotFor(t *suite.T, wanted world.Wanted) *world.Slot {
+	for range mostUnlisted {
+		slot, err := t.World.Slot(t, wanted)
+		t.Ready(err, "wait for a slot")
+		if wanted.Kind == world.Stranger || listsSlot(t, slot) {
+			return slot
+		}
+	}
+	t.Inconclusive("the target's list of proposers lacks %d slots in a row that are being bid for", mostUnlisted)
+	return nil
+}
+
+// mostUnlisted is how many slots a spec leaves alone because the target does not list them.
+const mostUnlisted = 4
+
+// listsSlot says whether the target lists the slot within a moment. It is true as well if the list
+// cannot be read: clauses about the list say so.
+func listsSlot(t *suite.T, slot *world.Slot) bool {
+	return t.Eventually(news, func() error {
+		duties, err := listDuties(t)
+		number := fmt.Sprint(uint64(slot.Slot))
+		if err != nil || slices.ContainsFunc(duties, func(d duty) bool { return d.Slot == number }) {
+			return nil
+		}
+		return errNotListed
+	}) == nil
+}
+
+const errNotListed = plainError("the target does not list the slot")
+
+// preparing returns the auction for requests that only prepare the spec (suite.T.Preparing).
+func (a *auction) preparing() *auction {
+	prepares := *a
+	prepares.t = a.t.Preparing()
+	return &prepares
 }
 
 // fork returns the world's fork.
@@ -139,7 +179,7 @@ func (a *auction) submitted(s *submission) *submission {
 	var answer *probe.Answer
 	// The relay may learn about the slot a moment later than the suite.
 	_ = a.t.Eventually(news, func() error {
-		if answer = a.submit(s); answer.Status == http.StatusOK || answer.Status == http.StatusAccepted {
+		if answer = a.preparing().submit(s); answer.Status == http.StatusOK || answer.Status == http.StatusAccepted {
 			return nil
 		}
 		return errNotTaken
@@ -211,7 +251,7 @@ func (a *auction) serves(s *submission) *builderelectra.SignedBuilderBid {
 // served returns the served bid, for specs that need one as preparation. The spec is inconclusive
 // unless it is that of the submission.
 func (a *auction) served(s *submission) *builderelectra.SignedBuilderBid {
-	answer := a.header(jsonType)
+	answer := a.preparing().header(jsonType)
 	a.t.Prepared(answer, "get the header of the submitted block", http.StatusOK)
 	bid := readBid(a.t, answer)
 	if bid.Message.Header.BlockHash != s.Message.BlockHash {

@@ -40,7 +40,7 @@ func (r *room) delivered(t *suite.T) (*auction, *submission) { return r.delivere
 // deliveredFor is delivered for a bid of the given value in gwei.
 func (r *room) deliveredFor(t *suite.T, value uint64) (*auction, *submission) {
 	a, s, block := r.wonFor(t, 0, value)
-	t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+	t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
 	t.Ready(listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String()), "see the delivery in the data API")
 	return a, s
 }
@@ -70,7 +70,7 @@ func data(r *room) {
 	r.It("REL-DAT-01", "lists what was revealed", func(t *suite.T) {
 		_, s, block := r.won(t, 0)
 		a := s.a
-		t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
 		err := listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
 		t.Check(err == nil, "the delivered payload", err)
 	})
@@ -84,6 +84,7 @@ func data(r *room) {
 	})
 	filters(r)
 	refusedQueries(r)
+	negatives(r)
 	received(r)
 	registrations(r)
 	r.It("REL-DAT-24", "says the number of transactions and of the block", func(t *suite.T) {
@@ -156,6 +157,27 @@ func filters(r *room) {
 		list := traces(t, deliveredPath, "limit=1")
 		t.Check(len(list) == 1, "one entry", len(list))
 	})
+	r.It("REL-DAT-07", "lists no more received blocks of a slot than limit", func(t *suite.T) {
+		a := r.open(t)
+		for i, builder := range []string{"a", "b", "c"} {
+			s := a.submitted(a.block(builder, gwei(1000+uint64(i))))
+			t.Ready(listed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
+		}
+		list := traces(t, receivedPath, fmt.Sprintf("slot=%d&limit=1", a.slot.Slot))
+		t.Check(len(list) == 1, "one entry", len(list))
+	})
+	r.It("REL-DAT-31", "finds a delivery by a hash in capitals", func(t *suite.T) {
+		_, s := r.delivered(t)
+		hash := fmt.Sprintf("0x%X", s.Message.BlockHash[:])
+		all(t, deliveredPath, "block_hash="+hash, "block_hash", hash)
+	})
+	r.It("REL-DAT-31", "finds a received block by a hash in capitals", func(t *suite.T) {
+		a := r.open(t)
+		s := a.submitted(a.block("a", gwei(1000)))
+		t.Ready(listed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
+		hash := fmt.Sprintf("0x%X", s.Message.BlockHash[:])
+		all(t, receivedPath, "block_hash="+hash, "block_hash", hash)
+	})
 	r.It("REL-DAT-08", "lists slots up to cursor, the newest first", func(t *suite.T) {
 		_, first := r.delivered(t)
 		_, second := r.delivered(t)
@@ -209,6 +231,27 @@ func refusedQueries(r *room) {
 	}
 }
 
+// negatives: filters that nothing can have.
+func negatives(r *room) {
+	for _, path := range []string{deliveredPath, receivedPath} {
+		for _, parameter := range []string{"slot", "block_number", "cursor"} {
+			if path == receivedPath && parameter == "cursor" {
+				continue // it has none
+			}
+			r.It("REL-DAT-30", "finds nothing by a negative "+parameter+" in "+path[len("/relay/v1/data/bidtraces/"):],
+				func(t *suite.T) {
+					answer := t.Get(dataAPI(t), path+"?"+parameter+"=-1")
+					t.Status(answer, http.StatusBadRequest, http.StatusOK)
+					if answer.Status == http.StatusOK {
+						var found []any
+						err := answer.JSON(&found)
+						t.Check(err == nil && found != nil && len(found) == 0, "an empty array", answer)
+					}
+				})
+		}
+	}
+}
+
 // received: GET /relay/v1/data/bidtraces/builder_blocks_received.
 func received(r *room) {
 	r.It("REL-DAT-13", "lists a verified block", func(t *suite.T) {
@@ -224,7 +267,7 @@ func received(r *room) {
 		a := r.open(t)
 		good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
 		bad.Message.GasUsed++
-		t.Prepared(a.submit(bad.sign()), "submit a wrong block", http.StatusBadRequest)
+		t.Prepared(a.preparing().submit(bad.sign()), "submit a wrong block", http.StatusBadRequest)
 		a.submitted(good)
 		t.Ready(listed(t, receivedPath, "block_hash="+good.Message.BlockHash.String()), "see the good block")
 		list := traces(t, receivedPath, "slot="+strconv.FormatUint(good.Message.Slot, 10))
@@ -254,7 +297,7 @@ func received(r *room) {
 func registrations(r *room) {
 	r.It("REL-DAT-17", "answers the registration as it was signed", func(t *suite.T) {
 		one := r.fresh(t)
-		t.Prepared(sendRegistrations(t, one), "register", http.StatusOK)
+		t.Prepared(sendRegistrations(t.Preparing(), one), "register", http.StatusOK)
 		err := holds(t, one)
 		t.Check(err == nil, "message and signature of the validator", err)
 	})

@@ -29,6 +29,53 @@ func epoch(t *suite.T) uint64 {
 	return uint64(max(elapsed, 0)/f.SlotMs) / f.SlotsPerEpoch
 }
 
+// proposers returns the chain's proposers of some epochs: indices of validators by slot, both in
+// decimal digits.
+func proposers(t *suite.T, epochs ...uint64) map[string]string {
+	chain := map[string]string{}
+	for _, number := range epochs {
+		answer, err := probe.NewClient(t.World.Facts.BeaconURL, nil, 5*time.Second).Do(t, probe.Request{
+			Method: http.MethodGet, Path: fmt.Sprintf("/eth/v1/validator/duties/proposer/%d", number),
+		})
+		t.Ready(err, "ask the beacon node")
+		var known struct {
+			Data []struct {
+				Slot  string `json:"slot"`
+				Index string `json:"validator_index"`
+			} `json:"data"`
+		}
+		t.Ready(answer.JSON(&known), "ask the beacon node")
+		for _, d := range known.Data {
+			chain[d.Slot] = d.Index
+		}
+	}
+	return chain
+}
+
+// listsAll returns an error unless the target lists all coming slots of the current and the next
+// epoch whose proposers have registered.
+func listsAll(t *suite.T) error {
+	now := epoch(t)
+	listed := map[string]bool{}
+	for _, d := range list(t) {
+		listed[d.Slot] = true
+	}
+	facts := t.World.Facts
+	elapsed := uint64(time.Since(time.Unix(facts.GenesisTime, 0)) / facts.Slots(1))
+	for slot, validator := range proposers(t, now, now+1) {
+		number, err := strconv.ParseUint(slot, 10, 64)
+		t.Ready(err, "read the beacon node's duties")
+		index, err := strconv.ParseUint(validator, 10, 64)
+		t.Ready(err, "read the beacon node's duties")
+		stranger := index == uint64(facts.Stranger())
+		if !stranger && number > elapsed && !listed[slot] {
+			return fmt.Errorf("slot %s of epoch %d is not listed; the current epoch is %d", slot,
+				number/facts.SlotsPerEpoch, now)
+		}
+	}
+	return nil
+}
+
 // duties: GET /relay/v1/builder/validators.
 func duties(r *room) {
 	r.It("REL-DUT-01", "lists each slot once", func(t *suite.T) {
@@ -39,6 +86,12 @@ func duties(r *room) {
 			seen[d.Slot] = true
 		}
 		t.Check(len(seen) > 0, "the registered proposers", "an empty list")
+	})
+	r.It("REL-DUT-01", "lists every registered proposer of two epochs", func(t *suite.T) {
+		r.ready(t)
+		// A relay may read the duties of an epoch some slots after it has begun.
+		err := t.Eventually(t.Epochs(1), func() error { return listsAll(t) })
+		t.Check(err == nil, "all slots of the current and the next epoch whose proposers have registered", err)
 	})
 	r.It("REL-DUT-01", "lists the slot that is being bid for", func(t *suite.T) {
 		a := r.open(t)
@@ -77,23 +130,7 @@ func duties(r *room) {
 	})
 	r.It("REL-DUT-05", "agrees with the chain's duties", func(t *suite.T) {
 		r.ready(t)
-		chain := map[string]string{}
-		for _, number := range []uint64{epoch(t), epoch(t) + 1} {
-			answer, err := probe.NewClient(t.World.Facts.BeaconURL, nil, 5*time.Second).Do(t, probe.Request{
-				Method: http.MethodGet, Path: fmt.Sprintf("/eth/v1/validator/duties/proposer/%d", number),
-			})
-			t.Ready(err, "ask the beacon node")
-			var known struct {
-				Data []struct {
-					Slot  string `json:"slot"`
-					Index string `json:"validator_index"`
-				} `json:"data"`
-			}
-			t.Ready(answer.JSON(&known), "ask the beacon node")
-			for _, d := range known.Data {
-				chain[d.Slot] = d.Index
-			}
-		}
+		chain := proposers(t, epoch(t), epoch(t)+1)
 		for _, d := range list(t) {
 			if want, known := chain[d.Slot]; known {
 				t.Check(d.Index == want, "validator "+want+" in slot "+d.Slot, "validator "+d.Index)

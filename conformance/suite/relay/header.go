@@ -45,7 +45,7 @@ func header(r *room) {
 	})
 	r.It("REL-HDR-02", "names the fork", func(t *suite.T) {
 		a, _ := leading(t)
-		answer := a.header(jsonType)
+		answer := a.preparing().header(jsonType)
 		t.Prepared(answer, "get a header", http.StatusOK)
 		var envelope struct {
 			Version string `json:"version"`
@@ -54,6 +54,12 @@ func header(r *room) {
 		t.Check(err == nil && envelope.Version == t.World.Facts.Fork, "version "+t.World.Facts.Fork, answer)
 		named := answer.Header.Get("Eth-Consensus-Version")
 		t.Check(named == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork, strconv.Quote(named))
+	})
+	r.It("REL-HDR-28", "serves the bid when the slot begins", func(t *suite.T) {
+		a := r.openToPropose(t) // nobody proposes a block, which would end the auction
+		s := a.submitted(a.block("a", gwei(1000)))
+		t.Until(a.start().Add(clockMargin / 2))
+		a.serves(s)
 	})
 	r.It("REL-HDR-03", "answers 204 without a bid", func(t *suite.T) {
 		answer := r.openAlone(t).header(jsonType)
@@ -129,7 +135,7 @@ func header(r *room) {
 			"application/json;q=1,application/octet-stream;q=0.5":    jsonType,
 			"application/json;q=0.2, application/octet-stream;q=0.8": sszType,
 		} {
-			answer := a.header(accept)
+			answer := a.preparing().header(accept)
 			t.Prepared(answer, "get a header", http.StatusOK)
 			got, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 			t.Check(got == want, want+" for Accept: "+accept, got)
@@ -234,7 +240,7 @@ func header(r *room) {
 	r.It("REL-HDR-23", "answers JSON unless asked otherwise", func(t *suite.T) {
 		a, _ := leading(t)
 		for _, accept := range []string{"", "*/*", "application/*", jsonType} {
-			answer := a.header(accept)
+			answer := a.preparing().header(accept)
 			t.Prepared(answer, "get a header", http.StatusOK)
 			got := answer.Header.Get("Content-Type")
 			t.Check(strings.HasPrefix(got, jsonType), "JSON for Accept: "+strconv.Quote(accept), got)
@@ -248,7 +254,7 @@ func header(r *room) {
 	})
 	r.It("REL-HDR-25", "writes numbers as text and hex in lower case", func(t *suite.T) {
 		a, _ := leading(t)
-		answer := a.header(jsonType)
+		answer := a.preparing().header(jsonType)
 		t.Prepared(answer, "get a header", http.StatusOK)
 		t.Check(!bareNumber.Match(answer.Body), "no number that is not text", answer)
 		for _, word := range regexp.MustCompile(`"0x[0-9a-fA-F]*"`).FindAllString(string(answer.Body), -1) {

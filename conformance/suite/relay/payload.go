@@ -176,17 +176,17 @@ func payload(r *room) {
 		first := a.signBlind(a.blind(a.served(low)), a.proposer)
 		a.submitted(high)
 		second := a.signBlind(a.blind(a.served(high)), a.proposer)
-		t.Prepared(a.ask(payloadPath, first), "get the first payload", http.StatusOK)
+		t.Prepared(a.preparing().ask(payloadPath, first), "get the first payload", http.StatusOK)
 		hidden(t, a.ask(payloadPath, second), high)
 	})
 	r.It("REL-PAY-06", "reveals the same block again", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
-		t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
 		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
 	})
 	r.It("REL-PAY-07", "publishes what it reveals", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
-		t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
 		err := a.published(s)
 		t.Check(err == nil, "the block on the chain", err)
 	})
@@ -235,11 +235,6 @@ func payload(r *room) {
 		block.Message.ProposerIndex++
 		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
 	})
-	r.It("REL-PAY-14", "refuses a header with another state root", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
-		block.Message.Body.ExecutionPayloadHeader.StateRoot[3] ^= 1
-		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
-	})
 	r.It("REL-PAY-15", "refuses other commitments", func(t *suite.T) {
 		since(t, eth.Deneb, "blobs")
 		a, s, block := r.won(t, 0)
@@ -249,7 +244,7 @@ func payload(r *room) {
 	r.It("REL-PAY-16", "takes no more submissions after the reveal", func(t *suite.T) {
 		a, _, block := r.won(t, 0)
 		late := a.block("b", gwei(2000))
-		t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
 		t.Status(a.submit(late), http.StatusBadRequest)
 	})
 	r.It("REL-PAY-17", "answers SSZ", func(t *suite.T) {
@@ -268,7 +263,8 @@ func payload(r *room) {
 	r.It("REL-PAY-18", "leaves the slot open after a refusal", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
 		wrong := *block
-		t.Prepared(a.ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))), "ask with a wrong signature",
+		t.Prepared(a.preparing().ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))),
+			"ask with a wrong signature",
 			http.StatusBadRequest)
 		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
 	})
@@ -284,6 +280,16 @@ func payload(r *room) {
 		if times == 0 {
 			t.Inconclusive("the relay did not ask a beacon node of the world to publish")
 		}
+	})
+	r.It("REL-PAY-19", "does not accept on v2 what no beacon node takes", func(t *suite.T) {
+		a, _, block := r.won(t, 0)
+		_, err := t.World.Refuse(t, a.slot.Slot)
+		t.Ready(err, "have the beacon node refuse the block")
+		answer := a.ask(payloadPathV2, block)
+		if answer.Status == http.StatusNotFound {
+			t.Unsupported("404 to v2")
+		}
+		t.Check(answer.Status >= 400, "a refusal", answer)
 	})
 	r.It("REL-PAY-19", "reveals nothing that no beacon node takes", func(t *suite.T) {
 		a, s, block := r.won(t, 0)

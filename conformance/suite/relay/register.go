@@ -156,7 +156,7 @@ func register(r *room) {
 	r.It("REL-REG-13", "tells builders of a newer registration", func(t *suite.T) {
 		one := r.fresh(t)
 		takes(t, sendRegistrations(t, one), one)
-		err := t.Eventually(20*time.Second, func() error {
+		err := t.Eventually(t.Epochs(2), func() error {
 			list, err := listDuties(t)
 			if err != nil {
 				return err
@@ -185,6 +185,52 @@ func register(r *room) {
 		list = append(list, r.fresh(t))
 		takes(t, sendRegistrations(t, list...), list[len(list)-1])
 	})
+	r.It("REL-REG-15", "takes a thousand in one request", func(t *suite.T) {
+		r.ready(t)
+		keys := r.validators(t)[:t.World.Facts.Restless()]
+		var list []*builderv1.SignedValidatorRegistration
+		now := time.Now()
+		for i, key := range keys {
+			list = append(list, registration(t, key, payee(i), now))
+		}
+		for len(list) < 1000 { // clients send their registrations again in each epoch, and all at once
+			list = append(list, list[len(list)-len(keys)])
+		}
+		list = append(list, r.fresh(t))
+		takes(t, sendRegistrations(t, list...), list[len(list)-1])
+	})
+}
+
+// forged: signatures that are wrong over what the relay holds already. A relay that compares what
+// is said before it looks at the signature takes them.
+func forged(r *room) {
+	// held makes a registration that the relay holds.
+	held := func(t *suite.T) *builderv1.SignedValidatorRegistration {
+		one := r.fresh(t)
+		t.Prepared(sendRegistrations(t.Preparing(), one), "register", http.StatusOK)
+		t.Ready(holds(t, one), "see the registration in the data API")
+		return one
+	}
+	r.It("REL-REG-02", "refuses a signature of another key over what it holds", func(t *suite.T) {
+		one := held(t)
+		sign(t, one, probe.DeriveBLSKey("somebody else"))
+		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
+	})
+	r.It("REL-REG-02", "refuses a signature of another key over a later copy of what it holds", func(t *suite.T) {
+		one, later := held(t), r.fresh(t)
+		later.Message.FeeRecipient = one.Message.FeeRecipient
+		sign(t, later, probe.DeriveBLSKey("somebody else"))
+		t.Status(sendRegistrations(t, later), http.StatusBadRequest)
+		t.Check(holdsNot(t, later), "the registration not to be held", "it is in the data API")
+	})
+	r.It("REL-REG-17", "refuses a signature that is no point of the curve, over what it holds", func(t *suite.T) {
+		one, later := held(t), r.fresh(t)
+		later.Message.FeeRecipient = one.Message.FeeRecipient
+		for i := range later.Signature {
+			later.Signature[i] = 0xff
+		}
+		t.Status(sendRegistrations(t, later), http.StatusBadRequest)
+	})
 }
 
 // renewals: registrations that repeat an earlier one with a later timestamp.
@@ -192,7 +238,7 @@ func renewals(r *room) {
 	r.It("REL-REG-16", "keeps A of 1 and 3 when B of 2 comes last", func(t *suite.T) {
 		first, between, last := r.renewed(t)
 		takes(t, sendRegistrations(t, first), first)
-		t.Prepared(sendRegistrations(t, last), "register the same again, with a later time", http.StatusOK)
+		t.Prepared(sendRegistrations(t.Preparing(), last), "register the same again, with a later time", http.StatusOK)
 		_ = holds(t, last) // another clause says whether it must be shown
 		t.Status(sendRegistrations(t, between), http.StatusOK, http.StatusBadRequest)
 		t.Until(time.Now().Add(heldWithin))
@@ -206,7 +252,7 @@ func renewals(r *room) {
 	})
 	r.It("REL-DAT-27", "answers a registration whose time alone is newer", func(t *suite.T) {
 		first, _, last := r.renewed(t)
-		t.Prepared(sendRegistrations(t, first), "register", http.StatusOK)
+		t.Prepared(sendRegistrations(t.Preparing(), first), "register", http.StatusOK)
 		t.Ready(holds(t, first), "see the registration in the data API")
 		takes(t, sendRegistrations(t, last), last)
 	})

@@ -16,14 +16,14 @@ const takenDown = 300 * time.Millisecond
 func replaced(r *room) {
 	r.It("REL-HDR-26", "serves no bid for a fee recipient that was replaced", func(t *suite.T) {
 		before := r.fresh(t)
-		t.Prepared(sendRegistrations(t, before), "register", http.StatusOK)
+		t.Prepared(sendRegistrations(t.Preparing(), before), "register", http.StatusOK)
 		t.Ready(holds(t, before), "see the registration in the data API")
 		a := r.openFor(t, world.Wanted{Kind: world.Restless, Alone: true})
 		a.feeRecipient = before.Message.FeeRecipient
 		old := a.submitted(a.block("a", gwei(2000)))
 		a.served(old)
 		after := r.fresh(t)
-		t.Prepared(sendRegistrations(t, after), "register another fee recipient", http.StatusOK)
+		t.Prepared(sendRegistrations(t.Preparing(), after), "register another fee recipient", http.StatusOK)
 		err := t.Eventually(takenDown, func() error {
 			if bid := a.bid(); bid != nil && bid.Message.Header.BlockHash == old.Message.BlockHash {
 				return errStillServed

@@ -32,7 +32,7 @@ func signedFor(r *room) {
 func (a *auction) listsWhatIsSigned(s *submission) {
 	t := a.t
 	bid := a.served(s)
-	t.Prepared(a.ask(payloadPath, a.signBlind(a.blind(bid), a.proposer)), "get the payload", http.StatusOK)
+	t.Prepared(a.preparing().ask(payloadPath, a.signBlind(a.blind(bid), a.proposer)), "get the payload", http.StatusOK)
 	query := "block_hash=" + s.Message.BlockHash.String()
 	t.Ready(listed(t, deliveredPath, query), "see the delivery in the data API")
 	trace := traces(t, deliveredPath, query)[0]

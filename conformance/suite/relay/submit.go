@@ -118,7 +118,7 @@ func submit(r *room) {
 		good, bad := a.block("a", gwei(2000)), a.block("b", gwei(3000))
 		a.submitted(good)
 		bad.Signature[0] ^= 0x04
-		t.Prepared(a.submit(bad), "submit a block with a wrong signature", http.StatusBadRequest)
+		t.Prepared(a.preparing().submit(bad), "submit a block with a wrong signature", http.StatusBadRequest)
 		a.serves(good)
 	})
 	r.It("REL-SUB-33", "leads with the next best after a cancellation", func(t *suite.T) {
@@ -127,6 +127,18 @@ func submit(r *room) {
 		a.submitted(other)
 		for _, s := range []*submission{high, low} {
 			answer := t.Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
+			if answer.Status == http.StatusBadRequest {
+				t.Unsupported("cancellations are off: %s", answer)
+			}
+			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
+		}
+		a.serves(other)
+	})
+	r.It("REL-SUB-33", "leads with the next best after a cancellation, also if it never led before", func(t *suite.T) {
+		a := r.open(t)
+		high, other, low := a.block("a", gwei(3000)), a.block("b", gwei(2500)), a.block("a", gwei(2000))
+		for _, s := range []*submission{high, other, low} {
+			answer := t.Preparing().Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
 			if answer.Status == http.StatusBadRequest {
 				t.Unsupported("cancellations are off: %s", answer)
 			}
@@ -158,6 +170,24 @@ func submit(r *room) {
 		optional(t, answer, "SSZ")
 		t.Status(answer, http.StatusBadRequest)
 	})
+	for _, row := range []struct {
+		title  string
+		change func(raw []byte) []byte
+	}{
+		{"refuses the SSZ of a valid block with a byte more", func(raw []byte) []byte { return append(raw, 0) }},
+		{"refuses the SSZ of a valid block with a byte less", func(raw []byte) []byte { return raw[:len(raw)-1] }},
+	} {
+		r.It("REL-SUB-42", row.title, func(t *suite.T) {
+			a := r.open(t)
+			a.ready()
+			s := a.block("a", gwei(1000))
+			answer := send(t, sszType, "", row.change(s.ssz()))
+			optional(t, answer, "SSZ")
+			t.Status(answer, http.StatusBadRequest)
+			a.notServed(s)
+			t.Status(send(t, sszType, "", s.ssz()), http.StatusOK) // as it was, it is right
+		})
+	}
 	r.It("REL-SUB-37", "asks builders for no key", func(t *suite.T) {
 		answer := send(t, jsonType, "", []byte("{}"))
 		t.Check(answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden,

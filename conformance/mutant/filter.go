@@ -1,0 +1,89 @@
+package mutant
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// filterMutants returns the mutants of the data interface that read a query wrongly, or list what
+// was never delivered.
+func filterMutants() []Mutant {
+	query := func(e *Exchange, name string) string { return e.Request.URL.Query().Get(name) }
+	return []Mutant{
+		{"D23", "relay", "a slot that is no number finds nothing", []string{"REL-DAT-10"}, answers(dataPath,
+			func(e *Exchange) {
+				if _, err := strconv.ParseInt(query(e, "slot"), 10, 64); query(e, "slot") != "" && err != nil {
+					e.say(http.StatusOK, jsonType, "[]")
+				}
+			})},
+		{"D24", "relay", "without a key there is an empty registration", []string{"REL-DAT-19"}, answers(registrationPath,
+			func(e *Exchange) {
+				if query(e, "pubkey") == "" {
+					e.say(http.StatusOK, jsonType, "{}")
+				}
+			})},
+		{"D25", "relay", "negative numbers are no filter", []string{"REL-DAT-30"}, asks(dataPath,
+			func(e *Exchange) bool {
+				values := e.Request.URL.Query()
+				for _, name := range []string{"slot", "cursor", "block_number"} {
+					if strings.HasPrefix(values.Get(name), "-") {
+						values.Del(name)
+					}
+				}
+				e.Request.URL.RawQuery = values.Encode()
+				return false
+			})},
+		{"D26", "relay", "hashes in capitals find nothing", []string{"REL-DAT-31"}, answers(dataPath, func(e *Exchange) {
+			if hash := query(e, "block_hash"); hash != strings.ToLower(hash) {
+				e.say(http.StatusOK, jsonType, "[]")
+			}
+		})},
+		{"D27", "relay", "limit is ignored for received blocks", []string{"REL-DAT-07"}, without(receivedPath, "limit")},
+		{"D28", "relay", "slot and cursor may come together", []string{"REL-DAT-09"}, asks(deliveredPath,
+			func(e *Exchange) bool {
+				if values := e.Request.URL.Query(); values.Has("slot") && values.Has("cursor") {
+					values.Del("cursor")
+					e.Request.URL.RawQuery = values.Encode()
+				}
+				return false
+			})},
+		{"D29", "relay", "received blocks need no filter", []string{"REL-DAT-16"}, answers(receivedPath,
+			func(e *Exchange) {
+				if e.Request.URL.RawQuery == "" {
+					e.say(http.StatusOK, jsonType, "[]")
+				}
+			})},
+		{"D30", "relay", "payloads that were refused for the request are listed as delivered", []string{"REL-DAT-29"},
+			listsRefused(func(said string) bool { return !strings.Contains(said, "publish") })},
+		{"D31", "relay", "payloads that no beacon node took are listed as delivered", []string{"REL-DAT-29"},
+			listsRefused(func(said string) bool { return strings.Contains(said, "publish") })},
+	}
+}
+
+// listsRefused is a fault by which a payload is listed as delivered although its request was
+// refused, if the refusal says so.
+func listsRefused(is func(said string) bool) func() Fault {
+	return func() Fault {
+		newest, refused := map[string]any{}, map[string]any{}
+		return Fault{Answer: func(e *Exchange) {
+			slot, _, _ := submitted(e.Asked)
+			switch {
+			case e.on(submitPath) && e.Status < 300:
+				newest[slot] = at(e.asked(), "message")
+			case strings.HasSuffix(e.Request.URL.Path, "/builder/blinded_blocks") &&
+				e.Status == http.StatusBadRequest && is(string(e.Body)):
+				if hash, _ := object(newest[slot])["block_hash"].(string); hash != "" {
+					refused[hash] = newest[slot]
+				}
+			case e.on(deliveredPath) && e.Status == http.StatusOK:
+				if trace := refused[e.Request.URL.Query().Get("block_hash")]; trace != nil {
+					e.edit(func(d any) any {
+						list, _ := d.([]any)
+						return append(list, trace)
+					})
+				}
+			}
+		}}
+	}
+}

@@ -1,0 +1,141 @@
+package mutant
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// accepted has the submissions in JSON that a relay has accepted so far: the first one of each
+// slot.
+type accepted struct {
+	first  map[string]map[string]any
+	newest uint64
+}
+
+// takes is a fault that answers 200 to blocks that the relay refuses, if they are wrong in one way.
+// First is the first block that was accepted in the same slot; nil if there is none.
+func takes(wrong func(s, first map[string]any, newest uint64) bool) func() Fault {
+	return func() Fault {
+		known := accepted{first: map[string]map[string]any{}}
+		return Fault{Answer: func(e *Exchange) {
+			s := e.asked()
+			if !e.on(submitPath) || s == nil {
+				return
+			}
+			slot, _ := at(s, "message")["slot"].(string)
+			switch number, err := strconv.ParseUint(slot, 10, 64); {
+			case e.Status < 300 && err == nil:
+				if known.newest = max(known.newest, number); known.first[slot] == nil {
+					known.first[slot] = s
+				}
+			case e.Status == http.StatusBadRequest && wrong(s, known.first[slot], known.newest):
+				e.say(http.StatusOK, jsonType, "")
+			}
+		}}
+	}
+}
+
+// disagree says that message and payload of a submission have different values of a member.
+func disagree(member string) func(s, first map[string]any, newest uint64) bool {
+	return func(s, _ map[string]any, _ uint64) bool {
+		message, payload := at(s, "message"), at(s, "execution_payload")
+		return message != nil && payload != nil && !same(message[member], payload[member])
+	}
+}
+
+// unlikeFirst says that a part of a submission has another value of a member than the slot's first
+// accepted one, and that the block hash is not the first one's.
+func unlikeFirst(part, member string) func(s, first map[string]any, newest uint64) bool {
+	return func(s, first map[string]any, _ uint64) bool {
+		return first != nil && !same(at(s, part)[member], at(first, part)[member]) &&
+			!disagree("parent_hash")(s, first, 0)
+	}
+}
+
+// isDecimal says whether a value is a text of at most 256 bits in decimal digits.
+func isDecimal(value any) bool {
+	text, is := value.(string)
+	return is && text != "" && len(text) < 78 && strings.Trim(text, "0123456789") == ""
+}
+
+// takenMutants returns the mutants that accept blocks of one kind that must be refused. None of
+// them serves such a block.
+func takenMutants() []Mutant {
+	return []Mutant{
+		{"L80", "relay", "takes another block_hash in the message", []string{"REL-SUB-05"}, takes(disagree("block_hash"))},
+		{"L81", "relay", "takes another parent_hash in the message", []string{"REL-SUB-06"}, takes(disagree("parent_hash"))},
+		{"L82", "relay", "takes another gas_limit in the message", []string{"REL-SUB-07"}, takes(disagree("gas_limit"))},
+		{"L83", "relay", "takes another gas_used in the message", []string{"REL-SUB-08"}, takes(disagree("gas_used"))},
+		{"L84", "relay", "takes any fee recipient", []string{"REL-SUB-09"},
+			takes(unlikeFirst("message", "proposer_fee_recipient"))},
+		{"L85", "relay", "takes any proposer", []string{"REL-SUB-10"}, takes(unlikeFirst("message", "proposer_pubkey"))},
+		{"L86", "relay", "takes slots that are over", []string{"REL-SUB-11"},
+			takes(func(s, _ map[string]any, newest uint64) bool {
+				slot, _ := at(s, "message")["slot"].(string)
+				number, err := strconv.ParseUint(slot, 10, 64)
+				return err == nil && number < newest
+			})},
+		{"L87", "relay", "takes blocks for a proposer that never registered", []string{"REL-SUB-12"},
+			takes(func(s, _ map[string]any, _ uint64) bool {
+				return same(at(s, "message")["proposer_pubkey"], world.StrangerKey().String())
+			})},
+		{"L88", "relay", "takes any timestamp", []string{"REL-SUB-13"},
+			takes(unlikeFirst("execution_payload", "timestamp"))},
+		{"L89", "relay", "takes any prev_randao", []string{"REL-SUB-14"},
+			takes(unlikeFirst("execution_payload", "prev_randao"))},
+		{"L90", "relay", "takes any withdrawals", []string{"REL-SUB-15"},
+			takes(unlikeFirst("execution_payload", "withdrawals"))},
+		{"L91", "relay", "takes any parent", []string{"REL-SUB-30"},
+			takes(unlikeFirst("execution_payload", "parent_hash"))},
+		{"L92", "relay", "takes any block hash on which message and payload agree", []string{"REL-SUB-18"},
+			takes(func(s, first map[string]any, _ uint64) bool {
+				for _, member := range []string{"timestamp", "prev_randao", "withdrawals", "parent_hash"} {
+					if first == nil || unlikeFirst("execution_payload", member)(s, first, 0) {
+						return false
+					}
+				}
+				return !disagree("block_hash")(s, nil, 0) && !disagree("gas_used")(s, nil, 0)
+			})},
+		{"L93", "relay", "takes commitments and proofs without blobs", []string{"REL-SUB-28"},
+			takes(func(s, _ map[string]any, _ uint64) bool {
+				bundle := at(s, "blobs_bundle")
+				blobs, _ := bundle["blobs"].([]any)
+				commitments, _ := bundle["commitments"].([]any)
+				proofs, _ := bundle["proofs"].([]any)
+				return len(commitments) != len(blobs) || len(blobs) == 0 && len(proofs) > 0
+			})},
+		{"L94", "relay", "takes values that are no decimal numbers", []string{"REL-SUB-34"},
+			takes(func(s, _ map[string]any, _ uint64) bool { return !isDecimal(at(s, "message")["value"]) })},
+		{"L95", "relay", "takes SSZ of the version of another fork", []string{"REL-SUB-29"},
+			pardons(submitPath, func(e *Exchange) bool {
+				return e.hasMedia(octets) && strings.Contains(string(e.Body), "consensus version")
+			})},
+		{"L96", "relay", "takes any content type", []string{"REL-SUB-24"}, pardons(submitPath, func(e *Exchange) bool {
+			return !e.hasMedia(octets) && !e.hasMedia(jsonType)
+		})},
+		{"L97", "relay", "takes JSON that is no submission", []string{"REL-SUB-25"},
+			pardons(submitPath, func(e *Exchange) bool {
+				return e.hasMedia(jsonType) && e.askedJSON() != nil && at(e.asked(), "message")["slot"] == nil
+			})},
+		{"L98", "relay", "takes empty bodies", []string{"REL-SUB-26"}, pardons(submitPath, func(e *Exchange) bool {
+			return len(e.Asked) == 0
+		})},
+		{"L99", "relay", "takes bodies that unpack to hundreds of megabytes", []string{"REL-SUB-27"},
+			pardons(submitPath, func(e *Exchange) bool {
+				return e.Request.Header.Get("Content-Encoding") != "" && len(e.Asked) > 100_000
+			})},
+		{"L100", "relay", "takes SSZ that is shorter than any submission", []string{"REL-SUB-36"},
+			pardons(submitPath, func(e *Exchange) bool { return e.hasMedia(octets) && len(e.Asked) < 344 })},
+		{"L101", "relay", "takes SSZ with a byte more", []string{"REL-SUB-42"},
+			pardons(submitPath, func(e *Exchange) bool { return e.hasMedia(octets) && len(e.Asked) > 344 })},
+		{"L102", "relay", "answers 200 to blocks in JSON, and forgets them", []string{"REL-SUB-01"},
+			asks(submitPath, func(e *Exchange) bool {
+				return e.hasMedia(jsonType) && e.Request.Header.Get("Content-Encoding") == "" && e.say(http.StatusOK, "", "")
+			})},
+	}
+}
+
+const octets = "application/octet-stream"
