@@ -137,6 +137,9 @@ func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() erro
 			v.slow, v.down = wallTime(f.What.Time, l.plan.Speed), f.What.Is("validation")
 		})
 		return func() error { v.set(func(v *validator) { v.slow, v.down = 0, false }); return nil }, nil
+	case f.What.Is("known blocks"):
+		l.refusesKnown.Store(true)
+		return func() error { l.refusesKnown.Store(false); return nil }, nil
 	case f.What.Is("database"):
 		return lockDatabase(ctx, l.relayNamed(f.On.To).database())
 	case f.What.Is("pause"):

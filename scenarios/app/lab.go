@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,6 +41,8 @@ type lab struct {
 	// the rest of a network would.
 	beaconAPI *beaconAPI
 	beaconURL string
+	// refusesKnown says that the beacon node refuses blocks that it has already.
+	refusesKnown atomic.Bool
 	// validators are all proposers. The beacon node is theirs, so they are told when it restarts.
 	validators *proposer.Proposer
 }

@@ -1,8 +1,9 @@
 package app
 
 import (
-	"log/slog"
 	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/scenarios/plan"
@@ -16,19 +17,29 @@ const (
 	searcherWallets = 4
 )
 
-// openNetwork opens the network of a plan, with its clock. The clock stands until it is started.
-func openNetwork(p *plan.Plan, log *slog.Logger) (*network.Network, *labClock, error) {
-	genesis := time.Now().Truncate(time.Second)
-	clock := newLabClock(genesis, p.Speed)
-	n, err := network.Open(network.Config{
-		Genesis: genesis, Clock: clock, Speed: p.Speed, Slot: p.Slot, SlotsPerEpoch: p.SlotsPerEpoch, Forks: p.Forks,
-		Validators: p.Validators, Seed: p.Seed, LocalTxLimit: p.TxsPerSlot, Log: log,
+// openNetwork opens the network of the plan, with its clock. The clock stands until it is started.
+func (l *lab) openNetwork() (err error) {
+	genesis, p := time.Now().Truncate(time.Second), l.plan
+	l.clock = newLabClock(genesis, p.Speed)
+	l.network, err = network.Open(network.Config{
+		Genesis: genesis, Clock: l.clock, Speed: p.Speed, Slot: p.Slot, SlotsPerEpoch: p.SlotsPerEpoch, Forks: p.Forks,
+		Validators: p.Validators, Seed: p.Seed, LocalTxLimit: p.TxsPerSlot,
+		RefusesKnown: l.refuseKnown, Log: l.log,
 		Actors: network.Actors{
 			Users: userWallets, Traders: len(p.Users), Builders: len(p.Builders),
 			Searchers: len(p.Searchers), SearcherWallets: searcherWallets,
 		},
 	})
-	return n, clock, err
+	return err
+}
+
+// refuseKnown says whether the beacon node refuses a block that it has already, and records it.
+func (l *lab) refuseKnown(slot phase0.Slot) bool {
+	if !l.refusesKnown.Load() {
+		return false
+	}
+	l.book.add(plan.Record{Actor: plan.BeaconNode, Subject: plan.KnownRefused, Slot: int(slot)}, time.Time{}, nil)
+	return true
 }
 
 // wallTime returns how long a span of chain time takes in wall time.

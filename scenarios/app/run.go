@@ -190,16 +190,15 @@ func runOne(ctx context.Context, p *plan.Plan, o Options, suffix string) (ran Va
 	if err != nil {
 		return ran, fmt.Errorf("write run folder: %w", err)
 	}
-	network, clock, err := openNetwork(p, o.Log)
-	if err != nil {
+	l := &lab{
+		plan: p, program: o.Program, log: o.Log, links: newLinks(p), clocks: map[string]*skewed{},
+		mends: map[int]func() error{},
+	}
+	if err := l.openNetwork(); err != nil {
 		return ran, errors.Join(fmt.Errorf("%s: %w", p.Name, err), file.Close())
 	}
-	l := &lab{
-		plan: p, program: o.Program, log: o.Log, network: network, clock: clock, links: newLinks(p),
-		clocks: map[string]*skewed{}, mends: map[int]func() error{},
-		book: &book{
-			spec: network.Spec, now: clock.Now, began: time.Now(), names: network.BuilderNames(), tell: o.Tell, out: file,
-		},
+	l.book = &book{
+		spec: l.network.Spec, now: l.clock.Now, began: time.Now(), names: l.network.BuilderNames(), tell: o.Tell, out: file,
 	}
 	err = l.open(ran.Dir)
 	if err == nil {

@@ -87,6 +87,7 @@ var happenings = []happening{
 		map[string]string{"": "BUILDER", "at": "RELAY"},
 		subject(BuilderDemoted)},
 	{"circuit breaker opened", "proposers ask no relay any more", nil, subject(BreakerOpened)},
+	{"known block refused", "the beacon node has refused a block that it has already", nil, subject(KnownRefused)},
 	{"monitor finds", "the relay monitor reports a fault", map[string]string{"": "CLASS", "at": "RELAY"},
 		subject(MonitorFinding)},
 	{"stopped", "a service was killed", map[string]string{"": "ACTOR"}, subject(ServiceStopped)},

@@ -104,8 +104,11 @@ func aPlan(t *rapid.T) string {
 	w.line("faults:")
 	for _, form := range rapid.SliceOfN(rapid.SampledFrom(faultMoves.entries), 0, 4).Draw(t, "faults") {
 		from, on := rapid.IntRange(1, 3).Draw(t, "from"), "relay-2"
-		if form.form == "database down" { // not where a disk breaks
+		switch form.form {
+		case "database down": // not where a disk breaks
 			on = "relay-1"
+		case "known blocks refused":
+			on = BeaconNode
 		}
 		w.line("  - {fault: %q, on: %s, from: slot %d %+dms, until: slot %d}", aMove(t, form), on, from,
 			rapid.IntRange(-5000, 5000).Draw(t, "offset"), from+1)

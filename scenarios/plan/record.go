@@ -67,8 +67,10 @@ const (
 	TopHeard   = devnet.TopHeard
 	// ListenerLeft comes from an agent: its stream of leading bids or of hints ended although it
 	// wanted to go on reading.
-	ListenerLeft   = devnet.ListenerLeft
-	BreakerOpened  = "breaker_opened"
+	ListenerLeft  = devnet.ListenerLeft
+	BreakerOpened = "breaker_opened"
+	// KnownRefused comes from the beacon node: it refused a block that it has already.
+	KnownRefused   = "known_block_refused"
 	MonitorFinding = "monitor_finding"
 	ServiceStopped = "service_stopped"
 	ServiceStarted = "service_started"

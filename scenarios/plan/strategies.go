@@ -91,6 +91,8 @@ var faultMoves = catalogue{"a fault", []entry{
 			"is started again", nil},
 	{"journal away",
 		"the server of its journal, which stands apart then, is killed; at the end of the fault it is started again", nil},
+	{"known blocks refused",
+		"the beacon node refuses a block that it has already, in the words for a second block of its proposer", nil},
 	{"slow validation DURATION", "each validation of a block takes DURATION longer", nil},
 	{"validation down", "no block can be validated", nil},
 	{"database down", "the database takes no statements", nil},
