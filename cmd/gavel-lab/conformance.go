@@ -145,6 +145,8 @@ func runCommand() *cli.Command {
 				Usage: "container image of gavel that is started in a world of its own, and judged; with --target, what " +
 					"${IMAGE} is in its containers",
 			},
+			&cli.BoolFlag{Name: "literal",
+				Usage: "with --image: start its services in literal mode too, for the clauses of that mode"},
 			&cli.BoolFlag{Name: "in-process",
 				Usage: "with --image: where there is no engine, judge the services of this build instead"},
 			&cli.StringFlag{Name: "relay", Usage: "URL of a relay, in place of a file"},
@@ -280,7 +282,7 @@ func switchMutants(ids []string, devnet bool) error {
 // sourceOf reads the flags that say where the target is, or what is started as one.
 func sourceOf(cmd *cli.Command) (from app.Source, err error) {
 	from = app.Source{Local: cmd.Bool("devnet"), Image: cmd.String("image"),
-		InProcess: cmd.Bool("in-process"), LogDir: cmd.String("out"), Notes: os.Stderr}
+		InProcess: cmd.Bool("in-process"), Literal: cmd.Bool("literal"), LogDir: cmd.String("out"), Notes: os.Stderr}
 	if from.World, err = worldOf(cmd); err != nil {
 		return from, err
 	}

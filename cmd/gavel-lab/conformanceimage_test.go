@@ -78,7 +78,7 @@ func openImage(t *testing.T, image string) (where *target.Target, logs string) {
 // startedContainers starts gavel in containers.
 func startedContainers(t *testing.T, engine *container.Docker, image string) (*target.Target, string) {
 	t.Helper()
-	ours, err := container.Gavel()
+	ours, err := container.Gavel(true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,8 @@ type Source struct {
 	// InProcess permits to judge gavel's own services of this build, in this process, where no engine
 	// could start the image.
 	InProcess bool
+	// Literal starts Image's services in literal mode too.
+	Literal bool
 	// World is the world of services that are started here.
 	World world.Config
 	// LogDir is the folder in which containers' logs are written at the end; empty for none.
@@ -43,8 +45,11 @@ func Open(ctx context.Context, s Source) (t *target.Target, end func(), err erro
 		return openLocal(ctx, s)
 	}
 	t = s.Target
+	if s.Literal && (t != nil || s.Image == "") {
+		return nil, end, Mistake("literal is for our own image: a target file names its literal instances itself")
+	}
 	if t == nil {
-		if t, err = container.Gavel(); err != nil {
+		if t, err = container.Gavel(s.Literal); err != nil {
 			return nil, end, Mistake("%v", err)
 		}
 	}

@@ -25,6 +25,10 @@ func TestOpen(t *testing.T) {
 		t.Errorf("an image for nothing: %v", err)
 	}
 	end()
+	if _, end, err = app.Open(t.Context(), app.Source{Target: contained, Literal: true}); !errors.As(err, &usage) {
+		t.Errorf("literal mode of a target of others: %v", err)
+	}
+	end()
 	var unusable app.UnusableError
 	_, end, err = app.Open(t.Context(), app.Source{Target: contained, Notes: t.Output()})
 	if end(); !errors.As(err, &unusable) || !errors.Is(err, container.ErrNoEngine) {

@@ -128,7 +128,7 @@ func TestStartFails(t *testing.T) {
 
 // What stands in the file of our own services is in the words of a world, beside the image.
 func TestGavel(t *testing.T) {
-	ours, err := container.Gavel()
+	ours, err := container.Gavel(true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,8 +143,18 @@ func TestGavel(t *testing.T) {
 	}
 	words["IMAGE"] = "gavel:dev"
 	engine := new(fakeEngine)
-	if _, err := container.Start(t.Context(), engine, ours, words); err != nil {
+	running, err := container.Start(t.Context(), engine, ours, words)
+	if err != nil {
 		t.Fatal(err)
+	}
+	want := target.Literal{Relay: "http://relay-literal.example:19062", RPC: "http://rpc-literal.example:19072",
+		Stream: "http://stream-literal.example:19084"}
+	if running.Target.Literal != want {
+		t.Errorf("literal instances are %+v, want %+v", running.Target.Literal, want)
+	}
+	if only, err := container.Gavel(false); err != nil || len(only.Containers) != 3 || len(ours.Containers) != 6 ||
+		only.Literal != (target.Literal{}) {
+		t.Errorf("without literal mode: %+v, %v", only, err)
 	}
 	if told := strings.Join(engine.told, "\n"); !strings.Contains(told, "--beacon=http://172.17.0.1:1") ||
 		!strings.Contains(told, "--block-time=2s") ||
