@@ -9,17 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/devnet/network"
 )
 
-// userWallets is how many accounts send transactions. There are many, so that one sender's nonces
-// seldom hold up a block.
-const userWallets = 32
-
 // privateWallets is how many accounts there are for each private transaction in a slot; several,
-// because an account waits until its transaction has landed. searcherWallets is how many backruns
-// of one searcher can land in a block.
-const (
-	privateWallets  = 8
-	searcherWallets = 8
-)
+// because an account waits until its transaction has landed.
+const privateWallets = 8
 
 // openNetwork opens the network of a devnet. If programs take part that know only wall time,
 // genesis is in the near future. Otherwise genesis is now, and the clock stands until it is
@@ -30,8 +22,8 @@ func openNetwork(cfg devnet.Config, log *slog.Logger) (*network.Network, error) 
 		Validators: cfg.Validators, Seed: cfg.Seed, DataDir: within(cfg.DataDir, "chain"),
 		RPCAddr: net.JoinHostPort(host, strconv.Itoa(cfg.RPCPort)), LocalTxLimit: cfg.TxsPerSlot, Log: log,
 		Actors: network.Actors{
-			Users: userWallets, Traders: cfg.OrdersPerSlot * privateWallets, Builders: cfg.Builders,
-			Searchers: cfg.Searchers, SearcherWallets: searcherWallets,
+			Users: network.UserWallets, Traders: cfg.OrdersPerSlot * privateWallets, Builders: cfg.Builders,
+			Searchers: cfg.Searchers, SearcherWallets: network.SearcherWallets,
 		},
 	}
 	if cfg.MevBoost != "" || len(cfg.Relays) > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/display"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -37,13 +38,6 @@ type chapter struct {
 	took      time.Duration // from served to the delivery
 	delivered *relay.PayloadDelivered
 	refusals  []string
-}
-
-// block is what the chain has for a slot; the zero value means that the slot was missed.
-type block struct {
-	Hash       phase0.Hash32
-	Txs, Blobs int
-	Canonical  bool // the slot has a block on the chain that ends with the head
 }
 
 func newStory(spec *eth.Spec, builders map[phase0.BLSPubKey]string) *story {
@@ -108,22 +102,21 @@ func (s *story) observe(one seen) *display.Slot {
 }
 
 // finish completes a slot with what the chain has for it, and forgets it.
-func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex,
-	b block) (display.Slot, *relay.PayloadDelivered) {
+func (s *story) finish(slot phase0.Slot, has network.Slot) (display.Slot, *relay.PayloadDelivered) {
 	c := s.of(slot)
 	delete(s.slots, slot)
-	c.Open, c.Proposer = false, uint64(proposer)
+	c.Open, c.Proposer = false, uint64(has.Proposer)
 	switch {
 	case c.delivered != nil:
-		c.Landed = b.Canonical && b.Hash == c.delivered.BlockHash
+		c.Landed = has.Canonical && has.BlockHash == c.delivered.BlockHash
 		if !c.served.IsZero() {
 			c.Took = append(c.Took, display.Stage{Name: stageDelivery, Took: c.took})
 		}
 		if !c.Landed {
 			c.note("delivered, but not on the chain")
 		}
-	case b.Canonical:
-		c.Winner, c.Txs, c.Blobs, c.TopWei = display.Local, b.Txs, b.Blobs, nil
+	case has.Canonical:
+		c.Winner, c.Txs, c.Blobs, c.TopWei = display.Local, has.Txs, has.Blobs, nil
 		c.note("local block")
 	default:
 		c.Winner, c.TopWei = "", nil
@@ -152,24 +145,7 @@ type tally struct {
 // add counts a finished slot. paidWei is what the block's builder paid to the proposer according to
 // the chain; nil means nothing.
 func (t *tally) add(s display.Slot, paidWei *uint256.Int) {
-	t.Slots++
-	switch {
-	case s.Delivered:
-		t.Delivered++
-	case s.Winner == display.Local:
-		t.Local++
-	default:
-		t.Missed++
-	}
-	if s.Landed {
-		t.Landed++
-	}
-	if t.PaidWei == nil {
-		t.PaidWei = new(uint256.Int)
-	}
-	if paidWei != nil {
-		t.PaidWei.Add(t.PaidWei, paidWei)
-	}
+	t.Add(s, paidWei)
 	for _, stage := range s.Took {
 		if stage.Name == stageDelivery {
 			t.trips = append(t.trips, stage.Took)

@@ -8,6 +8,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/display"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -41,7 +42,8 @@ func delivery() []relay.Fact {
 }
 
 func TestDeliveredSlot(t *testing.T) {
-	slot, delivered := told(t, delivery()...).finish(2, 4, block{Hash: phase0.Hash32{9}, Canonical: true})
+	slot, delivered := told(t, delivery()...).finish(2,
+		network.Slot{Proposer: 4, BlockHash: phase0.Hash32{9}, Canonical: true})
 	if delivered == nil || !slot.Delivered || !slot.Landed || slot.Winner != "builder-1" ||
 		slot.Proposer != 4 || slot.Open {
 		t.Errorf("%+v", slot)
@@ -58,22 +60,22 @@ func TestDeliveredSlot(t *testing.T) {
 func TestTheChainHasTheLastWord(t *testing.T) {
 	for name, row := range map[string]struct {
 		facts             []relay.Fact
-		block             block
+		block             network.Slot
 		winner, note      string
 		delivered, landed bool
 	}{
-		"orphaned": {delivery(), block{}, "builder-1", "delivered, but not on the chain, refused: submission-invalid",
+		"orphaned": {delivery(), network.Slot{}, "builder-1", "delivered, but not on the chain, refused: submission-invalid",
 			true, false},
-		"another block": {delivery(), block{Hash: phase0.Hash32{8}, Canonical: true}, "builder-1",
+		"another block": {delivery(), network.Slot{BlockHash: phase0.Hash32{8}, Canonical: true}, "builder-1",
 			"delivered, but not on the chain, refused: submission-invalid", true, false},
-		"local block": {nil, block{Hash: phase0.Hash32{8}, Canonical: true, Txs: 5}, display.Local, "local block",
+		"local block": {nil, network.Slot{BlockHash: phase0.Hash32{8}, Canonical: true, Txs: 5}, display.Local, "local block",
 			false, false},
-		"missed": {nil, block{}, "", "missed", false, false},
-		"payload refused": {[]relay.Fact{relay.PayloadRefused{Slot: 2, Refusal: "payload-too-late"}}, block{}, "",
+		"missed": {nil, network.Slot{}, "", "missed", false, false},
+		"payload refused": {[]relay.Fact{relay.PayloadRefused{Slot: 2, Refusal: "payload-too-late"}}, network.Slot{}, "",
 			"payload refused: payload-too-late, missed", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			slot, _ := told(t, row.facts...).finish(2, 0, row.block)
+			slot, _ := told(t, row.facts...).finish(2, row.block)
 			if slot.Winner != row.winner || slot.Note != row.note || slot.Delivered != row.delivered ||
 				slot.Landed != row.landed {
 				t.Errorf("%+v", slot)

@@ -24,7 +24,7 @@ func (l *lab) watch(ctx context.Context) display.Summary {
 		if !l.untilFinished(ctx, s, orders, slot, &sum) {
 			break
 		}
-		shown, delivered := s.finish(slot, l.proposerOf(slot), l.blockOf(slot))
+		shown, delivered := s.finish(slot, l.network.SlotAt(slot))
 		shown.Flow = orders.finish()
 		paid, err := l.paid(ctx, shown, delivered)
 		if err != nil {
@@ -60,27 +60,6 @@ func (l *lab) untilFinished(ctx context.Context, s *story, orders *flow, slot ph
 			}
 		}
 	}
-}
-
-func (l *lab) proposerOf(slot phase0.Slot) phase0.ValidatorIndex {
-	index, _ := l.network.Beacon.Duty(slot)
-	return index
-}
-
-// blockOf returns what the canonical chain has for a slot.
-func (l *lab) blockOf(slot phase0.Slot) block {
-	canonical, ok := l.network.Beacon.Canonical(slot)
-	if !ok {
-		return block{}
-	}
-	found := block{Hash: canonical.BlockHash, Canonical: true}
-	if b := l.network.Chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash)); b != nil {
-		found.Txs = len(b.Transactions())
-		for _, tx := range b.Transactions() {
-			found.Blobs += len(tx.BlobHashes())
-		}
-	}
-	return found
 }
 
 // paid reads from the chain's state what a landed block paid to its proposer. It returns an error

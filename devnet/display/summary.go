@@ -4,7 +4,31 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/holiman/uint256"
 )
+
+// Add counts a finished slot. paidWei is what its builder paid to the proposer; nil means nothing.
+func (s *Summary) Add(slot Slot, paidWei *uint256.Int) {
+	s.Slots++
+	switch {
+	case slot.Delivered:
+		s.Delivered++
+	case slot.Winner == Local:
+		s.Local++
+	default:
+		s.Missed++
+	}
+	if slot.Landed {
+		s.Landed++
+	}
+	if s.PaidWei == nil {
+		s.PaidWei = new(uint256.Int)
+	}
+	if paidWei != nil {
+		s.PaidWei = new(uint256.Int).Add(s.PaidWei, paidWei)
+	}
+}
 
 // Verdict returns the last line of a run: that all went well, or what did not.
 func (s Summary) Verdict() string {

@@ -15,6 +15,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
+const (
+	// UserWallets is how many accounts of users send transactions, usually. There are many, so that
+	// one sender's nonces seldom hold up a block.
+	UserWallets = 32
+	// SearcherWallets is how many backruns of one searcher can land in a block, usually.
+	SearcherWallets = 8
+)
+
 // Actors says how many participants there are of each kind. All have ether at genesis; traders also
 // have tokens.
 type Actors struct {

@@ -118,15 +118,11 @@ func (c *child) tell(subject string, fact any) {
 
 // serve listens before it opens the service, so that an address in use is reported at once.
 func (c *child) serve(ctx context.Context) error {
-	open, err := c.open()
-	if err != nil {
-		return err
-	}
 	listener, err := c.door()
 	if err != nil {
 		return err
 	}
-	life, err := open(ctx)
+	life, err := c.open(ctx)
 	if err != nil {
 		if listener != nil {
 			err = errors.Join(err, listener.Close())
@@ -150,17 +146,18 @@ func (c *child) door() (net.Listener, error) {
 	return listener, err
 }
 
-// open returns the function that opens the kind of service for which there is a configuration.
-func (c *child) open() (func(context.Context) (devnetapp.Service, error), error) {
+// open opens the kind of service for which there is a configuration. The services know the network
+// by URLs only.
+func (c *child) open(ctx context.Context) (devnetapp.Service, error) {
 	switch cfg := c.cfg; {
 	case cfg.Relay != nil:
-		return c.openRelay, nil
+		return devnetapp.OpenRelay(ctx, *cfg.Relay, c.env())
 	case cfg.RPC != nil:
-		return c.openRPC, nil
+		return devnetapp.OpenRPC(ctx, *cfg.RPC, c.env())
 	case cfg.Stream != nil:
-		return c.openStream, nil
+		return devnetapp.OpenStream(ctx, *cfg.Stream, c.env())
 	case cfg.Journal != nil:
-		return c.openJournal, nil
+		return c.openJournal()
 	default:
 		return nil, errors.New("the lab has not said what to serve")
 	}

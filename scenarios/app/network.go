@@ -9,14 +9,6 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-const (
-	// userWallets is how many accounts send transactions. There are several, so that one sender's
-	// nonces seldom hold up a block.
-	userWallets = 16
-	// searcherWallets is how many backruns of one searcher can land in a block.
-	searcherWallets = 4
-)
-
 // openNetwork opens the network of the plan, with its clock. The clock stands until it is started.
 func (l *lab) openNetwork() (err error) {
 	genesis, p := time.Now().Truncate(time.Second), l.plan
@@ -26,8 +18,8 @@ func (l *lab) openNetwork() (err error) {
 		Validators: p.Validators, Seed: p.Seed, LocalTxLimit: p.TxsPerSlot,
 		RefusesKnown: l.refuseKnown, Log: l.log,
 		Actors: network.Actors{
-			Users: userWallets, Traders: len(p.Users), Builders: len(p.Builders),
-			Searchers: len(p.Searchers), SearcherWallets: searcherWallets,
+			Users: network.UserWallets, Traders: len(p.Users), Builders: len(p.Builders),
+			Searchers: len(p.Searchers), SearcherWallets: network.SearcherWallets,
 		},
 	})
 	return err

@@ -24,23 +24,8 @@ func (c *child) env() devnetapp.Env {
 	}
 }
 
-// openRelay opens a relay, which knows the network by URLs only.
-func (c *child) openRelay(ctx context.Context) (devnetapp.Service, error) {
-	return devnetapp.OpenRelay(ctx, *c.cfg.Relay, c.env())
-}
-
-// openRPC opens a bundle RPC, which asks the lab's execution node by its URL.
-func (c *child) openRPC(ctx context.Context) (devnetapp.Service, error) {
-	return devnetapp.OpenRPC(ctx, *c.cfg.RPC, c.env())
-}
-
-// openStream opens an event stream, which reads the bundle RPC's journal over the network.
-func (c *child) openStream(ctx context.Context) (devnetapp.Service, error) {
-	return devnetapp.OpenStream(ctx, *c.cfg.Stream, c.env())
-}
-
 // openJournal starts a server of journals at the configuration's address.
-func (c *child) openJournal(context.Context) (devnetapp.Service, error) {
+func (c *child) openJournal() (devnetapp.Service, error) {
 	host, port, err := net.SplitHostPort(c.cfg.Address)
 	if err != nil {
 		return nil, fmt.Errorf("read the journal's address: %w", err)

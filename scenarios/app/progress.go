@@ -60,30 +60,15 @@ func (s *progress) ended() {
 			if slot.Open {
 				continue
 			}
-			sum.Slots++
-			switch {
-			case slot.Landed:
-				sum.Delivered, sum.Landed = sum.Delivered+1, sum.Landed+1
-				sum.PaidWei = add(sum.PaidWei, slot.TopWei)
-			case slot.Winner == display.Local:
-				sum.Local++
-			default:
-				sum.Missed++
+			one, paidWei := *slot, (*uint256.Int)(nil)
+			if one.Delivered = one.Landed; one.Landed { // a payload that is not on the chain paid nothing
+				paidWei = one.TopWei
 			}
+			sum.Add(one, paidWei)
 		}
 		s.live.Done(sum)
 		s.live = nil
 	}
-}
-
-func add(sum, value *uint256.Int) *uint256.Int {
-	if sum == nil {
-		sum = new(uint256.Int)
-	}
-	if value == nil {
-		return sum
-	}
-	return new(uint256.Int).Add(sum, value)
 }
 
 // fact updates the display with a fact.

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
@@ -45,15 +43,10 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 	}
 	r := plan.Record{Slot: int(slot), Actor: "chain", Subject: plan.SlotFinished,
 		Fork: l.network.Spec.ForkAt(slot).String()}
-	proposer, _ := l.network.Beacon.Duty(slot)
-	found := ChainSlot{Proposer: proposer}
-	canonical, onChain := l.network.Beacon.Canonical(slot)
-	if onChain {
-		found.BlockHash = canonical.BlockHash
-		l.contents(&found, canonical)
-	}
+	has := l.network.SlotAt(slot)
+	found := ChainSlot{BlockHash: has.BlockHash, Proposer: has.Proposer, Txs: has.Txs, Blobs: has.Blobs}
 	r.ID = plan.Local
-	if !onChain {
+	if !has.Canonical {
 		r.ID = plan.Missed
 	}
 	for _, fact := range facts {
@@ -63,7 +56,7 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 		}
 		found.Delivered = append(found.Delivered, delivered.BlockHash)
 		switch {
-		case onChain && delivered.BlockHash == canonical.BlockHash:
+		case has.Canonical && delivered.BlockHash == has.BlockHash:
 			r.ID, r.About, r.ValueWei = plan.Landed, fact.About, fact.ValueWei
 		case r.ID != plan.Landed:
 			r.ID = plan.Orphaned
@@ -71,15 +64,4 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 	}
 	l.book.add(r, at, found)
 	return nil
-}
-
-func (l *lab) contents(found *ChainSlot, canonical *beacon.Block) {
-	b := l.network.Chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash))
-	if b == nil {
-		return
-	}
-	found.Txs = len(b.Transactions())
-	for _, tx := range b.Transactions() {
-		found.Blobs += len(tx.BlobHashes())
-	}
 }

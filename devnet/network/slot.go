@@ -1,0 +1,35 @@
+package network
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Slot is what the canonical chain has for a slot.
+type Slot struct {
+	Proposer phase0.ValidatorIndex
+	// Canonical says that the slot has a block on the chain that ends with the head. Without one,
+	// the fields below are zero.
+	Canonical  bool
+	BlockHash  phase0.Hash32
+	Txs, Blobs int
+}
+
+// SlotAt returns what the canonical chain has for a slot now.
+func (n *Network) SlotAt(slot phase0.Slot) (found Slot) {
+	found.Proposer, _ = n.Beacon.Duty(slot)
+	canonical, ok := n.Beacon.Canonical(slot)
+	if !ok {
+		return found
+	}
+	found.Canonical, found.BlockHash = true, canonical.BlockHash
+	block := n.Chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash))
+	if block == nil {
+		return found
+	}
+	found.Txs = len(block.Transactions())
+	for _, tx := range block.Transactions() {
+		found.Blobs += len(tx.BlobHashes())
+	}
+	return found
+}
