@@ -8,6 +8,7 @@ package scenarios
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gavel-relay/gavel/scenarios/plan"
@@ -36,4 +37,20 @@ func Open(name string) (*plan.Plan, error) {
 		return nil, fmt.Errorf("there is no scenario %q: give a file, or one of %s", name, strings.Join(Names(), ", "))
 	}
 	return plan.Parse(name+".yaml", text)
+}
+
+// FaultNames returns the names of the scenarios in which a service's process, disk, journal or
+// clock breaks, and not only a connection or another participant.
+func FaultNames() ([]string, error) {
+	var names []string
+	for _, name := range Names() {
+		p, err := Open(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(p.Faults, plan.Fault.BreaksProcess) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }

@@ -2,15 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -27,15 +23,17 @@ func scenarioCommand(start scenarioapp.Start) *cli.Command {
 		Commands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the library, each story with the first sentence of why it is told",
-				Action: func(_ context.Context, cmd *cli.Command) error { return listScenarios(cmd.Root().Writer) },
+				Action: func(_ context.Context, cmd *cli.Command) error { return scenarioapp.List(cmd.Root().Writer) },
 			},
 			{
 				Name: "explain", Usage: "say in words what a scenario does", ArgsUsage: "NAME|FILE",
 				Action: func(_ context.Context, cmd *cli.Command) error {
-					return eachPlan(cmd, func(p *plan.Plan) error {
-						_, err := io.WriteString(cmd.Root().Writer, p.Explain())
-						return err
-					})
+					plans, err := chosenPlans(cmd)
+					for _, p := range plans {
+						_, failed := io.WriteString(cmd.Root().Writer, p.Explain())
+						err = errors.Join(err, failed)
+					}
+					return err
 				},
 			},
 			{
@@ -50,7 +48,7 @@ func scenarioCommand(start scenarioapp.Start) *cli.Command {
 				Usage:     "run the auctions of a run folder again from its facts, and print who led after each as NDJSON",
 				ArgsUsage: "FOLDER",
 				Action: func(_ context.Context, cmd *cli.Command) error {
-					return replayRun(cmd.Root().Writer, cmd.Args().First())
+					return scenarioapp.Replay(cmd.Root().Writer, cmd.Args().First())
 				},
 			},
 			{
@@ -118,97 +116,32 @@ func beService(ctx context.Context, cmd *cli.Command) error {
 	}
 }
 
-func listScenarios(out io.Writer) error {
-	for _, name := range scenarios.Names() {
-		p, err := scenarios.Open(name)
-		if err != nil {
-			return err
-		}
-		sentence, _, _ := strings.Cut(strings.Join(strings.Fields(p.Why), " "), ". ")
-		if _, err := fmt.Fprintf(out, "%-28s %s.\n", name, strings.TrimSuffix(sentence, ".")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// replayRun prints every change of a top bid in a recorded run.
-func replayRun(out io.Writer, folder string) error {
-	file, err := os.Open(filepath.Join(folder, "facts.ndjson"))
-	if err != nil {
-		return run.Usage(fmt.Errorf("read the run: %w: give the folder of a run", err))
-	}
-	defer file.Close()
-	facts, err := plan.ReadRecords(file)
-	if err != nil {
-		return err
-	}
-	tops, err := scenarios.Replay(facts)
-	if err != nil {
-		return err
-	}
-	encoder := json.NewEncoder(out)
-	for _, top := range tops {
-		if err := encoder.Encode(top); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachPlan opens what the arguments name: a file if the argument looks like a path, otherwise a
-// scenario of the library.
-func eachPlan(cmd *cli.Command, do func(*plan.Plan) error) error {
+// chosenPlans opens the scenarios that flags or arguments name, with the seed of the flag if it was
+// given.
+func chosenPlans(cmd *cli.Command) ([]*plan.Plan, error) {
 	names := cmd.Args().Slice()
 	switch {
 	case cmd.Bool("all"):
 		names = scenarios.Names()
 	case cmd.Bool("faults"):
 		var err error
-		if names, err = faultStories(); err != nil {
-			return err
-		}
-	}
-	if len(names) == 0 {
-		return run.Usage(errors.New("name a scenario or a file: gavel-lab scenario list shows the library"))
-	}
-	for _, name := range names {
-		p, err := openPlan(name)
-		if err != nil {
-			return run.Usage(err)
-		}
-		if err := do(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// faultStories returns the names of the library's scenarios in which a service's process, disk,
-// journal or clock breaks, and not only a connection or another participant.
-func faultStories() ([]string, error) {
-	var names []string
-	for _, name := range scenarios.Names() {
-		p, err := scenarios.Open(name)
-		if err != nil {
+		if names, err = scenarios.FaultNames(); err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(p.Faults, plan.Fault.BreaksProcess) {
-			names = append(names, name)
+	}
+	plans, err := scenarioapp.OpenPlans(names)
+	if err != nil {
+		return nil, run.Usage(err)
+	}
+	for i := range plans {
+		if !cmd.IsSet("seed") {
+			break
+		}
+		if plans[i], err = plans[i].Seeded(cmd.Uint64("seed")); err != nil {
+			return nil, err
 		}
 	}
-	return names, nil
-}
-
-func openPlan(name string) (*plan.Plan, error) {
-	if !strings.ContainsAny(name, "./") {
-		return scenarios.Open(name)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read scenario: %w", err)
-	}
-	return plan.Parse(name, text)
+	return plans, nil
 }
 
 func runScenarios(ctx context.Context, cmd *cli.Command, start scenarioapp.Start) error {
@@ -238,20 +171,4 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start scenarioapp.Start
 			Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Log: log, Program: program,
 		},
 	})
-}
-
-// chosenPlans returns the plans to run, with the seed of the flag if it was given.
-func chosenPlans(cmd *cli.Command) ([]*plan.Plan, error) {
-	var plans []*plan.Plan
-	err := eachPlan(cmd, func(p *plan.Plan) error {
-		if cmd.IsSet("seed") {
-			var err error
-			if p, err = p.Seeded(cmd.Uint64("seed")); err != nil {
-				return err
-			}
-		}
-		plans = append(plans, p)
-		return nil
-	})
-	return plans, err
 }
