@@ -63,6 +63,8 @@ type Fault struct {
 	Line func(line string) (string, bool)
 	// Blanket says that the fault breaks no single rule; see Mutant.Blanket.
 	Blanket bool
+	// writer lets one listener of a stream be written to at a time; nil lets all.
+	writer *sync.Mutex
 }
 
 // Blanket says whether the mutant answers all requests, or all of an operation, alike: it always
@@ -129,7 +131,7 @@ func (m Mutant) Handler(base string) http.Handler {
 		if !done {
 			streamed := false
 			if m.Iface == "stream" && r.Method == http.MethodGet && r.URL.Path == "/" {
-				streamed, err = pass(w, e, base, fault.Line)
+				streamed, err = pass(w, e, base, fault)
 			} else {
 				err = e.forward(base)
 			}

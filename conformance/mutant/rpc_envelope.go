@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // envelopeMutants returns the mutants that change what every method has: the JSON-RPC envelope,
@@ -110,5 +111,14 @@ func envelopeMutants() []Mutant {
 				all, _ := v.([]any)
 				return all[:min(len(all), 1)]
 			})},
+		{"R109", "rpc", "a thousand requests are taken in a second", []string{"RPC-LIM-01"}, func() Fault {
+			n, since := 0, time.Now()
+			return Fault{Ask: func(e *Exchange) bool {
+				if n++; time.Since(since) > time.Second {
+					n, since = 0, time.Now()
+				}
+				return n > 1000 && e.say(http.StatusTooManyRequests, jsonType, "{}")
+			}}
+		}},
 	}
 }

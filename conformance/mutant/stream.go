@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// pass forwards a stream line by line, each changed by the function line; nil changes nothing. If
+// pass forwards a stream line by line, each changed by the fault. If
 // the target did not open a stream, it returns false, and the target's answer is in the exchange.
 func pass(w http.ResponseWriter, e *Exchange, base string,
-	line func(string) (string, bool)) (streamed bool, err error) {
+	fault Fault) (streamed bool, err error) {
 	r := e.Request
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet,
 		strings.TrimRight(base, "/")+r.URL.RequestURI(), http.NoBody)
@@ -45,16 +46,24 @@ func pass(w http.ResponseWriter, e *Exchange, base string,
 			return true, nil // the stream is over
 		}
 		changed, keep := strings.TrimSuffix(text, "\n"), true
-		if line != nil {
-			changed, keep = line(changed)
+		if fault.Line != nil {
+			changed, keep = fault.Line(changed)
 		}
-		if keep {
-			if _, err := io.WriteString(w, changed+"\n"); err != nil {
-				return true, nil // the listener is gone
-			}
-			flusher.Flush()
+		if keep && !fault.write(w, changed+"\n", flusher) {
+			return true, nil // the listener is gone
 		}
 	}
+}
+
+// write sends a line to a listener. It returns false if the listener is gone.
+func (f Fault) write(w io.Writer, line string, flusher http.Flusher) bool {
+	if f.writer != nil {
+		f.writer.Lock()
+		defer f.writer.Unlock()
+	}
+	_, err := io.WriteString(w, line)
+	flusher.Flush()
+	return err == nil
 }
 
 // lines is a fault that changes lines of a stream.
@@ -129,6 +138,35 @@ func fact(name string, value any) func() Fault {
 		return d
 	})
 }
+
+// moved is a fault that adds to a number of the history's info.
+func moved(name string, by int64) func() Fault {
+	return document(infoPath, func(d any) any {
+		number, _ := object(d)[name].(json.Number)
+		if n, err := number.Int64(); err == nil && n+by >= 0 {
+			object(d)[name] = n + by
+		}
+		return d
+	})
+}
+
+// venue is a fault that leaves out logs of swaps at one venue, which is known by its first topic.
+func venue(topic string) func() Fault {
+	return events(func(e map[string]any) {
+		list, _ := e["logs"].([]any)
+		list = slices.DeleteFunc(list, func(log any) bool {
+			topics, _ := object(log)["topics"].([]any)
+			return len(topics) > 0 && topics[0] == topic
+		})
+		if e["logs"] = list; len(list) == 0 {
+			e["logs"] = nil
+		}
+	})
+}
+
+// inTurn is a fault of a stream with one writer for all listeners: who does not read holds up the
+// others.
+func inTurn() Fault { return Fault{writer: new(sync.Mutex)} }
 
 // streamMutants returns the mutants that are put before the event stream and its history.
 func streamMutants() []Mutant {
@@ -223,6 +261,18 @@ func streamMutants() []Mutant {
 		{"S21", "stream", "events tell the exact time", []string{"STR-EVT-15"}, events(func(e map[string]any) {
 			e["at"] = time.Now().UnixNano()
 		})},
+		{"S23", "stream", "one writer serves all listeners in turn", []string{"STR-LIV-10"}, inTurn},
+		{"S37a", "stream", "swaps at Uniswap v2 are not known", []string{"STR-HNT-08"},
+			venue("0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822")},
+		{"S37b", "stream", "swaps at Uniswap v3 are not known", []string{"STR-HNT-08"},
+			venue("0xc42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67")},
+		{"S37c", "stream", "swaps at Curve are not known", []string{"STR-HNT-08"},
+			venue("0x8b3e96f2b889fa771c53c981b40daf005f63f637f1869f707052d15a3dd97140")},
+		{"S37d", "stream", "swaps at Balancer are not known", []string{"STR-HNT-09"},
+			venue("0x2170c741c41531aec20e7c107c24eecfdd15e69c9bb0a8dd37b1840b9e0b207b")},
+		{"S37e", "stream", "swaps at Uniswap v4 are not known", []string{"STR-HNT-09"},
+			venue("0x40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f")},
+		{"S37f", "stream", "access lists are not shared", []string{"STR-HNT-17"}, lacks("accessList")},
 		{"S31", "stream", "the data is not shared", []string{"STR-HNT-01"}, lacks("callData")},
 		{"S32", "stream", "the selector is not shared", []string{"STR-HNT-03"}, lacks("functionSelector")},
 		{"S33", "stream", "the recipient is not shared", []string{"STR-HNT-05"}, lacks("to")},
@@ -263,6 +313,13 @@ func streamMutants() []Mutant {
 			}
 		})},
 
+		{"S54a", "stream", "minBlock is one too low", []string{"STR-INF-03"}, moved("minBlock", -1)},
+		{"S55a", "stream", "maxBlock is one too high", []string{"STR-INF-04"}, moved("maxBlock", 1)},
+		{"S56a", "stream", "minTimestamp is one too early", []string{"STR-INF-05"}, moved("minTimestamp", -1)},
+		{"S56b", "stream", "minTimestamp is one too late", []string{"STR-INF-05"}, moved("minTimestamp", 1)},
+		{"S57a", "stream", "maxTimestamp is one too late", []string{"STR-INF-06"}, moved("maxTimestamp", 1)},
+		{"S53a", "stream", "count is one too high", []string{"STR-INF-09"}, moved("count", 1)},
+		{"S53b", "stream", "count is one too low", []string{"STR-INF-09"}, moved("count", -1)},
 		{"S51", "stream", "info is an array", []string{"STR-INF-01"}, document(infoPath, func(d any) any {
 			return []any{d}
 		})},

@@ -46,8 +46,14 @@ func (t *T) Limited(rate target.Rate, request probe.Request) *probe.Answer {
 	return nil
 }
 
+// Crowds sends a request the given number of times, as fast as answers come, and says whether one
+// of them was refused for its rate. None of the requests is in the report.
+func (t *T) Crowds(base string, request probe.Request, times int) bool {
+	return t.burst(base, request, times)
+}
+
 // burst sends a request the given number of times, or until one is refused for its rate.
-func (t *T) burst(base string, request probe.Request, times int) {
+func (t *T) burst(base string, request probe.Request, times int) bool {
 	client := t.Quiet(base)
 	var sent atomic.Int64
 	var refused atomic.Bool
@@ -62,6 +68,7 @@ func (t *T) burst(base string, request probe.Request, times int) {
 		})
 	}
 	group.Wait()
+	return refused.Load()
 }
 
 // Quiet returns a client of the target whose exchanges are in no report. It is for requests that

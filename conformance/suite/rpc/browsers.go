@@ -38,7 +38,7 @@ func browsers(s *suite.Set) {
 		}
 	})
 	s.It("RPC-ENV-20", "lets a page read the answer", func(t *suite.T) {
-		body := harmlessBody()
+		body := harmlessBody(t)
 		answer, err := client(t).Post(t, map[string]string{
 			"Content-Type": "application/json", "Origin": page, probe.SignatureHeader: probe.BodySignature(key(t), body),
 		}, body)

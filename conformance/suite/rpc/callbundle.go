@@ -144,6 +144,7 @@ func callBundle(s *suite.Set) {
 		t.Check(c.Results[1].Error == nil, "no error in the second result", string(c.Results[1].Error))
 	})
 	s.It("RPC-CAL-10", "refuses a nonce that is too high", func(t *suite.T) {
+		right(t, "eth_callBundle")
 		w := money(t)
 		w.next = 7
 		number := head(t)
@@ -162,10 +163,12 @@ func callBundle(s *suite.Set) {
 		t.Check(string(found) == "null", "no such transaction on the chain or in the pool", string(found))
 	})
 	s.It("RPC-CAL-12", "refuses a call without txs", func(t *suite.T) {
+		right(t, "eth_callBundle")
 		refused(t, call(t, key(t), method, object{"blockNumber": "0x1", "stateBlockNumber": "latest"}))
 		refused(t, call(t, key(t), method, object{"txs": []string{}, "blockNumber": "0x1", "stateBlockNumber": "latest"}))
 	})
 	s.It("RPC-CAL-13", "refuses a call without blockNumber", func(t *suite.T) {
+		right(t, "eth_callBundle")
 		refused(t, call(t, key(t), method, object{"txs": []string{"0x02"}, "stateBlockNumber": "latest"}))
 	})
 	s.It("RPC-CAL-14", "begins with the state that was asked for", func(t *suite.T) {
@@ -190,6 +193,7 @@ func callBundle(s *suite.Set) {
 			w.create(0, codeNumber)), number+5)
 	})
 	s.It("RPC-CAL-17", "refuses a state that is not there", func(t *suite.T) {
+		right(t, "eth_callBundle")
 		w := money(t)
 		refused(t, call(t, key(t), method, object{"txs": raws(t, w.send(1)), "blockNumber": "0xffffff",
 			"stateBlockNumber": "0xfffffe"}))

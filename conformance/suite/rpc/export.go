@@ -5,6 +5,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
@@ -22,6 +23,16 @@ func (w Wallet) Transfer(valueWei int64, data ...byte) *types.Transaction {
 
 // Create makes a transaction that runs code to create a contract.
 func (w Wallet) Create(code string) *types.Transaction { return w.w.create(0, code) }
+
+// Large makes a transaction with that many bytes of data.
+func (w Wallet) Large(size int) *types.Transaction {
+	return w.w.tx(&sink, 0, 16_000_000, make([]byte, size))
+}
+
+// WithAccess makes a transfer with an access list.
+func (w Wallet) WithAccess(list types.AccessList) *types.Transaction {
+	return w.w.sign(&types.DynamicFeeTx{Gas: 100_000, To: &sink, AccessList: list})
+}
 
 // Address returns the wallet's address.
 func (w Wallet) Address() common.Address { return w.w.address() }
@@ -95,6 +106,24 @@ func Publish(t *suite.T, tx *types.Transaction) {
 
 // Simulate has the target simulate a transaction, which must cause no event.
 func Simulate(t *suite.T, tx *types.Transaction) { simulate(t, nil, tx) }
+
+// Others calls every method of the RPC that takes no order, about a transaction that is no order.
+func Others(t *suite.T, tx *types.Transaction) {
+	signer, hash := key(t), tx.Hash().Hex()
+	own := crypto.PubkeyToAddress(signer.PublicKey).Hex()
+	attempt(t, signer, "mev_simBundle", with(now(t, tx), noRefunds))
+	attempt(t, signer, "eth_callBundle", object{"txs": raws(t, tx), "blockNumber": hexNumber(head(t) + 1),
+		"stateBlockNumber": "latest"})
+	attempt(t, signer, "eth_cancelBundle", object{"replacementUuid": uuid(t)})
+	attempt(t, signer, cancelPrivateMethod, object{"txHash": hash})
+	attempt(t, signer, totalsOf, own)
+	attempt(t, signer, byRecipient, object{"recipient": own})
+	attempt(t, signer, byBundle, object{"bundle_hash": hash})
+	attempt(t, signer, byBlock, object{"block_number": hexNumber(head(t))})
+	attempt(t, signer, "flashbots_setFeeRefundRecipient", own, sink.Hex())
+	attempt(t, signer, delayedList, object{"recipient": own})
+	attempt(t, signer, delayedTotals, object{"recipient": own})
+}
 
 // Head returns the number of the world's newest block.
 func Head(t *suite.T) uint64 { return head(t) }

@@ -40,10 +40,12 @@ func sendPrivate(s *suite.Set) {
 		return object{"maxBlockNumber": hexNumber(head(t) + 10)}
 	})
 	s.It("RPC-PRI-04", "refuses a maxBlockNumber that is there", func(t *suite.T) {
+		right(t, "eth_sendPrivateTransaction")
 		tx := money(t).send(1)
 		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "maxBlockNumber": hexNumber(max(head(t), 2) - 1)}))
 	})
 	s.It("RPC-PRI-05", "refuses what is no transaction", func(t *suite.T) {
+		right(t, "eth_sendPrivateTransaction")
 		for _, text := range []any{"0x", "0x02", "hello", 7, nil} {
 			refused(t, call(t, key(t), method, object{"tx": text}))
 		}
@@ -59,6 +61,7 @@ func sendPrivate(s *suite.Set) {
 			prefers(object{"fast": false, "privacy": object{"hints": []string{hint}}}))
 	}
 	s.It("RPC-PRI-10", "refuses an unknown hint", func(t *suite.T) {
+		right(t, "eth_sendPrivateTransaction")
 		refused(t, call(t, key(t), method,
 			object{"tx": "0x02", "preferences": object{"fast": false, "privacy": object{"hints": []string{"everything"}}}}))
 	})
@@ -110,6 +113,7 @@ func sendPrivateRaw(s *suite.Set) {
 		sent(t, call(t, key(t), method, raw(t, tx), object{"fast": true, "privacy": object{"hints": []string{"hash"}}}), tx)
 	})
 	s.It("RPC-PRR-03", "refuses what is no transaction", func(t *suite.T) {
+		right(t, "eth_sendPrivateRawTransaction")
 		for _, text := range []any{"0x", "0x02", "hello", 7} {
 			refused(t, call(t, key(t), method, text))
 		}
@@ -133,25 +137,26 @@ func cancelPrivate(s *suite.Set) {
 	s.It("RPC-CPR-01", "lets its signer cancel", func(t *suite.T) {
 		signer, tx := key(t), pending(t)
 		sent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": raw(t, tx)}), tx)
-		cancelled(t, call(t, signer, harmless, object{"txHash": tx.Hash().Hex()}), true)
+		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), true)
 	})
 	s.It("RPC-CPR-02", "lets nobody else cancel", func(t *suite.T) {
 		signer, tx := key(t), pending(t)
 		sent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": raw(t, tx)}), tx)
-		cancelled(t, call(t, key(t), harmless, object{"txHash": tx.Hash().Hex()}), false)
-		cancelled(t, call(t, signer, harmless, object{"txHash": tx.Hash().Hex()}), true)
+		cancelled(t, call(t, key(t), cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), false)
+		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), true)
 	})
 	s.It("RPC-CPR-03", "answers false for what nobody sent", func(t *suite.T) {
 		begun(t)
-		cancelled(t, call(t, key(t), harmless, harmlessParams()...), false)
+		cancelled(t, call(t, key(t), cancelPrivateMethod, object{"txHash": common.Hash{1}.Hex()}), false)
 	})
 	s.It("RPC-CPR-04", "answers false the second time", func(t *suite.T) {
 		signer, tx := key(t), pending(t)
 		sent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": raw(t, tx)}), tx)
-		cancelled(t, call(t, signer, harmless, object{"txHash": tx.Hash().Hex()}), true)
-		cancelled(t, call(t, signer, harmless, object{"txHash": tx.Hash().Hex()}), false)
+		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), true)
+		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), false)
 	})
 	s.It("RPC-CPR-05", "refuses a call without txHash", func(t *suite.T) {
-		refused(t, call(t, key(t), harmless, object{}))
+		right(t, cancelPrivateMethod)
+		refused(t, call(t, key(t), cancelPrivateMethod, object{}))
 	})
 }

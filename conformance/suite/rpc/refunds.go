@@ -53,6 +53,7 @@ func refunds(s *suite.Set) {
 		zeros(t, asked(t, "flashbots_getFeeRefundTotalsByRecipient", stranger(t)), "pending", "received")
 	})
 	s.It("RPC-RFT-03", "refuses what is no address", func(t *suite.T) {
+		right(t, totalsOf)
 		refused(t, call(t, key(t), "flashbots_getFeeRefundTotalsByRecipient", "0x1234"))
 		refused(t, call(t, key(t), "flashbots_getFeeRefundTotalsByRecipient"))
 	})
@@ -77,10 +78,12 @@ func refunds(s *suite.Set) {
 		listing(t, asked(t, "flashbots_getFeeRefundsByRecipient", object{"recipient": stranger(t)}, nil))
 	})
 	s.It("RPC-RFR-04", "refuses a cursor that it never gave", func(t *suite.T) {
+		right(t, byRecipient)
 		refused(t, call(t, key(t), "flashbots_getFeeRefundsByRecipient",
 			object{"recipient": stranger(t), "cursor": "never given"}))
 	})
 	s.It("RPC-RFR-07", "refuses what is no address", func(t *suite.T) {
+		right(t, byRecipient)
 		refused(t, call(t, key(t), "flashbots_getFeeRefundsByRecipient", object{"recipient": "0x1234"}))
 		refused(t, call(t, key(t), "flashbots_getFeeRefundsByRecipient", object{}))
 	})
@@ -104,6 +107,7 @@ func refunds(s *suite.Set) {
 		listing(t, asked(t, "flashbots_getFeeRefundsByBlock", object{"block_number": "0x1"}))
 	})
 	s.It("RPC-RFK-02", "needs block_number", func(t *suite.T) {
+		right(t, byBlock)
 		refused(t, call(t, key(t), "flashbots_getFeeRefundsByBlock", object{"blockNumber": "0x1"}))
 		refused(t, call(t, key(t), "flashbots_getFeeRefundsByBlock", object{"block_number": "one"}))
 	})
@@ -132,6 +136,7 @@ func setRecipient(s *suite.Set) {
 		set(t, signer, own(signer))
 	})
 	s.It("RPC-SET-02", "refuses another key", func(t *suite.T) {
+		right(t, "flashbots_setFeeRefundRecipient")
 		answer := call(t, key(t), method, stranger(t), sink.Hex())
 		if answer.Code() == -32601 {
 			t.Unsupported("%s is not known", method)
@@ -143,6 +148,7 @@ func setRecipient(s *suite.Set) {
 		set(t, signer, strings.ToLower(own(signer)))
 	})
 	s.It("RPC-SET-04", "refuses a second address that is none", func(t *suite.T) {
+		right(t, "flashbots_setFeeRefundRecipient")
 		signer := key(t)
 		refused(t, call(t, signer, method, own(signer), "0x1234"))
 		refused(t, call(t, signer, method, own(signer)))
@@ -168,6 +174,7 @@ func delayedRefunds(s *suite.Set) {
 		from, to any
 	}{{"no range", nil, nil}, {"no end", "0x1", nil}, {"no beginning", nil, "0x1"}} {
 		s.It("RPC-DLY-02", "refuses a hash with "+row.title, func(t *suite.T) {
+			right(t, delayedList)
 			refused(t, call(t, key(t), rows, with(span(t, row.from, row.to), object{"hash": common.Hash{3}.Hex()})))
 		})
 	}
@@ -175,6 +182,7 @@ func delayedRefunds(s *suite.Set) {
 		listing(t, asked(t, rows, with(span(t, "0x1", "0x2"), object{"hash": common.Hash{3}.Hex()})))
 	})
 	s.It("RPC-DLY-04", "refuses a range that ends before it begins", func(t *suite.T) {
+		right(t, delayedList)
 		refused(t, call(t, key(t), rows, span(t, "0x5", "0x4")))
 	})
 	s.It("RPC-DLY-05", "has no nextCursor at the end", func(t *suite.T) {

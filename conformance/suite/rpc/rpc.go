@@ -49,14 +49,32 @@ func key(t *suite.T) *ecdsa.PrivateKey {
 
 func client(t *suite.T) *probe.Client { return t.Client(t.Target.RPC.URL) }
 
-// call sends a signed request. Params are the elements of its list of parameters.
+// call sends a signed request. Params are the elements of its list of parameters. The spec is
+// unsupported if the target does not know the method: that is no refusal of the call.
 func call(t *suite.T, signer *ecdsa.PrivateKey, method string, params ...any) *probe.RPCAnswer {
+	answer := attempt(t, signer, method, params...)
+	if unknown(answer) {
+		t.Unsupported("%s is not known: %s", method, answer)
+	}
+	return answer
+}
+
+// attempt is call for a method that may be unknown.
+func attempt(t *suite.T, signer *ecdsa.PrivateKey, method string, params ...any) *probe.RPCAnswer {
 	if params == nil {
 		params = []any{}
 	}
 	answer, err := client(t).Call(t, signer, probe.Call{Method: method, Params: params, ID: 1})
 	t.Check(err == nil, "an answer", err)
 	return answer
+}
+
+// unknown says whether the answer means that there is no such method: by its code, or by the words
+// that servers without codes have for it.
+func unknown(answer *probe.RPCAnswer) bool {
+	text := strings.ToLower(string(answer.Members["error"]))
+	return answer.Code() == -32601 || strings.Contains(text, "method not found") ||
+		strings.Contains(text, "does not exist/is not available")
 }
 
 // result decodes the result of a call. It fails the spec unless the call succeeded.
@@ -127,11 +145,14 @@ func (w *wallet) create(valueWei int64, code string) *types.Transaction {
 }
 
 func (w *wallet) tx(to *common.Address, valueWei int64, gas uint64, data []byte) *types.Transaction {
-	tx, err := types.SignNewTx(w.PrivateKey, types.LatestSignerForChainID(w.chain), &types.DynamicFeeTx{
-		ChainID: w.chain, Nonce: w.next, GasTipCap: big.NewInt(tipWei), GasFeeCap: big.NewInt(feeCapWei), Gas: gas, To: to,
-		Value: big.NewInt(valueWei),
-		Data:  data,
-	})
+	return w.sign(&types.DynamicFeeTx{Gas: gas, To: to, Value: big.NewInt(valueWei), Data: data})
+}
+
+// sign completes a transaction by the chain, the fees and the wallet's next nonce, and signs it.
+func (w *wallet) sign(inner *types.DynamicFeeTx) *types.Transaction {
+	inner.ChainID, inner.Nonce = w.chain, w.next
+	inner.GasTipCap, inner.GasFeeCap = big.NewInt(tipWei), big.NewInt(feeCapWei)
+	tx, err := types.SignNewTx(w.PrivateKey, types.LatestSignerForChainID(w.chain), inner)
 	w.t.Ready(err, "sign a transaction")
 	w.next++
 	return tx

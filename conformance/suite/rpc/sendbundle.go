@@ -63,6 +63,7 @@ func sendBundle(s *suite.Set) {
 		taken(t, call(t, key(t), method, bundle(t, tx)), tx)
 	})
 	s.It("RPC-BUN-02", "refuses a bundle without txs", func(t *suite.T) {
+		right(t, "eth_sendBundle")
 		refused(t, call(t, key(t), method, object{"blockNumber": "0xffffff"}))
 		refused(t, call(t, key(t), method, object{"blockNumber": "0xffffff", "txs": []string{}}))
 	})
@@ -75,6 +76,7 @@ func sendBundle(s *suite.Set) {
 		taken(t, call(t, key(t), method, bundle(t, txs...)), txs...)
 	})
 	s.It("RPC-BUN-03", "refuses 101 transactions", func(t *suite.T) {
+		right(t, "eth_sendBundle")
 		w := money(t)
 		var txs []*types.Transaction
 		for range 101 {
@@ -83,6 +85,7 @@ func sendBundle(s *suite.Set) {
 		refused(t, call(t, key(t), method, bundle(t, txs...)))
 	})
 	s.It("RPC-BUN-04", "refuses 300,001 bytes of transactions", func(t *suite.T) {
+		right(t, "eth_sendBundle")
 		w := money(t)
 		var txs []*types.Transaction
 		for range 4 {
@@ -100,6 +103,7 @@ func sendBundle(s *suite.Set) {
 	})
 	for _, text := range []string{"0x", "0x02", "0x1234", "no hex", "0x02f8"} {
 		s.It("RPC-BUN-05", "refuses the transaction "+text, func(t *suite.T) {
+			right(t, "eth_sendBundle")
 			refused(t, call(t, key(t), method, object{"txs": []string{text}, "blockNumber": "0xffffff"}))
 		})
 	}
@@ -108,6 +112,7 @@ func sendBundle(s *suite.Set) {
 	})
 	for _, number := range []any{"abc", "0xzz", []int{1}, true, -1} {
 		s.It("RPC-BUN-07", fmt.Sprintf("refuses the block %v", number), func(t *suite.T) {
+			right(t, "eth_sendBundle")
 			refused(t, call(t, key(t), method, object{"txs": []string{"0x02"}, "blockNumber": number}))
 		})
 	}
@@ -139,6 +144,7 @@ func sendBundle(s *suite.Set) {
 		}
 	})
 	s.It("RPC-BUN-16", "refuses a transaction of another chain", func(t *suite.T) {
+		right(t, "eth_sendBundle")
 		w := money(t)
 		w.chain = big.NewInt(424242)
 		refused(t, call(t, key(t), method, bundle(t, w.send(1))))
@@ -169,9 +175,11 @@ func cancelBundle(s *suite.Set) {
 		t.Check(!answer.Refused(), "success", answer)
 	})
 	s.It("RPC-CAN-02", "refuses a cancel without a name", func(t *suite.T) {
+		right(t, "eth_cancelBundle")
 		refused(t, call(t, key(t), method, object{}))
 	})
 	s.It("RPC-CAN-03", "refuses a name that is no UUID", func(t *suite.T) {
+		right(t, "eth_cancelBundle")
 		refused(t, call(t, key(t), method, object{"replacementUuid": "my-bundle"}))
 		refused(t, call(t, key(t), method, object{"replacementUuid": 7}))
 	})

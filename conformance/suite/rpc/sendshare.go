@@ -75,12 +75,14 @@ func sendShare(s *suite.Set) {
 	plain("RPC-SHR-02", "takes v0.1", fixed(object{"version": "v0.1"}))
 	for _, version := range []any{"v9", "", 1, nil} {
 		s.It("RPC-SHR-03", fmt.Sprintf("refuses version %v", version), func(t *suite.T) {
+			right(t, "mev_sendBundle")
 			refused(t, call(t, key(t), method,
 				with(object{"inclusion": object{"block": "0xffffff"}, "body": []object{{"tx": "0x02"}}},
 					object{"version": version})))
 		})
 	}
 	s.It("RPC-SHR-04", "refuses a bundle without a block", func(t *suite.T) {
+		right(t, "mev_sendBundle")
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{},
 			"body": []object{{"tx": "0x02", "canRevert": false}}}))
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "body": []object{{"tx": "0x02", "canRevert": false}}}))
@@ -98,6 +100,7 @@ func sendShare(s *suite.Set) {
 	never("RPC-SHR-07", "refuses a window of 40 blocks", window(2, 42))
 	never("RPC-SHR-08", "refuses a window that is over", window(-3, -2))
 	s.It("RPC-SHR-09", "refuses an empty body", func(t *suite.T) {
+		right(t, "mev_sendBundle")
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"},
 			"body": []object{}}))
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"}}))
@@ -140,16 +143,19 @@ func sendShare(s *suite.Set) {
 		noted(t, call(t, key(t), method, outer))
 	})
 	s.It("RPC-SHR-12", "refuses a hash that no hint has", func(t *suite.T) {
+		right(t, "mev_sendBundle")
 		w := money(t)
 		refused(t, call(t, key(t), method,
 			with(share(t), object{"body": append([]object{{"hash": common.Hash{9}.Hex()}}, body(t, w.send(1))...)})))
 	})
 	s.It("RPC-SHR-13", "refuses a hash after the first place", func(t *suite.T) {
+		right(t, "mev_sendBundle")
 		elements := []object{{"tx": "0x02", "canRevert": false}, {"hash": common.Hash{9}.Hex()}}
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"},
 			"body": elements}))
 	})
 	s.It("RPC-SHR-14", "refuses two backruns", func(t *suite.T) {
+		right(t, "mev_sendBundle")
 		owner, searcher := money(t), money(t)
 		target := owner.send(1)
 		hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})),
@@ -169,6 +175,7 @@ func sendShare(s *suite.Set) {
 		plain("RPC-SHR-18", "takes the hint "+hint, fixed(object{"privacy": object{"hints": []string{hint}}}))
 	}
 	s.It("RPC-SHR-19", "refuses an unknown hint", func(t *suite.T) {
+		right(t, "mev_sendBundle")
 		refused(t, call(t, key(t), method, object{
 			"version": "v0.1", "inclusion": object{"block": "0xffffff"}, "body": []object{{"tx": "0x02", "canRevert": false}},
 			"privacy": object{"hints": []string{"everything"}},
@@ -208,6 +215,7 @@ func sendShare(s *suite.Set) {
 		noted(t, answer)
 	})
 	s.It("RPC-SHR-25", "refuses 51 transactions", func(t *suite.T) {
+		right(t, "mev_sendBundle")
 		w := money(t)
 		var txs []*types.Transaction
 		for range 51 {

@@ -146,6 +146,22 @@ func events(s *suite.Set) {
 		untold(t, stream, tx.Hash())
 		untold(t, stream, rpc.Hash(tx))
 	})
+	s.It("STR-EVT-16", "does not tell of what other methods are asked", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		tx := rpc.Money(t).Transfer(1)
+		untold(t, stream, tx.Hash()) // events of other specs' orders have come by then
+		before := len(stream.Events())
+		rpc.Others(t, tx)
+		order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
+		if _, found := heard(t, stream, order); !found {
+			t.Inconclusive("no event of a later order came")
+		}
+		t.Until(time.Now().Add(100 * time.Millisecond)) // simulations may end in another order
+		for _, text := range stream.Events()[before:] {
+			t.Check(strings.Contains(strings.ToLower(text), double(order)), "no event but that of an order", text)
+		}
+	})
 	s.It("STR-EVT-17", "may tell of other things as well", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()

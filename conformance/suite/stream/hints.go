@@ -8,6 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
@@ -16,6 +17,9 @@ import (
 // Topics of swaps (docs/spec.md, Swap logs).
 const (
 	swapV2       = "d78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822"
+	swapV3       = "c42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67"
+	swapV4       = "40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f"
+	swapCurve    = "8b3e96f2b889fa771c53c981b40daf005f63f637f1869f707052d15a3dd97140"
 	swapBalancer = "2170c741c41531aec20e7c107c24eecfdd15e69c9bb0a8dd37b1840b9e0b207b"
 )
 
@@ -93,17 +97,21 @@ func hints(s *suite.Set) {
 		t.Check(len(list) == 1 && list[0].topics[0] == "0x"+swapV2, "the swap's log", e.raw)
 		t.Check(list[0].data == "0x" && !strings.Contains(e.raw, topicA), "neither data nor other topics", e.raw)
 	})
-	s.It("STR-HNT-08", "keeps the number of topics", func(t *suite.T) {
-		list := shared(t, told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB))))
-		zero := common.Hash{}.Hex()
-		t.Check(len(list) == 1 && slices.Equal(list[0].topics, []string{"0x" + swapV2, zero, zero}) &&
-			list[0].data == "0x", "zeros in place of two topics", fmt.Sprint(list))
-	})
-	s.It("STR-HNT-09", "keeps the pool's id", func(t *suite.T) {
-		list := shared(t, told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapBalancer, topicA, topicB))))
-		t.Check(len(list) == 1 && len(list[0].topics) == 3 && list[0].topics[1] == "0x"+topicA,
-			"the pool id in the second topic", fmt.Sprint(list))
-	})
+	// Pools of their own contract are known by the log's address. Those that share one are known by
+	// the second topic.
+	zero := common.Hash{}.Hex()
+	for _, venue := range []struct{ clause, name, topic, second string }{
+		{"STR-HNT-08", "Uniswap v2", swapV2, zero}, {"STR-HNT-08", "Uniswap v3", swapV3, zero},
+		{"STR-HNT-08", "Curve", swapCurve, zero}, {"STR-HNT-09", "Balancer v2", swapBalancer, "0x" + topicA},
+		{"STR-HNT-09", "Uniswap v4", swapV4, "0x" + topicA},
+	} {
+		s.It(venue.clause, "shares a swap of "+venue.name, func(t *suite.T) {
+			list := shared(t, told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(venue.topic, topicA, topicB))))
+			want := []string{"0x" + venue.topic, venue.second, zero}
+			t.Check(len(list) == 1 && slices.Equal(list[0].topics, want) && list[0].data == "0x",
+				fmt.Sprintf("one log with the topics %s and no data", want), fmt.Sprint(list))
+		})
+	}
 	s.It("STR-HNT-10", "leaves out other logs", func(t *suite.T) {
 		e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(topicB, topicA)))
 		t.Check(len(e.logs(t)) == 0, "no logs", e.raw)
@@ -150,6 +158,20 @@ func hints(s *suite.Set) {
 		has(t, tx, "gas", hexutil.EncodeUint64(gas))
 	})
 	full("STR-HNT-17", "shares the type", func(t *suite.T, _ rpc.Wallet, tx map[string]any) { has(t, tx, "type", "0x2") })
+	s.It("STR-HNT-17", "shares the access list", func(t *suite.T) {
+		address, slot := common.Address{0xaa, 19: 0x01}, common.Hash{0xbb, 31: 0x02}
+		tx := rpc.Money(t).WithAccess(types.AccessList{{Address: address, StorageKeys: []common.Hash{slot}}})
+		raw, err := json.Marshal(told(t, []string{"full"}, tx).tx(t)["accessList"])
+		t.Ready(err, "write the access list")
+		var list []struct {
+			Address     string   `json:"address"`
+			StorageKeys []string `json:"storageKeys"`
+		}
+		err = json.Unmarshal(raw, &list)
+		t.Check(err == nil && len(list) == 1 && strings.EqualFold(list[0].Address, address.Hex()) &&
+			slices.Equal(list[0].StorageKeys, []string{slot.Hex()}),
+			fmt.Sprintf("accessList with %s and its slot %s", address, slot), string(raw))
+	})
 	s.It("STR-HNT-18", "never shares the signature", func(t *suite.T) {
 		tx := rpc.Money(t).Transfer(1, data...)
 		e := told(t, []string{"full", "logs", "calldata", "tx_hash", "function_selector", "contract_address", "hash",

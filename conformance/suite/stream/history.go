@@ -121,22 +121,33 @@ func info(s *suite.Set) {
 		t.Check(len(first) == 1 && *first[0].Block >= lowest, fmt.Sprintf("a first record at block %d or later", lowest),
 			fmt.Sprint(first))
 		t.Check(len(page(t, "blockEnd=%d", lowest)) > 0, "a record at minBlock", "none")
+		if lowest > 0 {
+			before := page(t, "blockEnd=%d", lowest-1)
+			t.Check(len(before) == 0, "no record below minBlock", before)
+		}
 	})
 	s.It("STR-INF-04", "has the highest block", func(t *suite.T) {
 		_, mine := past(t, 1)
 		highest := number(t, "maxBlock")
 		t.Check(highest >= *mine.Block, fmt.Sprintf("maxBlock of at least %d", *mine.Block), highest)
 		t.Check(len(page(t, "blockStart=%d", highest)) > 0, "a record at maxBlock", "none")
+		beyond := page(t, "blockStart=%d", highest+1)
+		t.Check(len(beyond) == 0 || number(t, "maxBlock") > highest, "no record above maxBlock", beyond)
 	})
 	s.It("STR-INF-05", "has the earliest time", func(t *suite.T) {
 		past(t, 1)
-		t.Check(len(page(t, "timestampEnd=%d", number(t, "minTimestamp"))) > 0, "a record at minTimestamp", "none")
+		earliest := number(t, "minTimestamp")
+		t.Check(len(page(t, "timestampEnd=%d", earliest)) > 0, "a record at minTimestamp", "none")
+		before := page(t, "timestampEnd=%d", max(earliest, 1)-1)
+		t.Check(len(before) == 0, "no record before minTimestamp", before)
 	})
 	s.It("STR-INF-06", "has the latest time", func(t *suite.T) {
 		_, mine := past(t, 1)
 		latest := number(t, "maxTimestamp")
 		t.Check(latest >= *mine.Timestamp, fmt.Sprintf("maxTimestamp of at least %d", *mine.Timestamp), latest)
 		t.Check(len(page(t, "timestampStart=%d", latest)) > 0, "a record at maxTimestamp", "none")
+		beyond := page(t, "timestampStart=%d", latest+1)
+		t.Check(len(beyond) == 0 || number(t, "maxTimestamp") > latest, "no record after maxTimestamp", beyond)
 	})
 	s.It("STR-INF-09", "counts each event", func(t *suite.T) {
 		before := number(t, "count")
@@ -148,6 +159,10 @@ func info(s *suite.Set) {
 			return nil
 		})
 		t.Check(err == nil, "a count that is higher by two", err)
+		count := number(t, "count")
+		t.Check(len(page(t, "offset=%d", count-1)) > 0, fmt.Sprintf("%d records", count), "fewer")
+		beyond := len(page(t, "offset=%d", count))
+		t.Check(uint64(beyond) <= number(t, "count")-count, fmt.Sprintf("%d records", count), fmt.Sprintf("%d more", beyond))
 	})
 }
 
