@@ -120,7 +120,7 @@ func more(value any) any {
 // rpcMutants returns the mutants that are put before the bundle RPC.
 func rpcMutants() []Mutant {
 	return slices.Concat(envelopeMutants(), authMutants(), sendBundleMutants(), callBundleMutants(), simBundleMutants(),
-		sendShareMutants(), privateMutants(), refundMutants(), singleMutants(), methodMutants())
+		sendShareMutants(), privateMutants(), refundMutants(), rpcSingleMutants(), methodMutants())
 }
 
 // dropped is a fault that removes a member of the first parameter.

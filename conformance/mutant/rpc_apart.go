@@ -20,9 +20,9 @@ var headerForm = regexp.MustCompile(`^0x[0-9a-fA-F]{40}:0x[0-9a-fA-F]{130}$`)
 
 const noCall = `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}`
 
-// toldApart returns the mutants that must know more of a call than its parameters: how it is
+// rpcApartMutants returns the mutants that must know more of a call than its parameters: how it is
 // signed, what came before it, or what the target says to it.
-func toldApart() []Mutant {
+func rpcApartMutants() []Mutant {
 	return []Mutant{
 		{"P61", "rpc", "a signature is one of the body itself", []string{"RPC-AUT-02"}, asks("/", func(e *Exchange) bool {
 			address, text, _ := strings.Cut(e.Request.Header.Get(probe.SignatureHeader), ":")

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// singleMutants returns the mutants that take, or refuse, one kind of call that the rule is about.
-// Everything else is as it should be.
-func singleMutants() []Mutant {
-	return slices.Concat(takenMutants(), refusedMutants(), toldApart())
+// rpcSingleMutants returns the mutants that take, or refuse, one kind of call that the rule is
+// about. Everything else is as it should be.
+func rpcSingleMutants() []Mutant {
+	return slices.Concat(rpcTakenMutants(), rpcRefusedMutants(), rpcApartMutants())
 }
 
 // Results in the form of a success, for calls that should be refused.
@@ -52,8 +52,8 @@ func knownHints(privacy map[string]any) bool {
 	return true
 }
 
-// takenMutants returns the mutants that take one kind of wrong call.
-func takenMutants() (list []Mutant) {
+// rpcTakenMutants returns the mutants that take one kind of wrong call.
+func rpcTakenMutants() (list []Mutant) {
 	for _, m := range []struct {
 		id, method, what, clause, result string
 		wrong                            func(o map[string]any, list []any) bool
@@ -147,8 +147,8 @@ func follows(o map[string]any) bool {
 	return len(body) > 0 && object(body[0])["hash"] != nil
 }
 
-// refusedMutants returns the mutants that refuse one kind of right call.
-func refusedMutants() (list []Mutant) {
+// rpcRefusedMutants returns the mutants that refuse one kind of right call.
+func rpcRefusedMutants() (list []Mutant) {
 	for _, m := range []struct {
 		id, method, what, clause string
 		right                    func(o map[string]any, list []any) bool
