@@ -57,6 +57,7 @@ contracts: ## compile the devnet's contracts; needs Node.js, and npm for the com
 
 test: needs-tests ## run all tests with the race detector; a folder, mount or process that is left behind fails
 	scripts/leftovers.sh go test -race ./...
+	go test ./rpc/method -run Memory # whole bodies, which take minutes with the race detector
 
 faults: needs-faults lab ## show what holds when processes are killed, disks are full or slow, and power is cut: tests, then stories
 	scripts/leftovers.sh scripts/faults.sh

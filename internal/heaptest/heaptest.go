@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -49,26 +48,45 @@ func peak(allowed int64, run func()) int64 {
 	base := live()
 	percent := int(max(1, 100*(allowed/Factor)/max(base, leastHeap)))
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
-	var most atomic.Int64
-	stop := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				if now := live(); now > most.Load() {
-					most.Store(now)
-				}
-				runtime.Gosched()
-			}
-		}
-	})
+	cycles := watchCycles()
 	run()
-	close(stop)
-	watching.Wait()
-	return max(0, most.Load()-base)
+	return max(0, cycles.end()-base)
+}
+
+// cycles reads what the collector found reachable, after each of its cycles. The number changes
+// only then, so nothing has to look at it all the time, which took a processor from the run.
+type cycles struct {
+	mu    sync.Mutex // guards both
+	most  int64
+	ended bool
+}
+
+// watched is garbage whenever the collector looks.
+type watched struct{ by *cycles }
+
+func watchCycles() *cycles {
+	c := new(cycles)
+	runtime.SetFinalizer(&watched{c}, (*watched).collected)
+	return c
+}
+
+// collected is called after a cycle, and has itself called after the next one.
+func (w *watched) collected() {
+	w.by.mu.Lock()
+	defer w.by.mu.Unlock()
+	w.by.most = max(w.by.most, live())
+	if !w.by.ended {
+		runtime.SetFinalizer(w, (*watched).collected)
+	}
+}
+
+// end returns the most bytes that a cycle has found.
+func (c *cycles) end() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.most = max(c.most, live())
+	return c.most
 }
 
 // live is how many bytes the last cycle of the collector found reachable.

@@ -21,10 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
-const (
-	memoryBody     = 512 << 10
-	maxAnswerBytes = 64 << 10
-)
+const maxAnswerBytes = 64 << 10
 
 // lists are beginnings of params of the methods whose lists, objects and texts are worth attacking
 // further in. A method that takes lists must be here.
