@@ -33,7 +33,8 @@ var (
 		"The body does not have the documented form in the fork of its slot.", "REL-SUB-25", "REL-SUB-26", "REL-SUB-34",
 		"REL-SUB-36", "REL-REG-09", "REL-REG-10", "REL-REG-12", "REL-PAY-10")
 	UnknownFork = Refusals.Define("unknown-fork", "unknown or missing consensus version",
-		"Eth-Consensus-Version names no fork known here, or is missing where SSZ needs it.")
+		"Eth-Consensus-Version names no fork that this relay serves, or is missing where SSZ needs it; or the slot is in a "+
+			"fork that it does not serve.")
 	WrongFork = Refusals.Define("wrong-fork", "consensus version is not the fork of the slot",
 		"Eth-Consensus-Version differs from the fork that is active in the slot of the message.", "REL-SUB-29")
 	RateLimited = Refusals.Define("rate-limited", "too many requests",

@@ -77,7 +77,7 @@ type noticeBoard struct {
 	whole chan time.Time
 }
 
-// Show implements submit.Board.
+// Show implements submit.TopBids.
 func (b *noticeBoard) Show(key relay.Key, bid *relay.SignedBid) {
 	b.Bids.Show(key, bid)
 	b.shown = time.Now()
@@ -152,7 +152,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchWay {
 	h.desk = submit.New(submit.Config{
 		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Slots: new(slots.Slots), Builders: h.builders,
 		Validator: nobodyExecutes{},
-		Escrow:    unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, Board: h.board, Facts: record,
+		Escrow:    unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, TopBids: h.board, Facts: record,
 		Key:               bls.Derive("relay", 0),
 		ValidationTimeout: time.Minute, PayloadTimeout: time.Second, Executors: 1, Cancellations: true,
 		Trouble: func(action string, err error) { b.Errorf("%s: %v", action, err) },

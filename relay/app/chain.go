@@ -24,14 +24,14 @@ func (a *App) waitForSpec(ctx context.Context) (*eth.Spec, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.StartTimeout)
 	defer cancel()
 	began := time.Now()
-	var told time.Time
+	var logged time.Time
 	for {
 		spec, err := a.nodes.Spec(ctx)
 		if err == nil {
 			return spec, nil
 		}
-		if ctx.Err() == nil && time.Since(told) >= tellEvery {
-			told = time.Now()
+		if ctx.Err() == nil && time.Since(logged) >= tellEvery {
+			logged = time.Now()
 			a.log.Warn("the relay waits for a beacon node: none of --beacon tells its network", "waited",
 				time.Since(began).Round(time.Second),
 				"start_timeout", a.cfg.StartTimeout, "error", err)

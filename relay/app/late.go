@@ -19,7 +19,7 @@ const (
 // archive, and a restart reads registrations from it; the auction does not need it.
 type lateness struct {
 	since time.Time // when the archive began to be late; zero while it is not
-	told  bool
+	known bool      // that it is late was reported
 }
 
 // look takes the archive's lag, as projection.Lag returns it. It returns what has to be reported:
@@ -27,13 +27,13 @@ type lateness struct {
 func (l *lateness) look(at time.Time, lag float64) (over bool, late error) {
 	switch {
 	case lag >= 0 && lag <= lateFacts:
-		over = l.told
+		over = l.known
 		*l = lateness{}
 		return over, nil
 	case l.since.IsZero():
 		l.since = at
-	case !l.told && at.Sub(l.since) >= lateFor:
-		l.told = true
+	case !l.known && at.Sub(l.since) >= lateFor:
+		l.known = true
 		if lag < 0 {
 			return false, fmt.Errorf("the archive or the journal does not answer, or they do not fit together, since %s",
 				l.since.UTC().Format(time.RFC3339))

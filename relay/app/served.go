@@ -12,7 +12,7 @@ type shown struct {
 	served *slots.Payloads
 }
 
-// Show implements submit.Board. It keeps the payload before the bid can be served.
+// Show implements submit.TopBids. It keeps the payload before the bid can be served.
 func (s shown) Show(key relay.Key, bid *relay.SignedBid) {
 	if bid != nil {
 		s.served.Show(key, bid.BlockHash, bid.Builder)

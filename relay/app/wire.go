@@ -40,7 +40,7 @@ func (a *App) wire() (err error) {
 	pipeline := a.submitRules()
 	pipeline.Chain, pipeline.Builders, pipeline.Slots, pipeline.Facts = a.registry, a.builders, a.slots, a.facts
 	pipeline.Validator, pipeline.Live = a.cfg.Validator, a.mayTrust()
-	pipeline.Escrow, pipeline.Evidence, pipeline.Board = a.served, evidence{a.journal}, shown{a.topBid, a.served}
+	pipeline.Escrow, pipeline.Evidence, pipeline.TopBids = a.served, evidence{a.journal}, shown{a.topBid, a.served}
 	pipeline.Unrecorded, pipeline.Trouble = a.unrecordedSubmission(), a.trouble
 	a.submit = submit.New(pipeline)
 	a.registry.Changed = a.submit.Reregistered // takes out bids that the proposer no longer wants

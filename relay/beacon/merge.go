@@ -34,8 +34,8 @@ type merger struct {
 // announcement counts how often an announcement was heard from each node, and how often it was
 // passed on.
 type announcement struct {
-	heard map[string]int
-	told  int
+	heard    map[string]int
+	passedOn int
 }
 
 // take handles an event from a node.
@@ -88,10 +88,10 @@ func (m *merger) fresh(node, topic, key string) bool {
 		}
 	}
 	a.heard[node]++
-	if a.heard[node] <= a.told {
+	if a.heard[node] <= a.passedOn {
 		return false
 	}
-	a.told = a.heard[node]
+	a.passedOn = a.heard[node]
 	if m.last[topic] == key {
 		return false // the newest one again, from a node whose stream was opened again
 	}

@@ -36,7 +36,7 @@ const remembered = 1000
 // List holds the records of all builders. It is safe for concurrent use.
 type List struct {
 	facts relay.Facts
-	view  atomic.Pointer[view] // read without a lock; never changed, only replaced
+	index atomic.Pointer[index] // read without a lock; never changed, only replaced
 
 	mu         sync.Mutex // guards all below, and the order of changes
 	configured map[string]relay.Builder
@@ -44,8 +44,8 @@ type List struct {
 	demotions  []relay.BuilderDemoted   // the oldest first
 }
 
-// view indexes all records by name, public key and hash of the API key.
-type view struct {
+// index finds all records by name, public key and hash of the API key.
+type index struct {
 	byName map[string]relay.Builder
 	byKey  map[phase0.BLSPubKey]string
 	byHash map[phase0.Hash32]string
@@ -63,11 +63,11 @@ func New(configured []relay.Builder, facts relay.Facts) (*List, error) {
 		}
 		l.configured[b.Name] = b
 	}
-	next, err := viewOf(l.configured)
+	next, err := indexOf(l.configured)
 	if err != nil {
 		return nil, err
 	}
-	l.view.Store(next)
+	l.index.Store(next)
 	return l, nil
 }
 
@@ -90,9 +90,9 @@ func check(b relay.Builder) error {
 	return nil
 }
 
-// viewOf checks each record, and that no two share a key, and indexes them.
-func viewOf(records map[string]relay.Builder) (*view, error) {
-	v := &view{byName: maps.Clone(records), byKey: map[phase0.BLSPubKey]string{}, byHash: map[phase0.Hash32]string{}}
+// indexOf checks each record, and that no two share a key, and indexes them.
+func indexOf(records map[string]relay.Builder) (*index, error) {
+	v := &index{byName: maps.Clone(records), byKey: map[phase0.BLSPubKey]string{}, byHash: map[phase0.Hash32]string{}}
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		b := records[name]
 		if err := check(b); err != nil {
@@ -116,7 +116,7 @@ func viewOf(records map[string]relay.Builder) (*view, error) {
 
 // Of returns how a builder is treated; the zero value for one that the operator has not listed.
 func (l *List) Of(pubkey phase0.BLSPubKey) relay.Builder {
-	v := l.view.Load()
+	v := l.index.Load()
 	name, listed := v.byKey[pubkey]
 	if !listed {
 		return relay.Builder{}
@@ -127,20 +127,20 @@ func (l *List) Of(pubkey phase0.BLSPubKey) relay.Builder {
 // ByKey returns the builder that has an API key. Keys are compared by their hashes, so the time
 // that this takes reveals nothing about them.
 func (l *List) ByKey(apiKey string) (relay.Builder, bool) {
-	v := l.view.Load()
+	v := l.index.Load()
 	name, known := v.byHash[sha256.Sum256([]byte(apiKey))]
 	return v.byName[name], known
 }
 
 // Named returns the record of a name.
 func (l *List) Named(name string) (relay.Builder, bool) {
-	b, known := l.view.Load().byName[name]
+	b, known := l.index.Load().byName[name]
 	return b, known
 }
 
 // All returns the records, sorted by name.
 func (l *List) All() []relay.Builder {
-	return slices.SortedFunc(maps.Values(l.view.Load().byName), func(a, b relay.Builder) int {
+	return slices.SortedFunc(maps.Values(l.index.Load().byName), func(a, b relay.Builder) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 }
@@ -168,12 +168,12 @@ func (l *List) set(at time.Time, b relay.Builder, why string) error {
 func (l *List) replace(changed map[string]relay.Builder) error {
 	records := maps.Clone(l.configured)
 	maps.Copy(records, changed)
-	next, err := viewOf(records)
+	next, err := indexOf(records)
 	if err != nil {
 		return err
 	}
 	l.changed = changed
-	l.view.Store(next)
+	l.index.Store(next)
 	return nil
 }
 
@@ -200,7 +200,7 @@ func (l *List) Remove(at time.Time, name, why string) error {
 func (l *List) Demote(at time.Time, name string, reason relay.Demotion) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b, known := l.view.Load().byName[name]
+	b, known := l.index.Load().byName[name]
 	if !known {
 		return fmt.Errorf("demote %q: %w", name, ErrUnknown)
 	}
@@ -234,7 +234,7 @@ func (l *List) Suspend(at time.Time, name, why string) error {
 func (l *List) optimistic(at time.Time, name string, on bool, why string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b, known := l.view.Load().byName[name]
+	b, known := l.index.Load().byName[name]
 	if !known {
 		return ErrUnknown
 	}

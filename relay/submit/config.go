@@ -31,8 +31,8 @@ type Builders interface {
 	Demote(at time.Time, name string, reason relay.Demotion) error
 }
 
-// Board serves the top bid of each auction. Show with nil ends the serving of one.
-type Board interface {
+// TopBids serves the top bid of each auction. Show with nil ends the serving of one.
+type TopBids interface {
 	Show(key relay.Key, bid *relay.SignedBid)
 }
 
@@ -70,7 +70,7 @@ type Config struct {
 	// EscrowBytes is the size of the escrow, which is divided among builders; 0 for no bound.
 	EscrowBytes int64
 	Evidence    Evidence
-	Board       Board
+	TopBids     TopBids
 	Facts       relay.Facts
 	// Unrecorded is called for a submission that is only counted and does not become a fact: it was
 	// refused before a signature or an API key has shown whose it is, or a stranger sent it and it is

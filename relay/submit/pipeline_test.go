@@ -123,7 +123,7 @@ func (h *pipelineUnderTest) open() {
 		Spec: h.spec, Clock: h.clock, Chain: h, Slots: h.slots, Builders: h.builders, Validator: h, Live: func() bool {
 			return !h.dead
 		},
-		Escrow: h, Evidence: h, Board: h.board, Facts: h, Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute,
+		Escrow: h, Evidence: h, TopBids: h.board, Facts: h, Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute,
 		Cancellations:  true,
 		PayloadTimeout: time.Second, Trouble: func(action string, err error) { h.t.Logf("%s: %v", action, err) },
 	})

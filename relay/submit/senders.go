@@ -19,7 +19,7 @@ type senderRecords struct {
 	// that slot.
 	invalidKey     map[phase0.BLSPubKey]phase0.Slot
 	invalidAddress map[string]phase0.Slot
-	overrun        phase0.Slot // the last slot in which Trouble was called because executions do not keep up
+	overloadedAt   phase0.Slot // the last slot in which Trouble was called because executions do not keep up
 }
 
 // recordNeeds is how many valid blocks make a builder known. An invalid block ends that, so it
@@ -103,13 +103,13 @@ func (r *senderRecords) of(s *relay.Submission) exec.Priority {
 	return exec.Normal
 }
 
-// firstOverrun notes that executions do not keep up in a slot, and says whether it is the first
+// firstOverload notes that executions do not keep up in a slot, and says whether it is the first
 // time in that slot.
-func (r *senderRecords) firstOverrun(slot phase0.Slot) bool {
+func (r *senderRecords) firstOverload(slot phase0.Slot) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first := r.overrun != slot
-	r.overrun = slot
+	first := r.overloadedAt != slot
+	r.overloadedAt = slot
 	return first
 }
 
@@ -130,9 +130,10 @@ func (p *Pipeline) priority(s *relay.Submission, builder relay.Builder) exec.Pri
 	return priority
 }
 
-// overrun reports to the operator, once a slot, that blocks come faster than they can be executed.
-func (p *Pipeline) overrun(s *relay.Submission, action string) {
-	if p.senders.firstOverrun(phase0.Slot(s.Trace.Slot)) {
+// reportOverload reports to the operator, once a slot, that blocks come faster than they can be
+// executed.
+func (p *Pipeline) reportOverload(s *relay.Submission, action string) {
+	if p.senders.firstOverload(phase0.Slot(s.Trace.Slot)) {
 		p.trouble(action, errTooMany)
 	}
 }

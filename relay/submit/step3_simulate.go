@@ -40,10 +40,10 @@ func (p *Pipeline) simulate(ctx context.Context, a *attempt) *relay.Refused {
 	case verdict.Class == exec.Invalid:
 		return relay.SubmissionInvalid.With("%s: %s", verdict.Rule, verdict.Detail)
 	case verdict.Rule == exec.RuleCrowded:
-		p.overrun(s, "validate blocks: more wait than there is room for")
+		p.reportOverload(s, "validate blocks: more wait than there is room for")
 		return relay.SubmissionCrowded.Plain()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		p.overrun(s, "validate blocks in time")
+		p.reportOverload(s, "validate blocks in time")
 		return relay.SubmissionTimeout.With("more than %v", p.ValidationTimeout)
 	default:
 		return relay.SubmissionUnverifiable.With("%s: %s", verdict.Rule, verdict.Detail)

@@ -19,14 +19,14 @@ func (p *Pipeline) announce(key relay.Key, outcome auction.Outcome) {
 		return
 	}
 	if outcome.Top == nil {
-		p.Board.Show(key, nil)
+		p.TopBids.Show(key, nil)
 		p.Facts.Record(relay.TopChanged{At: p.Clock.Now(), Trace: relay.Trace{
 			Slot: key.Slot, ParentHash: key.ParentHash, Proposer: key.Proposer, ValueWei: new(uint256.Int),
 		}})
 		return
 	}
 	bid := p.prepared[idOf(outcome.Top)]
-	p.Board.Show(key, bid.sign(key, p.Key, p.Spec.BuilderDomain(), p.notSigned))
+	p.TopBids.Show(key, bid.sign(key, p.Key, p.Spec.BuilderDomain(), p.notSigned))
 	p.Facts.Record(relay.TopChanged{At: p.Clock.Now(), Trace: bid.trace})
 }
 

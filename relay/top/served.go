@@ -31,18 +31,18 @@ func (b *Bids) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Ti
 		ValueWei:     bid.ValueWei,
 		FeeRecipient: bid.Trace.FeeRecipient,
 	}
-	told, first := top.serve(served)
+	atOnce, first := top.serve(served)
 	if first {
 		b.Give(served)
 	}
-	if told {
+	if atOnce {
 		b.tell(served)
 	}
 }
 
-// serve counts an answer. told says that the answer must be recorded at once instead, first that it
-// is the first one with this bid.
-func (s *shown) serve(served relay.HeaderServed) (told, first bool) {
+// serve counts an answer. atOnce says that the answer must be recorded at once instead, first that
+// it is the first one with this bid.
+func (s *shown) serve(served relay.HeaderServed) (atOnce, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.given || s.gone {

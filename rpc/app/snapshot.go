@@ -77,11 +77,11 @@ type snapshots struct {
 
 	mu     sync.Mutex // guards what follows
 	coming []rpc.Fact
-	// covered are the bytes of this run's facts up to the last snapshot; told are the bytes at
+	// covered are the bytes of this run's facts up to the last snapshot; reported are the bytes at
 	// which keep was last woken.
-	covered, told int64
-	done          chan struct{} // closed with the next snapshot
-	wake          chan struct{}
+	covered, reported int64
+	done              chan struct{} // closed with the next snapshot
+	wake              chan struct{}
 }
 
 // lastSnapshot is what is known of the last one.
@@ -126,9 +126,9 @@ func (s *snapshots) observe(fact rpc.Fact) {
 	bytes := s.facts.bytes.Load()
 	s.mu.Lock()
 	s.coming = append(s.coming, fact)
-	full := s.bounds.MaxBytes > 0 && bytes-max(s.told, s.covered) >= s.bounds.MaxBytes/4
+	full := s.bounds.MaxBytes > 0 && bytes-max(s.reported, s.covered) >= s.bounds.MaxBytes/4
 	if full {
-		s.told = bytes
+		s.reported = bytes
 	}
 	wake := mark || full || len(s.coming) == gathered
 	s.mu.Unlock()

@@ -41,7 +41,7 @@ func positionOf(cursor, query string) (p position, err error) {
 	}
 	raw, err := cursorText.DecodeString(cursor)
 	if err != nil || len(raw) != cursorSize || raw[0] != cursorVersion {
-		return position{}, rpc.InvalidCursor.With("it is not one of ours")
+		return position{}, rpc.InvalidCursor.With("this service has made no such cursor")
 	}
 	p = position{block: binary.BigEndian.Uint64(raw[9:]), seq: binary.BigEndian.Uint64(raw[17:])}
 	if p.cursor(query) != cursor {

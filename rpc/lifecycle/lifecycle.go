@@ -36,9 +36,9 @@ import (
 
 // Sender sends orders to builders. It does not wait for them.
 type Sender interface {
-	// Send offers an order for a block. told is called with each delivery when it has ended,
+	// Send offers an order for a block. delivered is called with each delivery when it has ended,
 	// perhaps at once, from another goroutine.
-	Send(order *rpc.Order, block uint64, told func(rpc.Delivery))
+	Send(order *rpc.Order, block uint64, delivered func(rpc.Delivery))
 	// Cancel asks the builders to forget an order.
 	Cancel(order *rpc.Order, builders []string)
 }

@@ -51,11 +51,11 @@ func (l *Lifecycle) isHidden(order *rpc.Order, state rpc.State) bool {
 // because even the moment would reveal something. It shows no gas, no profit and no error. The
 // caller holds mu.
 func (l *Lifecycle) hide(status *rpc.OrderStatus) {
-	told := func(block uint64) bool { return block <= l.head.Number && l.disclosure.mayTell(status.Order, block) }
+	disclosed := func(block uint64) bool { return block <= l.head.Number && l.disclosure.mayTell(status.Order, block) }
 	var simulations []rpc.DatedSimulation
 	worked := false
 	for _, s := range status.Simulations {
-		if !told(s.Block) {
+		if !disclosed(s.Block) {
 			continue
 		}
 		hidden := rpc.Simulation{Block: s.Block, Success: s.Success}
@@ -66,7 +66,7 @@ func (l *Lifecycle) hide(status *rpc.OrderStatus) {
 	}
 	var deliveries []rpc.DatedDelivery
 	for _, delivery := range status.Deliveries {
-		if told(delivery.Block) {
+		if disclosed(delivery.Block) {
 			delivery.At, delivery.TookMs = l.seenAt(status, delivery.Block), 0
 			deliveries = append(deliveries, delivery)
 		}

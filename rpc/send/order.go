@@ -8,10 +8,10 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// Send queues an order, for a block, at the builders that Choose finds. It does not wait. told is
-// called once for each of them, when the delivery has ended, from goroutines of the sender. It may
-// call the sender, and must not block for long.
-func (s *Sender) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
+// Send queues an order, for a block, at the builders that Choose finds. It does not wait. delivered
+// is called once for each of them, when the delivery has ended, from goroutines of the sender. It
+// may call the sender, and must not block for long.
+func (s *Sender) Send(order *rpc.Order, block uint64, delivered func(rpc.Delivery)) {
 	s.unknown.Add(uint64(s.cfg.Builders.countUnknown(order)))
 	writers, key := s.orderWriters(order, block), bundle.OutgoingReplacement(order)
 	for _, l := range s.queues {
@@ -23,7 +23,7 @@ func (s *Sender) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
 			if err != nil {
 				d.Error = visibleError(order, err)
 			}
-			told(d)
+			delivered(d)
 		}}
 		gone, ok := l.add(j)
 		if !ok {

@@ -35,7 +35,7 @@ func (a *App) defineMetrics(set *observe.Set) {
 		{"gavel_stream_dropped_events", "Events that were longer than may be streamed, since the start.",
 			of(func(s broadcast.Stats) uint64 { return s.Dropped })},
 		{"gavel_stream_history_events", "Events that the history has; -1 when it does not answer.", a.stored},
-		{"gavel_stream_facts_skipped", "Facts that could not be read, since the start. Each is a mistake of ours.",
+		{"gavel_stream_facts_skipped", "Facts that could not be read, since the start. Each is a defect of the services.",
 			func() float64 { return float64(a.history.Skipped()) }},
 		{"gavel_stream_history_lag",
 			"Facts of the journal that the history has not taken up yet; -1 when one of them does not answer.", a.lag},
