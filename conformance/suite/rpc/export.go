@@ -133,3 +133,9 @@ func Reached(t *suite.T, number uint64) { reached(t, number) }
 
 // Hash returns the hash of a bundle of these transactions.
 func Hash(txs ...*types.Transaction) common.Hash { return bundleHash(txs...) }
+
+// SimulateShared has the target simulate a bundle that shares its hash, by mev_simBundle, which
+// must cause no event.
+func SimulateShared(t *suite.T, tx *types.Transaction) {
+	works(t, with(now(t, tx), object{"privacy": object{"hints": []string{"hash"}}}))
+}

@@ -28,7 +28,7 @@ func Specs(s *suite.Set) {
 		sendPrivateRaw, cancelPrivate,
 		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid,
 		terms, window, timeouts, refundLists, delayedLists,
-		followers, browsers, statistics, deployed, literal,
+		followers, browsers, statistics, deployed, literal, finer,
 	} {
 		add(s)
 	}
