@@ -28,7 +28,7 @@ func TestPatchesApply(t *testing.T) {
 		}
 	}
 	known := map[string]bool{}
-	for _, m := range All {
+	for _, m := range slices.Concat(All, Trial) {
 		known[m.ID] = true
 		asked := false
 		for _, text := range texts {
@@ -38,7 +38,7 @@ func TestPatchesApply(t *testing.T) {
 			t.Errorf("no patched file asks for %s", m.ID)
 		}
 	}
-	files, err := fs.Glob(patches, "patches/*.patch")
+	files, err := fs.Glob(patches, "*/*.patch")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-//go:embed patches/*.patch
+//go:embed patches/*.patch trial/*.patch
 var patches embed.FS
 
 const (
@@ -57,8 +58,11 @@ func Write(root, into string) (string, error) {
 // patched returns the texts of all patched files by their paths below root.
 func patched(root string) (map[string]string, error) {
 	texts := map[string]string{}
-	for _, m := range All {
+	for _, m := range slices.Concat(All, Trial) {
 		raw, err := patches.ReadFile("patches/" + m.ID + ".patch")
+		if err != nil {
+			raw, err = patches.ReadFile("trial/" + m.ID + ".patch")
+		}
 		if err != nil {
 			return nil, fmt.Errorf("mutant %s has no patch: %w", m.ID, err)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/conformance/suite"
-	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -31,7 +30,7 @@ func (r *room) alike(t *suite.T, one *builderv1.SignedValidatorRegistration,
 	limit uint64) *builderv1.SignedValidatorRegistration {
 	later := r.fresh(t)
 	later.Message.FeeRecipient, later.Message.GasLimit = one.Message.FeeRecipient, limit
-	sign(t, later, r.validators(t)[world.Validators-2])
+	sign(t, later, r.validators(t)[t.World.Facts.Restless()])
 	return later
 }
 
@@ -56,7 +55,7 @@ func finerRegistrations(r *room) {
 	r.It("REL-REG-04", "refuses a timestamp that lies 20 seconds ahead", func(t *suite.T) {
 		one := r.fresh(t)
 		one.Message.Timestamp = time.Now().Add(20 * time.Second).Truncate(time.Second)
-		sign(t, one, r.validators(t)[world.Validators-2])
+		sign(t, one, r.validators(t)[t.World.Facts.Restless()])
 		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 	})
 	r.It("REL-REG-13", "tells builders of a newer gas limit", func(t *suite.T) {
