@@ -26,27 +26,55 @@ type place struct {
 	name     string
 	// What follows belongs to the path that ends here.
 	pattern    string
-	operations map[string]http.HandlerFunc // by method; nil if no path ends here
+	names      []string             // of the wildcards in the pattern
+	operations map[string]operation // by method; nil if no path ends here
+}
+
+// Values are the elements of a path that stand for the wildcards of its pattern, in their order.
+type Values [4]string
+
+// operation is one of two forms of a handler.
+type operation struct {
+	plain http.HandlerFunc
+	with  func(w http.ResponseWriter, r *http.Request, values Values)
 }
 
 // Handle adds an operation. The pattern is a whole path. Its elements are literal, or {name} for
 // any element that is not empty, which r.PathValue returns. A literal element wins over a wildcard.
 // "/{$}" means "/".
-func (m *Mux) Handle(method, pattern string, operation http.HandlerFunc) {
+func (m *Mux) Handle(method, pattern string, handler http.HandlerFunc) {
+	m.handle(method, pattern, operation{plain: handler})
+}
+
+// HandleWith is Handle for an operation that gets the wildcards' elements as an argument. They are
+// not in the request then, which would allocate a map for them.
+func (m *Mux) HandleWith(method, pattern string,
+	handler func(w http.ResponseWriter, r *http.Request, values Values)) {
+	m.handle(method, pattern, operation{with: handler})
+}
+
+func (m *Mux) handle(method, pattern string, handler operation) {
 	at := &m.root
+	var names []string
 	for element := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSuffix(pattern, "/{$}"), "/"), "/") {
 		if element != "" {
 			at = at.after(element)
 		}
+		if strings.HasPrefix(element, "{") {
+			names = append(names, at.name)
+		}
+	}
+	if len(names) > len(Values{}) {
+		panic("too many wildcards in " + pattern)
 	}
 	if at.operations == nil {
-		at.pattern, at.operations = pattern, map[string]http.HandlerFunc{}
+		at.pattern, at.names, at.operations = pattern, names, map[string]operation{}
 		m.all = append(m.all, at)
 	}
-	if at.operations[method] != nil || at.pattern != pattern {
+	if _, has := at.operations[method]; has || at.pattern != pattern {
 		panic("two operations for " + method + " " + pattern)
 	}
-	at.operations[method] = operation
+	at.operations[method] = handler
 }
 
 // after finds or makes the place after an element of a pattern.
@@ -70,9 +98,9 @@ func (p *place) after(element string) *place {
 	return p.literal[element]
 }
 
-// find is the place at which a path ends; nil if it is unknown. It sets the wildcards' values in
-// the request.
-func (p *place) find(r *http.Request, path string, decode func(string) string) *place {
+// find is the place at which a path ends; nil if it is unknown. It sets the values of the wildcards
+// from the given number on.
+func (p *place) find(path string, decode func(string) string, values *Values, number int) *place {
 	if path == "" {
 		if p.operations == nil {
 			return nil
@@ -84,38 +112,41 @@ func (p *place) find(r *http.Request, path string, decode func(string) string) *
 		element = decode(element)
 	}
 	if next := p.literal[element]; next != nil {
-		if end := next.find(r, rest, decode); end != nil {
+		if end := next.find(rest, decode, values, number); end != nil {
 			return end
 		}
 	}
 	if p.wildcard == nil {
 		return nil
 	}
-	end := p.wildcard.find(r, rest, decode)
+	if number == len(values) {
+		return nil
+	}
+	end := p.wildcard.find(rest, decode, values, number+1)
 	if end != nil {
-		r.SetPathValue(p.wildcard.name, element)
+		values[number] = element
 	}
 	return end
 }
 
 // find is the place of a request. A slash that is written as %2F does not end an element.
-func (m *Mux) find(r *http.Request) *place {
+func (m *Mux) find(r *http.Request, values *Values) *place {
 	if !isClean(r.URL.Path) { // no operation has such a path
 		return nil
 	}
 	if r.URL.RawPath == "" {
-		return m.root.find(r, r.URL.Path[1:], nil)
+		return m.root.find(r.URL.Path[1:], nil, values, 0)
 	}
 	raw := r.URL.EscapedPath()
 	if !isClean(raw) {
 		return nil
 	}
-	return m.root.find(r, raw[1:], func(element string) string {
+	return m.root.find(raw[1:], func(element string) string {
 		if plain, err := url.PathUnescape(element); err == nil {
 			return plain
 		}
 		return element
-	})
+	}, values, 0)
 }
 
 // isClean says whether a path begins with a slash, does not end with one unless it is that one, and
@@ -140,22 +171,30 @@ func isClean(path string) bool {
 
 // ServeHTTP implements http.Handler.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	at := m.find(r)
+	var values Values
+	at := m.find(r, &values)
 	if at == nil {
 		m.refuse(w, r, m.NotFound)
 		return
 	}
 	tellPattern(w, at.pattern)
-	operation := at.operations[r.Method]
-	if operation == nil && r.Method == http.MethodHead {
-		operation = at.operations[http.MethodGet]
+	operation, known := at.operations[r.Method]
+	if !known && r.Method == http.MethodHead {
+		operation, known = at.operations[http.MethodGet]
 	}
-	if operation == nil {
+	if !known {
 		w.Header().Set("Allow", strings.Join(at.allowed(), ", "))
 		m.refuse(w, r, m.NotAllowed)
 		return
 	}
-	operation(w, r)
+	if operation.with != nil {
+		operation.with(w, r, values)
+		return
+	}
+	for i, name := range at.names {
+		r.SetPathValue(name, values[i])
+	}
+	operation.plain(w, r)
 }
 
 func (m *Mux) refuse(w http.ResponseWriter, r *http.Request, refusal Refusal) {

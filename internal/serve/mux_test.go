@@ -28,7 +28,7 @@ func TestMuxFindsWhatServeMuxFinds(t *testing.T) {
 	element := rapid.SampledFrom([]string{"a", "b", "{x}", "a%", "c d"})
 	rapid.Check(t, func(t *rapid.T) {
 		ours, theirs := &Mux{NotFound: no(404), NotAllowed: no(405)}, http.NewServeMux()
-		known := map[string]bool{}
+		known, withValues := map[string]bool{}, rapid.Bool().Draw(t, "with values")
 		for _, elements := range rapid.SliceOfN(rapid.SliceOfN(element, 0, 3), 1, 6).Draw(t, "patterns") {
 			for i := range elements {
 				if elements[i] == "{x}" {
@@ -49,7 +49,20 @@ func TestMuxFindsWhatServeMuxFinds(t *testing.T) {
 			if !handles(theirs, pattern, answer) { // matches some paths as well as another pattern does
 				continue
 			}
-			ours.Handle("GET", pattern, answer)
+			if !withValues {
+				ours.Handle("GET", pattern, answer)
+				continue
+			}
+			ours.HandleWith("GET", pattern, func(w http.ResponseWriter, r *http.Request, values Values) {
+				number := 0
+				for i, element := range elements {
+					if strings.HasPrefix(element, "{") {
+						r.SetPathValue("x"+strings.Repeat("x", i), values[number])
+						number++
+					}
+				}
+				answer(w, r)
+			})
 		}
 		asked := "/" +
 			strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c d", "a%2Fb", "%2e", "a%25", "%61", "x", ""}), 0,
@@ -71,6 +84,25 @@ func TestMuxFindsWhatServeMuxFinds(t *testing.T) {
 			t.Fatalf("%s: %d %s, want %s", asked, got.Code, got.Body, want.Body)
 		}
 	})
+}
+
+// A pattern has at most as many wildcards as there are values.
+func TestMuxBoundsWildcards(t *testing.T) {
+	mux := &Mux{NotFound: no(404), NotAllowed: no(405)}
+	mux.HandleWith("GET", "/{a}/{b}/{c}/{d}", func(w http.ResponseWriter, _ *http.Request, values Values) {
+		_, _ = w.Write([]byte(strings.Join(values[:], " ")))
+	})
+	answer := httptest.NewRecorder()
+	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/1/2/3/4", nil))
+	if answer.Body.String() != "1 2 3 4" {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("five wildcards are taken")
+		}
+	}()
+	mux.Handle("GET", "/{a}/{b}/{c}/{d}/{e}", func(http.ResponseWriter, *http.Request) {})
 }
 
 // handles says whether a mux takes a pattern: http.ServeMux panics at what it could not tell apart.

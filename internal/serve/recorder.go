@@ -43,7 +43,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	}
 	written := 0
 	for {
-		r.deadline()
+		r.deadline(time.Now())
 		n, err := r.ResponseWriter.Write(p[written:min(written+piece, len(p))])
 		written += n
 		r.sent += int64(n)
@@ -58,7 +58,7 @@ func (r *recorder) FlushError() error {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	r.deadline()
+	r.deadline(time.Now())
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
@@ -74,11 +74,10 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // Unwrap lets http.ResponseController reach the connection (deadlines).
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// deadline gives the client the time stall for the next piece. It keeps a deadline that was set
-// less than a tenth of that ago, because setting one costs more than writing a short answer. It
-// ignores errors, because answers in tests have no connection.
-func (r *recorder) deadline() {
-	now := time.Now()
+// deadline gives the client the time stall from now on for the next piece. It keeps a deadline that
+// was set less than a tenth of that ago, because setting one costs more than writing a short
+// answer. It ignores errors, because answers in tests have no connection.
+func (r *recorder) deadline(now time.Time) {
 	if r.stall == 0 || r.hijacked || now.Sub(r.armed) < r.stall/10 {
 		return
 	}

@@ -129,10 +129,11 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 			if crash != nil && !cut {
 				Refuse(recorded, r, fmt.Errorf("crash: %v", crash))
 			}
-			exchange := recorded.exchange(r, time.Since(began))
+			ended := time.Now()
+			exchange := recorded.exchange(r, ended.Sub(began))
 			o.access(r, id, recorded, exchange)
 			done(exchange)
-			recorded.deadline() // for the rest of the answer, which is still in buffers
+			recorded.deadline(ended) // for the rest of the answer, which is still in buffers
 			if cut {
 				panic(http.ErrAbortHandler)
 			}

@@ -26,14 +26,14 @@ var versions = func() map[eth.Fork][]string {
 
 // header answers with the top bid of an auction in JSON or SSZ, or 204 (builder-specs, getHeader).
 // The bytes were made when the top changed, not here.
-func (a *handlers) header(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) header(w http.ResponseWriter, r *http.Request, path serve.Values) {
 	at := a.Clock.Now()
 	media, ok := serve.Negotiate(r, wire.JSON.ContentType(), wire.SSZ.ContentType())
 	if !ok {
 		api.Refuse(w, r, relay.NotAcceptable.Plain())
 		return
 	}
-	key, refused := parseKey(r)
+	key, refused := parseKey(path[0], path[1], path[2])
 	if refused != nil {
 		api.Refuse(w, r, refused)
 		return
@@ -56,16 +56,16 @@ func (a *handlers) header(w http.ResponseWriter, r *http.Request) {
 
 // parseKey reads the auction from the path. It checks slot, public key and hash in this order,
 // which is the order in which deployed relays report errors.
-func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
-	slot, err := eth.ParseDecimal(r.PathValue("slot"), 64)
+func parseKey(slot, parentHash, pubkey string) (key relay.Key, refused *relay.Refused) {
+	number, err := eth.ParseDecimal(slot, 64)
 	if err != nil {
-		return key, relay.InvalidSlot.With("%.90q", r.PathValue("slot"))
+		return key, relay.InvalidSlot.With("%.90q", slot)
 	}
-	key.Slot = phase0.Slot(slot)
-	if err := eth.ParseHex(r.PathValue("pubkey"), key.Proposer[:]); err != nil {
+	key.Slot = phase0.Slot(number)
+	if err := eth.ParseHex(pubkey, key.Proposer[:]); err != nil {
 		return key, relay.InvalidPubkey.With("%v", err)
 	}
-	if err := eth.ParseHex(r.PathValue("parent_hash"), key.ParentHash[:]); err != nil {
+	if err := eth.ParseHex(parentHash, key.ParentHash[:]); err != nil {
 		return key, relay.InvalidHash.With("%v", err)
 	}
 	return key, nil

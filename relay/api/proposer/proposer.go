@@ -64,7 +64,7 @@ func Mount(mux *serve.Mux, cfg Config) {
 	a := &handlers{cfg}
 	mux.Handle(http.MethodGet, "/eth/v1/builder/status", a.status)
 	mux.Handle(http.MethodPost, "/eth/v1/builder/validators", a.register)
-	mux.Handle(http.MethodGet, "/eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}", a.header)
+	mux.HandleWith(http.MethodGet, "/eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}", a.header)
 	mux.Handle(http.MethodPost, blindedBlocksV1, a.blindedBlockV1)
 	mux.Handle(http.MethodPost, blindedBlocksV2, a.blindedBlockV2)
 }
