@@ -4,9 +4,11 @@
 //
 //	what is here                 who may      what is begun            measured gain (docs/speed.md)
 //	message, signature           anybody ¹    verify the signature     visible after 1.3 ms instead of 1.8,
-//	transactions, as they come   known ²      hash them                together with hashing
+//	                                                                   hashing at the end together with it
+//	transactions, as they come   known ²      hash them                header signed after 0.1 ms instead of
+//	                                                                   0.4 at 10 Gbit/s; none over loopback
 //	payload, commitments         known ²      sign the relay's bid ³   header signed after 0.1 to 0.3 ms
-//	                                                                   instead of 0.8 to 1.0
+//	                                                                   instead of 0.8 to 1.0, both together
 //
 // ¹ if the message breaks no cheap rule, and at most half of the processors verify. ² An API key,
 // or a signature that was found right, says who the builder is. ³ if the bid would lead at once;
