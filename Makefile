@@ -27,8 +27,12 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 XTOOLS_VERSION := $(shell sed -n 's|.*golang.org/x/tools \(v[^ ]*\).*|\1|p' tools/go.mod)
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
+# How mev-boost is started between the suite and its relays. SLOT_SEC is how it is told of slots that are not mainnet's.
+MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr {listen} --genesis-timestamp {genesisTime} \
+	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
+
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image image prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image conformance-sidecar image prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +77,9 @@ conformance-image: lab ## judge the image's relay, stream and RPC in containers;
 
 image: ## build the container image IMAGE, from scratch; needs a Docker engine
 	@scripts/image.sh $(IMAGE)
+
+conformance-sidecar: lab mev-boost ## judge the real mev-boost by the conformance suite, with the findings in tools/mevboost/expected.yaml
+	@bin/gavel-lab conformance run --sidecar '$(MEVBOOST)' --expect tools/mevboost/expected.yaml --out bin/conformance-sidecar $(ARGS)
 
 prove: lab ## run the conformance suite against wrong targets, and show that it notices each
 	@overlay=$$(bin/gavel-lab conformance overlay) && go build -overlay "$$overlay" -o bin/gavel-lab-mutants ./cmd/gavel-lab

@@ -18,9 +18,11 @@ import (
 	"github.com/gavel-relay/gavel/conformance/mutant/inside"
 	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/report"
+	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
@@ -71,7 +73,7 @@ func conformanceCommand() *cli.Command {
 func selection() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "clause", Usage: "ids of clauses, such as REL-HDR-03 or 'REL-HDR-*'"},
-		&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc"},
+		&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc, sidecar"},
 		&cli.StringSliceFlag{Name: "profile", Usage: "groups of clauses, such as relay-proposer"},
 		&cli.StringSliceFlag{Name: "level", Usage: "must, should, may, def"},
 		&cli.StringFlag{Name: "mode", Value: "white", Usage: "judge clauses that need at most this: black, grey or white"},
@@ -152,6 +154,13 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "relay", Usage: "URL of a relay, in place of a file"},
 			&cli.StringFlag{Name: "stream", Usage: "URL of a stream"},
 			&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC"},
+			&cli.StringFlag{
+				Name: "sidecar",
+				Usage: "URL of a sidecar, or the command that starts it, with words such as {listen} and {relays}; gavel is " +
+					"our own; see docs/conformance.md",
+			},
+			&cli.StringFlag{Name: "relays-listen",
+				Usage: "host:port of the first of the sidecar's relays, the next ones follow; with a URL 127.0.0.1:9200"},
 			&cli.StringFlag{Name: "world", Usage: "URL of the world that the target follows (gavel-lab conformance world)"},
 			&cli.StringFlag{Name: "expect", TakesFile: true, Usage: "file of expected failures"},
 			&cli.StringFlag{Name: "out", TakesFile: true,
@@ -195,7 +204,8 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Int64("seed") == 0 {
 		options.Reproduce += fmt.Sprintf(" --seed %d", options.Seed)
 	}
-	if err := switchMutants(cmd.StringSlice("inside"), cmd.Bool("devnet")); err != nil {
+	if err := switchMutants(cmd.StringSlice("inside"),
+		cmd.Bool("devnet") || cmd.String("sidecar") == app.OwnSidecar); err != nil {
 		return err
 	}
 	from, err := sourceOf(cmd)
@@ -207,6 +217,11 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	defer end()
+	var endSidecar func()
+	if options.Relays, endSidecar, err = openSidecar(ctx, cmd, options.Target, from.World.Fork); err != nil {
+		return err
+	}
+	defer endSidecar()
 	stop, err := app.Mutate(ctx, &options, cmd.String("mutant"))
 	if err != nil {
 		return err
@@ -266,7 +281,8 @@ func switchMutants(ids []string, devnet bool) error {
 		return nil
 	}
 	if !devnet {
-		return app.Mistake("a mutant of --inside is in our own services: give --devnet, or --mutant for one before a target")
+		return app.Mistake("a mutant of --inside is in our own services: give --devnet or --sidecar gavel, or --mutant " +
+			"for one before a target")
 	}
 	for _, id := range ids {
 		if _, err := overlay.Find(id); err != nil {
@@ -287,7 +303,7 @@ func sourceOf(cmd *cli.Command) (from app.Source, err error) {
 		return from, err
 	}
 	from.World.BlobsLater = len(cmd.StringSlice("inside")) > 0
-	named := cmd.String("target")+cmd.String("relay")+cmd.String("stream")+cmd.String("rpc") != ""
+	named := cmd.String("target")+cmd.String("relay")+cmd.String("stream")+cmd.String("rpc")+cmd.String("sidecar") != ""
 	if !from.Local && (named || from.Image == "") {
 		if from.Target, err = targetOf(cmd); err != nil {
 			return from, app.Mistake("%v", err)
@@ -312,7 +328,41 @@ func targetOf(cmd *cli.Command) (*target.Target, error) {
 	if address := cmd.String("rpc"); address != "" {
 		t.RPC = &target.RPC{URL: address}
 	}
+	switch where := cmd.String("sidecar"); {
+	case where == app.OwnSidecar:
+		t.Sidecar = &target.Sidecar{Own: true}
+	case strings.HasPrefix(where, "http://") || strings.HasPrefix(where, "https://"):
+		t.Sidecar = &target.Sidecar{URL: where}
+	case where != "":
+		t.Sidecar = &target.Sidecar{Command: where}
+	}
 	return t, t.Complete()
+}
+
+// openSidecar starts the relays of a target that is a sidecar, and the sidecar if it does not run
+// already.
+func openSidecar(ctx context.Context, cmd *cli.Command, t *target.Target,
+	fork eth.Fork) (*scripted.Relays, func(), error) {
+	return app.OpenSidecar(ctx, t, relaysNetwork(cmd, t, fork), relaysListen(cmd, t), os.Stderr)
+}
+
+// relaysNetwork returns the network in which a sidecar is judged: mainnet's genesis, and mainnet's
+// slots for a sidecar that runs already, unless --slot says otherwise.
+func relaysNetwork(cmd *cli.Command, t *target.Target, fork eth.Fork) scripted.Network {
+	n := scripted.Mainnet(fork)
+	if cmd.IsSet("slot") || t.Sidecar == nil || t.Sidecar.URL == "" {
+		n.Slot = cmd.Duration("slot")
+	}
+	return n
+}
+
+// relaysListen returns where the first of a sidecar's relays listens; empty for any free port. A
+// sidecar that runs already must know the port.
+func relaysListen(cmd *cli.Command, t *target.Target) string {
+	if at := cmd.String("relays-listen"); at != "" || t.Sidecar == nil || t.Sidecar.URL == "" {
+		return at
+	}
+	return "127.0.0.1:9200"
 }
 
 func probeCommand() *cli.Command {

@@ -54,6 +54,7 @@ func StartLocal(ctx context.Context, of world.Config) (l *Local, err error) {
 	l.Target = &target.Target{
 		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
 		Chain:          target.Chain{WorldURL: l.world.URL},
+		Sidecar:        &target.Sidecar{Own: true},
 	}
 	if err := l.open(ctx); err != nil {
 		return nil, err

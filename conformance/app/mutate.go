@@ -86,6 +86,11 @@ func copyTarget(o *Options, iface string) (addresses []*string) {
 		t.Stream = &stream
 		of["stream"] = append(of["stream"], &stream.URL)
 	}
+	if t.Sidecar != nil {
+		sidecar := *t.Sidecar
+		t.Sidecar = &sidecar
+		of["sidecar"] = append(of["sidecar"], &sidecar.URL)
+	}
 	t.Limits = t.Limits.Clone()
 	for _, more := range []map[string]*string{t.Literal.Addresses(), t.Limits.Addresses()} {
 		for name, address := range more {

@@ -61,7 +61,8 @@ type Proven struct {
 
 // sanity has one clause of each interface that Baseline judges in addition, so that a target that
 // does not work at all is noticed.
-var sanity = map[string]string{"relay": "REL-GEN-01", "rpc": "RPC-ENV-18", "stream": "STR-LIV-01"}
+var sanity = map[string]string{"relay": "REL-GEN-01", "rpc": "RPC-ENV-18", "stream": "STR-LIV-01",
+	"sidecar": "SID-STA-01"}
 
 // Prove runs the chosen mutants. The error is the caller's mistake or the suite's fault; survivors
 // are in the result.
@@ -143,7 +144,12 @@ func (p Proof) chosen() (list []mutant.Mutant) {
 // every clause that must fail did fail.
 func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []report.Clause, err error) {
 	program, how := p.Program, []string{"--target", f.target(), "--mutant", m.ID}
-	if m.Inside() {
+	switch {
+	case m.Iface == "sidecar" && m.Inside():
+		program, how = p.Mutants, []string{"--sidecar", OwnSidecar, "--inside", m.ID}
+	case m.Iface == "sidecar":
+		how = []string{"--sidecar", OwnSidecar, "--mutant", m.ID}
+	case m.Inside():
 		program, how = p.Mutants, []string{"--devnet", "--slot", p.Slot.String(), "--inside", m.ID}
 	}
 	r, err := child(ctx, f, program, how, m.MustKill)
@@ -250,11 +256,12 @@ func said(c report.Clause) string { return fmt.Sprintf("%s is %s %s", c.ID, c.Ve
 var allowed = map[string][]string{
 	"200": {
 		"REL-STA-01", "REL-STA-02", "REL-GEN-04", "REL-GEN-05", "REL-REG-08", "REL-DAT-25", "RPC-ENV-12", "RPC-ENV-15",
-		"RPC-ENV-16", "RPC-LIM-01", "RPC-CAN-05", "RPC-SIM-25", "STR-LIV-07",
+		"RPC-ENV-16", "RPC-LIM-01", "RPC-CAN-05", "RPC-SIM-25", "SID-REG-05", "SID-STA-01", "SID-STA-02",
+		"STR-LIV-07",
 		"STR-LIV-08", "STR-LIV-12",
 	},
 	"404": {"REL-GEN-03", "REL-GEN-04", "REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "RPC-ENV-15", "RPC-ENV-16", "RPC-LIM-01",
-		"RPC-SIM-25", "STR-HIS-23"},
+		"RPC-SIM-25", "SID-REG-06", "STR-HIS-23"},
 }
 
 // TooEasy returns the clauses that pass on a target that answers everything with one status,

@@ -14,9 +14,11 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/report"
+	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/suite/relay"
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
+	"github.com/gavel-relay/gavel/conformance/suite/sidecar"
 	"github.com/gavel-relay/gavel/conformance/suite/stream"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
@@ -36,7 +38,9 @@ type Options struct {
 	// otherwise they would be inconclusive without a world.
 	Most     clauses.Mode
 	Expected []verdict.Expectation
-	Seed     int64
+	// Relays are what a sidecar is a client of; nil without one. See OpenSidecar.
+	Relays *scripted.Relays
+	Seed   int64
 	// Timeout bounds one spec; 0 is a minute, and longer in a world of long slots or many validators.
 	Timeout time.Duration
 	// Again repeats specs that are inconclusive, once. Retries is how often a spec is repeated that
@@ -78,6 +82,7 @@ func Specs() (*clauses.Catalogue, *suite.Set, error) {
 	relay.Specs(set)
 	rpc.Specs(set)
 	stream.Specs(set)
+	sidecar.Specs(set)
 	return catalogue, set, nil
 }
 
@@ -122,7 +127,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	gone := suite.Gone(running, o.Target)
 	features := suite.Probe(running, o.Target, gone)
 	results, err := set.Run(running, suite.Config{
-		Target: o.Target, World: around, Selected: func(c clauses.Clause) bool {
+		Target: o.Target, World: around, Relays: o.Relays, Selected: func(c clauses.Clause) bool {
 			return chosen[c.ID]
 		}, Lacks: features.Lacks, Gone: gone, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again, Retries: o.Retries,
 		Progress: o.Progress,
@@ -145,7 +150,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 // begin, as one to a proposer that asks for its payload early.
 func within(t *target.Target, f world.Facts) *target.Target {
 	patient := *t
-	patient.Budgets.AnswerMs = max(t.Budgets.AnswerMs, int((f.Slots(1)+time.Second).Milliseconds()))
+	patient.Budgets.AnswerMs = max(t.Budgets.AnswerMs, int((f.Slots(1) + time.Second).Milliseconds()))
 	return &patient
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-var idForm = regexp.MustCompile(`^(REL|STR|RPC)-[A-Z]{3}-[0-9]{2}[a-z]?$`)
+var idForm = regexp.MustCompile(`^(REL|STR|RPC|SID)-[A-Z]{3}-[0-9]{2}[a-z]?$`)
 
 // check returns everything that is wrong with the catalogue: faults of single clauses, ids that
 // occur twice, and statements without a clause.
@@ -44,7 +44,7 @@ func (c *Catalogue) check() (wrong []error) {
 // check returns what is wrong with the clause, apart from the other clauses.
 func (c Clause) check() (wrong []string) {
 	if !idForm.MatchString(c.ID) {
-		wrong = append(wrong, "an id is REL, STR or RPC, three capitals and two digits, such as REL-HDR-04")
+		wrong = append(wrong, "an id is REL, STR, RPC or SID, three capitals and two digits, such as REL-HDR-04")
 	}
 	if !slices.Contains(Levels, c.Level) {
 		wrong = append(wrong, fmt.Sprintf("level %q is unknown: give one of %v", c.Level, Levels))

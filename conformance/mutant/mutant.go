@@ -22,7 +22,7 @@ import (
 // Mutant is one wrong behaviour.
 type Mutant struct {
 	ID string
-	// Iface is the interface that the mutant is put before: relay, stream or rpc.
+	// Iface is the interface that the mutant is put before: relay, stream, rpc or sidecar.
 	Iface string
 	// What says in words what is wrong.
 	What string
@@ -95,7 +95,7 @@ func Find(id string) (Mutant, bool) {
 // All returns all mutants that are put before a target.
 func All() []Mutant {
 	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), termsMutants(), refundListMutants(),
-		streamMutants(), swapped())
+		streamMutants(), sidecarMutants(), swapped())
 }
 
 // client asks the target for the proxy. It changes nothing: it neither unpacks answers nor follows

@@ -51,3 +51,19 @@ func readNewestPayload(media string, raw []byte) (*builderfulu.ExecutionPayloadA
 	both := new(builderfulu.ExecutionPayloadAndBlobsBundle)
 	return both, decode(media, raw, both)
 }
+
+// Payload makes the wire form in which a relay reveals a payload in a fork: with its blobs from
+// deneb on.
+func Payload(fork eth.Fork, p *builderfulu.ExecutionPayloadAndBlobsBundle) Document {
+	switch {
+	case fork.HasCellProofs():
+		return p
+	case fork.HasBlobs():
+		return &builderdeneb.ExecutionPayloadAndBlobsBundle{ExecutionPayload: p.ExecutionPayload,
+			BlobsBundle: olderBlobs(p.BlobsBundle)}
+	case fork.Includes(eth.Capella):
+		return payload.ToCapella(p.ExecutionPayload)
+	default:
+		return payload.ToBellatrix(p.ExecutionPayload)
+	}
+}

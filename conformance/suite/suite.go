@@ -22,6 +22,7 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
@@ -100,6 +101,8 @@ type Config struct {
 	Target *target.Target
 	// World is nil in black mode.
 	World *world.Client
+	// Relays are what a sidecar is a client of; nil without one.
+	Relays *scripted.Relays
 	// Selected says whether to judge a clause.
 	Selected func(clauses.Clause) bool
 	// Lacks are features that the target does not have, with the reason.

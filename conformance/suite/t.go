@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
@@ -29,6 +30,8 @@ type T struct {
 	// World is nil in black mode. A clause of another mode is then inconclusive before its spec
 	// begins.
 	World *world.Client
+	// Relays are what the target is a client of, if it is a sidecar; otherwise nil.
+	Relays *scripted.Relays
 	// Random is the spec's own generator, seeded by the run's seed and the spec's name.
 	Random *rand.Rand
 
@@ -53,8 +56,9 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	t := &T{
-		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, recorder: probe.NewRecorder(began),
-		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
+		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, Relays: cfg.Relays,
+		recorder: probe.NewRecorder(began),
+		Random:   rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
 	}
 	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{verdict.Failed, message}) })
 	result = Result{Clause: spec.Clause.ID, Title: spec.Title, Outcome: verdict.OK}

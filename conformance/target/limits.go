@@ -54,6 +54,8 @@ func (t *Target) Declares(setting string) bool {
 		return t.Limits.Stream != nil
 	case "limits.refundsPerPage":
 		return t.Limits.RefundsPerPage > 0
+	case "sidecar.minBidWei":
+		return t.Sidecar != nil && t.Sidecar.MinBidWei != ""
 	case "relay.trustedBuilders":
 		return t.Relay != nil && len(t.Relay.TrustedBuilders) > 0
 	default:

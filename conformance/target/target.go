@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 )
@@ -25,6 +26,7 @@ type Target struct {
 	Relay          *Relay         `yaml:"relay,omitempty" json:"relay,omitempty"`
 	Stream         *Stream        `yaml:"stream,omitempty" json:"stream,omitempty"`
 	RPC            *RPC           `yaml:"rpc,omitempty" json:"rpc,omitempty"`
+	Sidecar        *Sidecar       `yaml:"sidecar,omitempty" json:"sidecar,omitempty"`
 	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
 	// Features declares which of clauses.Features the target has. With AutoFeatures, or if they are
 	// left out, the suite finds out by requests.
@@ -78,6 +80,19 @@ type RPC struct {
 	SendsToWorld bool `yaml:"sendsToWorld,omitempty" json:"sendsToWorld,omitempty"`
 }
 
+// Sidecar has the address of a sidecar, which stands between a beacon node and several relays. The
+// suite plays both.
+type Sidecar struct {
+	// URL is where the sidecar serves the Proposer API. It is empty if the run starts the sidecar.
+	URL string `yaml:"url,omitempty" json:"url,omitempty"`
+	// Command starts the sidecar, by a shell; see app.OpenSidecar for the words in braces.
+	Command string `yaml:"command,omitempty" json:"command,omitempty"`
+	// Own has the run start gavel's own sidecar in this process.
+	Own bool `yaml:"own,omitempty" json:"own,omitempty"`
+	// MinBidWei is the lowest value of a bid that the sidecar hands on, if one is configured.
+	MinBidWei string `yaml:"minBidWei,omitempty" json:"minBidWei,omitempty"`
+}
+
 // Chain says which world the target follows.
 type Chain struct {
 	// WorldURL is the address at which the suite controls the world, as `gavel-lab conformance
@@ -124,8 +139,8 @@ func Parse(data []byte) (*Target, error) {
 
 // Complete fills in defaults and returns an error if the target is wrong.
 func (t *Target) Complete() error {
-	if t.Relay == nil && t.Stream == nil && t.RPC == nil {
-		return errors.New("the target has no relay, no stream and no rpc: give the address of one")
+	if t.Relay == nil && t.Stream == nil && t.RPC == nil && t.Sidecar == nil {
+		return errors.New("the target has no relay, no stream, no rpc and no sidecar: give the address of one")
 	}
 	if r := t.Relay; r != nil {
 		r.BuilderURL = cmp.Or(r.BuilderURL, r.ProposerURL)
@@ -140,6 +155,9 @@ func (t *Target) Complete() error {
 				return errors.New("relay.trustedBuilders are secret keys, each as 0x and 64 hexadecimal digits")
 			}
 		}
+	}
+	if err := t.Sidecar.check(); err != nil {
+		return err
 	}
 	t.Features = cmp.Or(t.Features, AutoFeatures)
 	if err := CheckFeatures(t.Declared()); err != nil {
@@ -163,6 +181,24 @@ func (t *Target) Complete() error {
 	return nil
 }
 
+// check returns an error unless it is said in one way where the sidecar comes from.
+func (s *Sidecar) check() error {
+	if s == nil {
+		return nil
+	}
+	if ways := len(slices.DeleteFunc([]bool{s.URL != "", s.Command != "", s.Own}, func(is bool) bool {
+		return !is
+	})); ways != 1 {
+		return errors.New("sidecar: give one of url, command and own")
+	}
+	if s.MinBidWei != "" {
+		if _, err := uint256.FromDecimal(s.MinBidWei); err != nil {
+			return fmt.Errorf("sidecar.minBidWei: %w", err)
+		}
+	}
+	return nil
+}
+
 // Addresses returns all addresses of the target by their keys in the file.
 func (t *Target) Addresses() map[string]string {
 	all := map[string]string{}
@@ -174,6 +210,9 @@ func (t *Target) Addresses() map[string]string {
 	}
 	if t.RPC != nil {
 		all["rpc.url"] = t.RPC.URL
+	}
+	if t.Sidecar != nil && t.Sidecar.URL != "" {
+		all["sidecar.url"] = t.Sidecar.URL
 	}
 	if t.Chain.WorldURL != "" {
 		all["chain.worldUrl"] = t.Chain.WorldURL
@@ -194,6 +233,8 @@ func (t *Target) Has(iface string) bool {
 		return t.Relay != nil
 	case "stream":
 		return t.Stream != nil
+	case "sidecar":
+		return t.Sidecar != nil
 	default:
 		return t.RPC != nil
 	}
@@ -208,6 +249,8 @@ func (t *Target) Address(iface string) string {
 		return t.Relay.ProposerURL
 	case iface == "stream":
 		return t.Stream.URL
+	case iface == "sidecar":
+		return t.Sidecar.URL
 	default:
 		return t.RPC.URL
 	}
@@ -246,6 +289,11 @@ func (t *Target) Redacted() Target {
 		rpc := *t.RPC
 		rpc.URL = hide(rpc.URL)
 		r.RPC = &rpc
+	}
+	if t.Sidecar != nil {
+		sidecar := *t.Sidecar
+		sidecar.URL = hide(sidecar.URL)
+		r.Sidecar = &sidecar
 	}
 	r.Limits = t.Limits.Clone()
 	for _, address := range r.Limits.Addresses() {

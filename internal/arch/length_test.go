@@ -14,11 +14,12 @@ const maxLines = 60
 // catalogues are lists written as functions: each entry stands for itself, and the list is read by
 // looking one up.
 var catalogues = map[string]string{
-	"conformance/suite/relay/":  "the specs of an operation",
-	"conformance/suite/rpc/":    "the specs of a method",
-	"conformance/suite/stream/": "the specs of an operation",
-	"conformance/mutant/":       "the mutants of an interface",
-	"cmd/gavel/":                "the flags of a command",
+	"conformance/suite/relay/":   "the specs of an operation",
+	"conformance/suite/rpc/":     "the specs of a method",
+	"conformance/suite/stream/":  "the specs of an operation",
+	"conformance/suite/sidecar/": "the specs of an operation",
+	"conformance/mutant/":        "the mutants of an interface",
+	"cmd/gavel/":                 "the flags of a command",
 }
 
 // Every function outside a catalogue can be read in one look. Tests are stories and may be longer.

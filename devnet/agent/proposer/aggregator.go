@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"net/http"
 	"slices"
 	"sync"
 
+	builderapi "github.com/attestantio/go-builder-client/api"
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/api"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -96,7 +99,10 @@ func (a *Aggregator) remember(slot phase0.Slot, from map[phase0.Hash32][]Relay) 
 	if a.offered == nil {
 		a.offered = map[phase0.Slot]map[phase0.Hash32][]Relay{}
 	}
-	a.offered[slot] = from
+	if a.offered[slot] == nil {
+		a.offered[slot] = map[phase0.Hash32][]Relay{}
+	}
+	maps.Copy(a.offered[slot], from)
 	for old := range a.offered {
 		if old+slotsOffered <= slot {
 			delete(a.offered, old)
@@ -107,44 +113,66 @@ func (a *Aggregator) remember(slot phase0.Slot, from map[phase0.Hash32][]Relay) 
 // Submit implements Sidecar. It sends the block to the relays that offered its header; it is enough
 // if one publishes it.
 func (a *Aggregator) Submit(ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock) error {
-	slot, err := block.Slot()
+	relays, hash, err := a.offering(block)
 	if err != nil {
-		return fmt.Errorf("read blinded block: %w", err)
-	}
-	hash, err := block.ExecutionBlockHash()
-	if err != nil {
-		return fmt.Errorf("read blinded block: %w", err)
-	}
-	a.mu.Lock()
-	relays := a.offered[slot][hash]
-	a.mu.Unlock()
-	if len(relays) == 0 {
-		return fmt.Errorf("no relay has offered %#x", hash[:])
+		return err
 	}
 	return a.enough("submit", forEach(relays, func(_ int, r Relay) error {
 		if a.V1 {
-			return unblind(ctx, r.Client, block, hash)
+			_, err := unblind(ctx, r.Client, block, hash)
+			return err
 		}
-		return r.Client.SubmitBlindedBlock(ctx, block)
+		return publish(ctx, r.Client, block, hash)
 	}))
+}
+
+// offering returns the relays that offered a block's header, and its hash. It returns an error if
+// there is none.
+func (a *Aggregator) offering(block *api.VersionedSignedBlindedBeaconBlock) (list []Relay, hash phase0.Hash32,
+	err error) {
+	slot, err := block.Slot()
+	if err != nil {
+		return nil, hash, fmt.Errorf("read blinded block: %w", err)
+	}
+	if hash, err = block.ExecutionBlockHash(); err != nil {
+		return nil, hash, fmt.Errorf("read blinded block: %w", err)
+	}
+	a.mu.Lock()
+	list = a.offered[slot][hash]
+	a.mu.Unlock()
+	if len(list) == 0 {
+		return nil, hash, fmt.Errorf("no relay has offered %#x", hash[:])
+	}
+	return list, hash, nil
+}
+
+// publish submits a block by version 2 of the endpoint, and by version 1 to a relay that does not
+// have version 2.
+func publish(ctx context.Context, relay *client.Client, block *api.VersionedSignedBlindedBeaconBlock,
+	hash phase0.Hash32) error {
+	err := relay.SubmitBlindedBlock(ctx, block)
+	if client.IsRefused(err, http.StatusNotFound) {
+		_, err = unblind(ctx, relay, block, hash)
+	}
+	return err
 }
 
 // unblind submits a block by version 1 of the endpoint, and checks the block hash of the payload in
 // the answer.
 func unblind(ctx context.Context, relay *client.Client, block *api.VersionedSignedBlindedBeaconBlock,
-	hash phase0.Hash32) error {
+	hash phase0.Hash32) (*builderapi.VersionedSubmitBlindedBlockResponse, error) {
 	payload, err := relay.UnblindBlock(ctx, block)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	revealed, err := payload.BlockHash()
 	if err != nil {
-		return fmt.Errorf("read payload: %w", err)
+		return nil, fmt.Errorf("read payload: %w", err)
 	}
 	if revealed != hash {
-		return fmt.Errorf("payload %#x is revealed for header %#x", revealed[:], hash[:])
+		return nil, fmt.Errorf("payload %#x is revealed for header %#x", revealed[:], hash[:])
 	}
-	return nil
+	return payload, nil
 }
 
 // forEach calls a function for all relays at once and returns the errors in the relays' order, nil

@@ -1,0 +1,141 @@
+package scripted
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+)
+
+// Endpoint is a call of the Proposer API.
+type Endpoint string
+
+// The endpoints of builder-specs that relays have for proposers.
+const (
+	Status    Endpoint = "GET /eth/v1/builder/status"
+	Register  Endpoint = "POST /eth/v1/builder/validators"
+	Header    Endpoint = "GET /eth/v1/builder/header/"
+	PayloadV1 Endpoint = "POST /eth/v1/builder/blinded_blocks"
+	PayloadV2 Endpoint = "POST /eth/v2/builder/blinded_blocks"
+)
+
+var endpoints = []Endpoint{Status, Register, Header, PayloadV1, PayloadV2}
+
+// Asked is a request that a relay was sent.
+type Asked struct {
+	Endpoint Endpoint
+	Path     string
+	Header   http.Header
+	Body     []byte
+	// At is when the whole request had come.
+	At time.Time
+}
+
+// about says whether the request is about a subject: its bytes stand in the body, or as hexadecimal
+// in the path or in the body. Everything is about the empty subject.
+func (a Asked) about(subject []byte) bool {
+	text := hex.EncodeToString(subject)
+	return bytes.Contains(a.Body, subject) || strings.Contains(strings.ToLower(a.Path), text) ||
+		bytes.Contains(bytes.ToLower(a.Body), []byte(text))
+}
+
+// rule is what a relay answers about one subject.
+type rule struct {
+	endpoint Endpoint
+	subject  []byte
+	answer   Answer
+}
+
+// maxBody bounds what a relay reads of a request, in bytes.
+const maxBody = 32 << 20
+
+// Relay is one scripted relay. Without a rule it is healthy, takes registrations, and has neither
+// bids nor payloads.
+type Relay struct {
+	Name string
+	// Key signs its honest bids.
+	Key *probe.BLSKey
+
+	address string
+
+	mu    sync.Mutex // guards the fields below
+	rules []*rule
+	asked []Asked
+}
+
+// URL returns the relay's address, with its public key as user.
+func (r *Relay) URL() string { return fmt.Sprintf("http://%#x@%s", r.Key.Public[:], r.address) }
+
+// On has the relay answer requests about a subject, such as a parent hash, a block hash or a public
+// key. The newest rule that fits counts. It returns a function that withdraws the rule.
+func (r *Relay) On(endpoint Endpoint, subject []byte, say Answer) (withdraw func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	added := &rule{endpoint, subject, say}
+	r.rules = append(r.rules, added)
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.rules = slices.DeleteFunc(r.rules, func(one *rule) bool { return one == added })
+	}
+}
+
+// Heard returns the requests to an endpoint about a subject, oldest first.
+func (r *Relay) Heard(endpoint Endpoint, subject []byte) (list []Asked) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range r.asked {
+		if a.Endpoint == endpoint && a.about(subject) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// ServeHTTP implements http.Handler.
+func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	a := Asked{Path: request.URL.Path, Header: request.Header.Clone(), Body: body, At: time.Now()}
+	for _, e := range endpoints {
+		method, path, _ := strings.Cut(string(e), " ")
+		if request.Method == method && (a.Path == path || e == Header && strings.HasPrefix(a.Path, path)) {
+			a.Endpoint = e
+		}
+	}
+	if a.Endpoint == "" {
+		Refuse(http.StatusNotFound)(request.Context(), w, a)
+		return
+	}
+	r.take(a)(request.Context(), w, a)
+}
+
+// take remembers a request and returns the answer to it.
+func (r *Relay) take(a Asked) Answer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, a)
+	for _, rule := range slices.Backward(r.rules) {
+		if rule.endpoint == a.Endpoint && a.about(rule.subject) {
+			return rule.answer
+		}
+	}
+	switch a.Endpoint {
+	case Status, Register:
+		return Say(http.StatusOK)
+	case Header:
+		return Say(http.StatusNoContent)
+	case PayloadV1, PayloadV2:
+	}
+	return Refuse(http.StatusBadRequest)
+}
