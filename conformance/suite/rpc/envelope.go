@@ -173,6 +173,7 @@ func envelope(s *suite.Set) {
 	})
 	s.It("RPC-LIM-01", "takes ten thousand requests as fast as it answers", func(t *suite.T) {
 		body := harmlessBody(t)
+		accepted(t, post(t, string(body)))
 		refused := t.Crowds(t.Target.RPC.URL, probe.Request{Method: http.MethodPost, Path: "/", Body: body,
 			Header: map[string]string{"Content-Type": "application/json",
 				probe.SignatureHeader: probe.BodySignature(key(t), body)}}, perSecond)

@@ -109,6 +109,9 @@ func deployed(s *suite.Set) {
 		t.Check(seen.Cmp(want) == 0, fmt.Sprintf("%s, after a parent's %s", want, parent.BaseFee), seen)
 	})
 	s.It("RPC-SIM-25", "takes a timeout of 31 for milliseconds", func(t *suite.T) {
+		if !slow(t, 30) {
+			t.Inconclusive("what takes longer than 31 ms does not succeed within 30 s either")
+		}
 		t.Check(!slow(t, 31), "no success of what takes longer than 31 ms", "success")
 	})
 	s.It("RPC-PRI-19", "does not send what pays nothing", func(t *suite.T) {
