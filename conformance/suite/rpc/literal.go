@@ -46,8 +46,11 @@ func slow(t *suite.T, timeout int) bool {
 		w := money(t)
 		list = append(list, object{"tx": raw(t, w.tx(nil, 0, 16_000_000, common.FromHex(codeBurn))), "canRevert": true})
 	}
-	answer := call(t, key(t), "mev_simBundle", with(with(now(t), noRefunds), object{"body": list}),
-		object{"timeout": timeout})
+	params := with(with(now(t), noRefunds), object{"body": list})
+	// the simulation may take longer than other answers do
+	answer, err := probe.NewClient(t.Target.RPC.URL, nil, patienceForSlow).Call(t, key(t),
+		probe.Call{Method: "mev_simBundle", Params: []any{params, object{"timeout": timeout}}, ID: 1})
+	t.Check(err == nil, "an answer", err)
 	var members simulated
 	return !answer.Refused() && answer.Result(&members) == nil && members.success(t)
 }

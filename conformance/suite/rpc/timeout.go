@@ -17,6 +17,9 @@ const (
 	mostBurned = 50
 )
 
+// patienceForSlow is how long answers to simulations may take that are slow on purpose.
+const patienceForSlow = 40 * time.Second
+
 // burning makes the parameters of a bundle whose transactions compute until their gas is used up.
 func burning(t *suite.T, transactions int) object {
 	var list []object
@@ -35,10 +38,10 @@ func simulates(t *suite.T, params object, timeoutSeconds int) (success bool, too
 		options["timeout"] = timeoutSeconds
 	}
 	began := time.Now()
-	answer, err := probe.NewClient(t.Target.RPC.URL, nil, 40*time.Second).Call(t, key(t),
+	answer, err := probe.NewClient(t.Target.RPC.URL, nil, patienceForSlow).Call(t, key(t),
 		probe.Call{Method: "mev_simBundle", Params: []any{params, options}, ID: 1})
 	took = time.Since(began)
-	t.Check(err == nil, "an answer within 40 s", err)
+	t.Check(err == nil, "an answer within "+patienceForSlow.String(), err)
 	var m simulated
 	return !answer.Refused() && answer.Result(&m) == nil && m.success(t), took
 }
