@@ -80,6 +80,9 @@ func Explain(out io.Writer, patterns []string) error {
 			fmt.Fprintf(out, "%s  %s, %s, %s mode\n  %s\n  source        %s\n  follows from  %s\n", c.ID, c.Level, c.Profile,
 				c.Mode, c.Rule, c.Source,
 				strings.Join(c.Says, "; "))
+			if c.Quote != "" {
+				fmt.Fprintf(out, "  it says       %s\n", c.Quote)
+			}
 			if c.Feature != "" {
 				fmt.Fprintf(out, "  feature       %s: %s\n", c.Feature, clauses.Features[c.Feature])
 			}

@@ -7,6 +7,14 @@ import (
 	"strings"
 )
 
+// ownSource matches sources that are the description itself. Its statements are named in says, and
+// stand in docs/spec.md. Clauses of sidecars (SID) may have other sources without a quotation.
+var ownSource = regexp.MustCompile(`\bdescription\b|^docs/spec\.md,`)
+
+// placedSource matches sources that name a document, its version, and a place in it.
+var placedSource = regexp.MustCompile(
+	`^(builder-specs v[0-9]+\.[0-9]+\.[0-9]+|relay-specs [0-9a-f]{7}), [^ ,]+, .+|^RFC [0-9]+, [0-9.]+$`)
+
 var idForm = regexp.MustCompile(`^(REL|STR|RPC|SID)-[A-Z]{3}-[0-9]{2}[a-z]?$`)
 
 // check returns everything that is wrong with the catalogue: faults of single clauses, ids that
@@ -62,6 +70,15 @@ func (c Clause) check() (wrong []string) {
 	}
 	if c.Source == "" {
 		wrong = append(wrong, "no source")
+	} else if c.Level == Must && !ownSource.MatchString(c.Source) && !strings.HasPrefix(c.ID, "SID-") {
+		if c.Quote == "" {
+			wrong = append(wrong,
+				"a MUST that does not follow from the description needs the sentence that says so: give quote, or "+
+					"SHOULD or DEF if there is none")
+		}
+		if !placedSource.MatchString(c.Source) {
+			wrong = append(wrong, fmt.Sprintf("source %q does not say document, version, file and place", c.Source))
+		}
 	}
 	if !strings.HasSuffix(c.Rule, ".") {
 		wrong = append(wrong, "the rule is not a sentence that ends with a full stop")

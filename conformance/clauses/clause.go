@@ -71,6 +71,9 @@ type Clause struct {
 	// Source is the authority for the rule: the description itself, or where it is silent a public
 	// specification or what deployed servers do.
 	Source string `json:"source"`
+	// Quote is the sentence, or the line of a schema, from which the rule follows. A MUST whose source
+	// is not the description has one; what binds is then a matter of reading and not of belief.
+	Quote string `json:"quote,omitempty"`
 	// Profile is the group of clauses that the clause is in, such as relay-proposer. A server is
 	// conformant to a profile as a whole.
 	Profile string `json:"profile"`

@@ -31,7 +31,8 @@ func TestCatalogue(t *testing.T) {
 
 // Each row breaks a small catalogue in one way.
 func TestMistakesAreNamed(t *testing.T) {
-	const good = `[{says: Events 1, source: s, profile: relay-data, clauses: [{id: REL-DAT-01, level: MUST, rule: "R."}]}]`
+	const good = `[{says: Events 1, source: description, profile: relay-data, ` +
+		`clauses: [{id: REL-DAT-01, level: MUST, rule: "R."}]}]`
 	const sections = `[{name: Events, statements: ["1"]}]`
 	for _, row := range []struct{ name, catalogue, sections, want string }{
 		{"good", good, sections, ""},
@@ -42,7 +43,13 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"id", strings.Replace(good, "REL-DAT-01", "REL-DATA-1", 1), sections, "an id is REL"},
 		{"no section", strings.Replace(good, "says: Events 1, ", "", 1), sections, "no statement of the description"},
 		{"unknown section", strings.Replace(good, "Events 1", "Events 9", 1), sections, `"Events 9", which is no statement`},
-		{"no source", strings.Replace(good, "source: s, ", "", 1), sections, "no source"},
+		{"no source", strings.Replace(good, "source: description, ", "", 1), sections, "no source"},
+		{"no quote", strings.Replace(good, "description", "\"relay-specs a4e0a50, a.yaml, limit\"", 1), sections,
+			"give quote"},
+		{"quote", strings.Replace(good, "description", "\"relay-specs a4e0a50, a.yaml, limit\", quote: q", 1), sections,
+			"unknown field"},
+		{"no place", strings.Replace(strings.Replace(good, "description", "relay-specs", 1), `"R."`, `"R.", quote: q`, 1),
+			sections, "version, file and place"},
 		{"no sentence", strings.Replace(good, "R.", "R", 1), sections, "full stop"},
 		{"mode", strings.Replace(good, `"R."`, `"R.", mode: blue`, 1), sections, `mode "blue" is unknown`},
 		{"feature", strings.Replace(good, `"R."`, `"R.", feature: magic`, 1), sections, `feature "magic" is unknown`},

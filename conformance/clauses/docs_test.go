@@ -64,7 +64,11 @@ func TestDocs(t *testing.T) {
 			if clause.Disputed != "" {
 				rule += " *Disputed: " + clause.Disputed + ".*"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", clause.ID, clause.Level, rule, clause.Source, needs)
+			source := clause.Source
+			if clause.Quote != "" {
+				source += ": “" + clause.Quote + "”"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", clause.ID, clause.Level, rule, source, needs)
 		}
 	}
 	golden.File(t, "../../docs/clauses.md", b.String())

@@ -48,6 +48,7 @@ type entry struct {
 	Rule     string `yaml:"rule"`
 	Says     list   `yaml:"says"`
 	Source   string `yaml:"source"`
+	Quote    string `yaml:"quote"`
 	Feature  string `yaml:"feature"`
 	Setting  string `yaml:"setting"`
 	Mode     string `yaml:"mode"`
@@ -131,7 +132,8 @@ func decode(from fs.FS, name string, into any) error {
 // within makes the clause of an entry: members that the entry leaves out are those of its group.
 func (e entry) within(g group) (Clause, error) {
 	c := Clause{
-		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: cmp.Or(e.Source, g.Source), Profile: g.Profile,
+		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: cmp.Or(e.Source, g.Source), Quote: e.Quote,
+		Profile: g.Profile,
 		Feature: cmp.Or(e.Feature, g.Feature),
 		Setting: e.Setting, Disputed: e.Disputed, Unproven: e.Unproven, Retired: e.Retired,
 	}

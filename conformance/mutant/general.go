@@ -8,18 +8,19 @@ func generalMutants() []Mutant {
 			e.Body = []byte("ready to serve")
 		})},
 		{"L03", "relay", "all methods are one", []string{"REL-STA-03"}, status("/", 405, 405, 200)},
-		{"L04", "relay", "unknown paths are answered with 200", []string{"REL-GEN-03", "REL-GEN-01"},
+		{"L04", "relay", "unknown paths are answered with 200", []string{"REL-GEN-03"},
 			status("/", 404, 404, 200)},
 		{"L05", "relay", "refusals are plain text", []string{"REL-GEN-02"}, answers("/", func(e *Exchange) {
 			if e.Status == 400 {
 				e.say(400, "text/plain", "bad request")
 			}
 		})},
-		{"L06", "relay", "refusals have the code 0", []string{"REL-GEN-02"}, answers("/", func(e *Exchange) {
+		{"L06", "relay", "refusals have a text as code", []string{"REL-GEN-02"}, answers("/", func(e *Exchange) {
 			if e.Status == 400 {
-				e.edit(func(d any) any { object(d)["code"] = 0; return d })
+				e.edit(func(d any) any { object(d)["code"] = "400"; return d })
 			}
 		})},
+		{"L16", "relay", "paths lack their prefix", []string{"REL-GEN-01"}, status("/eth/v1/builder", 200, 299, 404)},
 		{"L07", "relay", "malformed input is answered with 500", []string{"REL-GEN-04"}, status("/", 400, 400, 500)},
 		{"L08", "relay", "asks for authentication", []string{"REL-GEN-05", "REL-SUB-37"}, asks("/", func(e *Exchange) bool {
 			return e.say(401, jsonType, "{}")

@@ -17,7 +17,7 @@ func headerMutants() []Mutant {
 			object(d)["version"] = "deneb"
 			return d
 		})},
-		{"L23", "relay", "bids lack Eth-Consensus-Version", []string{"REL-HDR-02", "REL-HDR-09"},
+		{"L23", "relay", "bids lack Eth-Consensus-Version", []string{"REL-HDR-29", "REL-HDR-09"},
 			answers(headerPath, func(e *Exchange) { e.Header.Del("Eth-Consensus-Version") })},
 		{"L24", "relay", "no bid is 200 with null", []string{"REL-HDR-03"}, answers(headerPath, func(e *Exchange) {
 			if e.Status == 204 {

