@@ -100,4 +100,9 @@ var fromWords = []Mutant{
 	{"stream-uniswap-only", "stream", "knows the swaps of Uniswap v2 and v3 only", []string{"STR-HNT-09"}},
 	{"stream-tip-is-the-cap", "stream", "shows the fee cap as the tip's cap", []string{"STR-HNT-15"}},
 	{"stream-simulated-is-told", "stream", "tells of bundles that were only simulated", []string{"STR-EVT-16"}},
+	{"stream-waits-for-the-slowest", "stream", "sends nothing to anybody while a listener has left 32 KiB unread",
+		[]string{"STR-LIV-10"}},
+	{"stream-min-time-of-the-newest", "stream", "answers an earliest time that is a second late",
+		[]string{"STR-INF-05"}},
+	{"stream-no-storage-keys", "stream", "shows access lists without their storage keys", []string{"STR-HNT-17"}},
 }
