@@ -12,7 +12,8 @@ AT_ONCE ?= 4
 RUNS    ?= runs
 
 # What the image of gavel is called.
-IMAGE ?= gavel:dev
+IMAGE     ?= gavel:dev
+LAB_IMAGE ?= gavel-lab:dev
 
 # What conformance-image judges it by: clauses of all three interfaces, in slots of a second, so that it takes a minute.
 IMAGE_CLAUSES ?= REL-STA-* REL-REG-* REL-DUT-* REL-HDR-* REL-PAY-0* RPC-* STR-EVT-* STR-INF-*
@@ -32,7 +33,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image conformance-sidecar image prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image conformance-sidecar image image-lab prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +78,9 @@ conformance-image: lab ## judge the image's relay, stream and RPC in containers;
 
 image: ## build the container image IMAGE, from scratch; needs a Docker engine
 	@scripts/image.sh $(IMAGE)
+
+image-lab: ## build the image LAB_IMAGE with gavel-lab in it, for the CI of others; needs a Docker engine
+	@scripts/image.sh $(LAB_IMAGE) lab
 
 conformance-sidecar: lab mev-boost ## judge the real mev-boost by the conformance suite, with the findings in tools/mevboost/expected.yaml
 	@bin/gavel-lab conformance run --sidecar '$(MEVBOOST)' --expect tools/mevboost/expected.yaml --out bin/conformance-sidecar $(ARGS)

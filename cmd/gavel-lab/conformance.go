@@ -64,6 +64,7 @@ func conformanceCommand() *cli.Command {
 		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
 			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), diffCommand(),
+			matrixCommand(),
 			reportCommand(), worldCommand(),
 		},
 	}
@@ -164,7 +165,7 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "world", Usage: "URL of the world that the target follows (gavel-lab conformance world)"},
 			&cli.StringFlag{Name: "expect", TakesFile: true, Usage: "file of expected failures"},
 			&cli.StringFlag{Name: "out", TakesFile: true,
-				Usage: "folder for report.json, report.html, junit.xml, badge.svg, report.md"},
+				Usage: "folder for report.json, report.html, junit.xml, badge.svg, shields.json, report.md, report.txt"},
 			&cli.Int64Flag{Name: "seed", Usage: "order of the specs; 0 takes a new one"},
 			&cli.DurationFlag{Name: "timeout", Usage: "bound of one spec; by default 1m, and more in a world of long slots"},
 			&cli.BoolFlag{Name: "again", Usage: "try specs once more that come to no verdict, a dozen at most"},
@@ -172,12 +173,15 @@ func runCommand() *cli.Command {
 				Usage: "try specs so often again that fail or come to no verdict; what fails at times is flaky"},
 			&cli.DurationFlag{Name: "deadline",
 				Usage: "bound of the whole run, by default 5m without a world, and none with one"},
+			&cli.BoolFlag{Name: "heavy", Usage: "send bombs, huge bodies and floods also to a target without a world"},
 			&cli.StringFlag{Name: "shard", Usage: "judge one part of the clauses, such as 2/3: the second of three"},
 			&cli.StringSliceFlag{Name: "require", Usage: "features that the target must have: lacking one fails its clauses"},
 			&cli.StringFlag{Name: "write-expected", TakesFile: true,
 				Usage: "write what fails in this run as a file for --expect"},
 			&cli.StringFlag{Name: "reason", Usage: "with --write-expected: why it is expected"},
 			&cli.StringFlag{Name: "until", Usage: "with --write-expected: the last day on which it is, such as 2027-01-31"},
+			&cli.StringFlag{Name: "forks",
+				Usage: "run once in a world of each of these forks, such as deneb,fulu, or all; needs --out"},
 			&cli.StringFlag{Name: "mutant", Usage: "put a wrong behaviour between the suite and the target; see prove"},
 			&cli.StringSliceFlag{
 				Name: "inside", Sources: cli.EnvVars("GAVEL_INSIDE"),
@@ -191,6 +195,9 @@ func runCommand() *cli.Command {
 // runConformance runs the suite and writes its report. A status other than 0 is returned as an
 // error.
 func runConformance(ctx context.Context, cmd *cli.Command) error {
+	if cmd.String("forks") != "" {
+		return runForks(ctx, cmd)
+	}
 	options, err := chosen(cmd)
 	if err != nil {
 		return err
@@ -266,6 +273,7 @@ func policy(cmd *cli.Command, o *app.Options) (err error) {
 	}
 	o.Seed, o.Timeout, o.Again = cmd.Int64("seed"), cmd.Duration("timeout"), cmd.Bool("again")
 	o.Retries, o.Deadline, o.Require = cmd.Int("retries"), cmd.Duration("deadline"), cmd.StringSlice("require")
+	o.Heavy = cmd.Bool("heavy")
 	if o.Retries < 0 || o.Deadline < 0 {
 		return app.Mistake("retries and deadline are not below 0")
 	}
@@ -438,7 +446,7 @@ func reportCommand() *cli.Command {
 		Name: "report", Usage: "write a report in another form",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Required: true, TakesFile: true, Usage: "report.json"},
-			&cli.StringFlag{Name: "format", Value: "table", Usage: "html, junit, md, badge, json or table"},
+			&cli.StringFlag{Name: "format", Value: "table", Usage: "html, junit, md, badge, shields, json or table"},
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			r, err := report.ReadFile(cmd.String("from"))
@@ -450,7 +458,7 @@ func reportCommand() *cli.Command {
 					return judged(format.Write(r, os.Stdout))
 				}
 			}
-			return judged(app.Mistake("format is %q: give html, junit, md, badge, json or table", cmd.String("format")))
+			return judged(app.Mistake("format is %q: give html, junit, md, badge, shields, json or table", cmd.String("format")))
 		},
 	}
 }

@@ -52,6 +52,8 @@ type Options struct {
 	Deadline time.Duration
 	// Require are features that the target must have: it breaks the clauses about one that it lacks.
 	Require []string
+	// Heavy sends what is heavy also to a target without a world, which may be somebody else's.
+	Heavy bool
 	// Shard chooses one of several parts of the clauses.
 	Shard Shard
 	// Progress is called with each result as it comes.
@@ -130,6 +132,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		Target: o.Target, World: around, Relays: o.Relays, Selected: func(c clauses.Clause) bool {
 			return chosen[c.ID]
 		}, Lacks: features.Lacks, Gone: gone, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again, Retries: o.Retries,
+		Spare:    around == nil && !o.Heavy,
 		Progress: o.Progress,
 	})
 	if err != nil {
@@ -140,6 +143,9 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		Started: began.UTC().Format(time.RFC3339),
 		Seed:    o.Seed, Mode: min(o.Most, o.Target.Mode()).String(), Target: o.Target.Redacted(),
 		Features: report.Features(features), Reproduce: o.Reproduce,
+	}
+	if around != nil {
+		r.Fork = around.Facts.Fork
 	}
 	o.judge(r, catalogue, chosen, results, began)
 	r.TookMs = time.Since(began).Milliseconds()

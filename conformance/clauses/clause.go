@@ -87,6 +87,9 @@ type Clause struct {
 	Mode Mode `json:"-"`
 	// Disputed is why sources contradict each other; such a clause is recorded and never scored.
 	Disputed string `json:"disputed,omitempty"`
+	// Heavy is what its specs send that a server of somebody else should not get unasked; empty if
+	// that is nothing.
+	Heavy string `json:"heavy,omitempty"`
 	// Unproven is why no mutant shows that the suite notices a breach. A MUST without a mutant
 	// needs this reason.
 	Unproven string `json:"unproven,omitempty"`

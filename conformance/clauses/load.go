@@ -53,6 +53,7 @@ type entry struct {
 	Setting  string `yaml:"setting"`
 	Mode     string `yaml:"mode"`
 	Disputed string `yaml:"disputed"`
+	Heavy    string `yaml:"heavy"`
 	Unproven string `yaml:"unproven"`
 	Retired  string `yaml:"retired"`
 }
@@ -135,7 +136,7 @@ func (e entry) within(g group) (Clause, error) {
 		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: cmp.Or(e.Source, g.Source), Quote: e.Quote,
 		Profile: g.Profile,
 		Feature: cmp.Or(e.Feature, g.Feature),
-		Setting: e.Setting, Disputed: e.Disputed, Unproven: e.Unproven, Retired: e.Retired,
+		Setting: e.Setting, Disputed: e.Disputed, Heavy: e.Heavy, Unproven: e.Unproven, Retired: e.Retired,
 	}
 	if len(c.Says) == 0 {
 		c.Says = g.Says

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -8,16 +9,39 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// badgeText returns the right side of the badge: how many MUSTs pass, in profiles that ran.
+// badgeText returns the right side of the badge.
 func (r *Report) badgeText() string {
-	passed, all := 0, 0
+	passed, all := r.musts()
+	return fmt.Sprintf("%d/%d MUST", passed, all)
+}
+
+// musts returns how many MUSTs pass in profiles that ran, and how many there are.
+func (r *Report) musts() (passed, all int) {
 	for _, p := range r.Profiles {
 		if p.Ran() {
 			ok, n := p.Musts()
 			passed, all = passed+ok, all+n
 		}
 	}
-	return fmt.Sprintf("%d/%d MUST", passed, all)
+	return passed, all
+}
+
+// Shields writes what shields.io makes a badge of (its endpoint badge, schema version 1).
+func (r *Report) Shields(out io.Writer) error {
+	colour := "brightgreen"
+	if r.Exit != verdict.Conformant {
+		colour = "red"
+	}
+	badge := struct {
+		Version int    `json:"schemaVersion"`
+		Label   string `json:"label"`
+		Message string `json:"message"`
+		Colour  string `json:"color"`
+	}{1, "conformance", r.badgeText(), colour}
+	if err := json.NewEncoder(out).Encode(badge); err != nil {
+		return fmt.Errorf("write the badge: %w", err)
+	}
+	return nil
 }
 
 // Badge writes a small SVG that says how many MUSTs pass.

@@ -18,6 +18,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 		passed, all := p.Musts()
 		return fmt.Sprintf("%d of %d", passed, all)
 	},
+	"short": oneLine,
 	"counts": func(p Profile) string {
 		var words []string
 		for _, v := range verdict.Verdicts {

@@ -120,6 +120,7 @@ func (r *Report) Markdown(out io.Writer) error {
 			fmt.Fprintf(out, "| %s | %s | %s | %s |\n", c.ID, c.Verdict, c.Rule, strings.ReplaceAll(oneLine(c.Why), "|", "\\|"))
 		}
 	}
+	fmt.Fprintf(out, "\n%s\n", r.Meaning())
 	_, err := fmt.Fprintf(out, "\nReproduce: `%s`\n", r.Reproduce)
 	return err
 }

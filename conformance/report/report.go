@@ -29,6 +29,8 @@ type Report struct {
 	TookMs  int64  `json:"took_ms"`
 	Seed    int64  `json:"seed"`
 	Mode    string `json:"mode"`
+	// Fork is that of the world; empty without one.
+	Fork string `json:"fork,omitempty"`
 	// Target is the target without users and passwords in addresses.
 	Target   target.Target `json:"target"`
 	Features Features      `json:"features"`
@@ -220,11 +222,12 @@ func (p Profile) Ran() bool {
 	return false
 }
 
-// Failures returns the clauses that somebody should look at, the worst verdicts first.
+// Failures returns the clauses that somebody should look at, the worst verdicts first. Among them
+// are MUSTs that could not be judged.
 func (r *Report) Failures() (list []Clause) {
-	for _, v := range []verdict.Verdict{verdict.SuiteError, verdict.Fail, verdict.XPass, verdict.Warn} {
+	for _, v := range []verdict.Verdict{verdict.SuiteError, verdict.Fail, verdict.XPass, verdict.NotSure, verdict.Warn} {
 		for _, c := range r.Clauses {
-			if c.Verdict == v {
+			if c.Verdict == v && (v != verdict.NotSure || c.open()) {
 				list = append(list, c)
 			}
 		}

@@ -31,12 +31,7 @@ func (r *Report) Table(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
-	for _, c := range r.Failures() {
-		fmt.Fprintf(out, "\n%s %s %s\n  rule    %s\n  why     %s\n", c.Verdict, c.ID, c.Level, c.Rule, oneLine(c.Why))
-		if curl := c.curl(); curl != "" {
-			fmt.Fprintf(out, "  repeat  %s\n", curl)
-		}
-	}
+	r.tableFindings(out)
 	for _, c := range r.Clauses {
 		for _, s := range c.Specs {
 			if s.FirstTry != "" {
@@ -53,10 +48,37 @@ func (r *Report) Table(out io.Writer) error {
 			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
+	fmt.Fprintf(out, "\n%s\n", r.Meaning())
 	_, err := fmt.Fprintf(out, "\n%s; %d of %d clauses tested%s; seed %d; %s\n", strings.Join(counts, ", "),
 		r.Coverage.Tested, r.Coverage.Clauses, r.Repeated(), r.Seed, exitWords[r.Exit])
 	return err
 }
+
+// tableFindings writes a line or two for each cause. Exchanges and whole messages are in the other
+// forms of the report.
+func (r *Report) tableFindings(out io.Writer) {
+	for _, f := range r.Findings() {
+		first := f.Clauses[0]
+		fmt.Fprintf(out, "\n%s %s %s\n  why     %s\n", f.Verdict, f.IDs(), first.Level, shortened(f.Why, 200))
+		if len(f.Clauses) == 1 {
+			fmt.Fprintf(out, "  rule    %s\n", first.Rule)
+		} else {
+			fmt.Fprintf(out, "  rules   %d of one cause\n", len(f.Clauses))
+		}
+		if curl := first.curl(); curl != "" {
+			if len(curl) > longestCurl {
+				curl = "the request is in report.html; a slot is used up once it is over, so give --clause " + first.ID
+			}
+			fmt.Fprintf(out, "  repeat  %s\n", curl)
+		}
+	}
+	if left := r.LeftOut(); len(left) > 0 {
+		fmt.Fprintf(out, "\nleft out without --heavy: %s\n", strings.Join(left, " "))
+	}
+}
+
+// longestCurl is how long a command to repeat a request may be in a terminal.
+const longestCurl = 240
 
 // Repeated says how many tries the run needed, if it needed more than one for each spec.
 func (r *Report) Repeated() string {
@@ -86,11 +108,13 @@ func (c Clause) curl() string {
 	return ""
 }
 
-func oneLine(text string) string {
-	const longest = 400
+func oneLine(text string) string { return shortened(text, 400) }
+
+// shortened is a text in one line, cut if it is longer than so many bytes.
+func shortened(text string, longest int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > longest {
-		return text[:longest] + "…"
+		return strings.ToValidUTF8(text[:longest], "") + "…"
 	}
 	return text
 }

@@ -18,6 +18,7 @@ var Formats = []struct {
 	{"html", "report.html", (*Report).HTML},
 	{"junit", "junit.xml", (*Report).JUnit},
 	{"badge", "badge.svg", (*Report).Badge},
+	{"shields", "shields.json", (*Report).Shields},
 	{"md", "report.md", (*Report).Markdown},
 	{"table", "report.txt", (*Report).Table},
 }

@@ -107,6 +107,8 @@ type Config struct {
 	Selected func(clauses.Clause) bool
 	// Lacks are features that the target does not have, with the reason.
 	Lacks map[string]string
+	// Spare leaves out clauses whose specs send what is heavy.
+	Spare bool
 	// Gone are interfaces that do not answer at all, with the reason. Their clauses are
 	// inconclusive.
 	Gone map[string]string

@@ -86,6 +86,9 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	if setting := spec.Clause.Setting; setting != "" && !cfg.Target.Declares(setting) {
 		t.NotRun("the target does not declare %s: %s", setting, clauses.Settings[setting])
 	}
+	if heavy := spec.Clause.Heavy; heavy != "" && cfg.Spare {
+		t.NotRun("left out without --heavy: it sends %s", heavy)
+	}
 	switch reason, lacks := cfg.Lacks[spec.Clause.Feature]; {
 	case lacks && spec.Clause.Feature != "":
 		t.Unsupported("%s", reason)
