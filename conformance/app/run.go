@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -103,24 +104,11 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if err := target.CheckFeatures(o.Require); err != nil {
 		return nil, UsageError{fmt.Sprintf("require: %v", err)}
 	}
-	var around *world.Client
-	if o.Target.Chain.WorldURL != "" && o.Most > clauses.Black {
-		if around, err = world.Dial(ctx, o.Target.Chain.WorldURL); err != nil {
-			return nil, UsageError{fmt.Sprintf("chain.worldUrl: %v", err)}
-		}
-	}
-	if o.Timeout == 0 {
-		if o.Timeout = time.Minute; around != nil {
-			o.Timeout = max(o.Timeout, 2*around.Facts.Patience())
-		}
-	}
-	if around != nil {
-		o.Target = within(o.Target, around.Facts)
+	around, err := o.enter(ctx)
+	if err != nil {
+		return nil, err
 	}
 	running := ctx
-	if o.Deadline == 0 && around == nil {
-		o.Deadline = blackDeadline
-	}
 	if o.Deadline > 0 {
 		var stop context.CancelFunc
 		running, stop = context.WithTimeout(ctx, o.Deadline)
@@ -150,6 +138,21 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	o.judge(r, catalogue, chosen, results, began)
 	r.TookMs = time.Since(began).Milliseconds()
 	return r, nil
+}
+
+// enter connects to the target's world, if the run has one, and gives the options that are left out
+// the values that suit it.
+func (o *Options) enter(ctx context.Context) (around *world.Client, err error) {
+	if o.Target.Chain.WorldURL == "" || o.Most == clauses.Black {
+		o.Timeout, o.Deadline = cmp.Or(o.Timeout, time.Minute), cmp.Or(o.Deadline, blackDeadline)
+		return nil, nil
+	}
+	if around, err = world.Dial(ctx, o.Target.Chain.WorldURL); err != nil {
+		return nil, UsageError{fmt.Sprintf("chain.worldUrl: %v", err)}
+	}
+	o.Timeout = cmp.Or(o.Timeout, max(time.Minute, 2*around.Facts.Patience()))
+	o.Target = within(o.Target, around.Facts)
+	return around, nil
 }
 
 // within returns the target with budgets that suit its world: an answer may wait for its slot to
