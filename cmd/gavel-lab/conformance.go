@@ -188,16 +188,18 @@ func runCommand() *cli.Command {
 				Usage: "with --devnet, in a program built with mutants: ids of mutants inside our services; see prove",
 			},
 		),
-		Action: func(ctx context.Context, cmd *cli.Command) error { return judged(runConformance(ctx, cmd)) },
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.String("forks") != "" {
+				return judged(runForks(ctx, cmd))
+			}
+			return judged(runConformance(ctx, cmd))
+		},
 	}
 }
 
 // runConformance runs the suite and writes its report. A status other than 0 is returned as an
 // error.
 func runConformance(ctx context.Context, cmd *cli.Command) error {
-	if cmd.String("forks") != "" {
-		return runForks(ctx, cmd)
-	}
 	options, err := chosen(cmd)
 	if err != nil {
 		return err
