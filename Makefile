@@ -69,7 +69,7 @@ faults: needs-faults lab ## show what holds when processes are killed, disks are
 	@scripts/leftovers.sh bin/gavel-lab scenario run --faults --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
 
 conformance: lab ## judge our own relay, stream and RPC by the conformance suite: FLAGS in ARGS, report in bin/conformance
-	@bin/gavel-lab conformance run --devnet --again --out bin/conformance $(ARGS)
+	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
 
 conformance-image: lab ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
 	@how=; if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); \

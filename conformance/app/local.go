@@ -39,7 +39,7 @@ type Local struct {
 }
 
 // StartLocal starts the world and all services. The caller must call Stop.
-func StartLocal(ctx context.Context, of world.Config) (l *Local, err error) {
+func StartLocal(ctx context.Context, of world.Config, budgets target.Budgets) (l *Local, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	l = &Local{stop: stop, group: new(errgroup.Group)}
 	defer func(opened *Local) { // returns with an error may set l to nil
@@ -55,6 +55,7 @@ func StartLocal(ctx context.Context, of world.Config) (l *Local, err error) {
 		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
 		Chain:          target.Chain{WorldURL: l.world.URL},
 		Sidecar:        &target.Sidecar{Own: true},
+		Budgets:        budgets,
 	}
 	if err := l.open(ctx); err != nil {
 		return nil, err
@@ -62,6 +63,7 @@ func StartLocal(ctx context.Context, of world.Config) (l *Local, err error) {
 	if err := l.Target.Complete(); err != nil {
 		return nil, err
 	}
+	l.world.Start()
 	return l, nil
 }
 
@@ -140,7 +142,7 @@ func (l *Local) open(ctx context.Context) error {
 
 // openSet opens and serves a set of services. It returns their URLs and the RPC.
 func (l *Local) openSet(ctx context.Context, s set) (at target.Literal, rpc *devnetapp.RPC, err error) {
-	quiet := devnetapp.Env{Log: slog.New(slog.DiscardHandler)}
+	quiet := devnetapp.Env{Clock: l.world.Clock(), Log: slog.New(slog.DiscardHandler)}
 	s.relay.Index, s.relay.Seed = s.index, servicesSeed
 	s.relay.BeaconURL, s.relay.Validator = l.world.Facts.BeaconURL, l.world.Validator()
 	relay, err := devnetapp.OpenRelay(ctx, s.relay, quiet)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/target/container"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // Source says where the target of a run is, or what to start as one.
@@ -24,8 +26,10 @@ type Source struct {
 	InProcess bool
 	// Literal starts Image's services in literal mode too.
 	Literal bool
-	// World is the world of services that are started here.
-	World world.Config
+	// World is the world of services that are started here, and Budgets are those of gavel's own in
+	// this process.
+	World   world.Config
+	Budgets target.Budgets
 	// LogDir is the folder in which containers' logs are written at the end; empty for none.
 	LogDir string
 	// Notes receives what a person who waits wants to know.
@@ -81,7 +85,7 @@ func Open(ctx context.Context, s Source) (t *target.Target, end func(), err erro
 // openLocal starts gavel's own services in a world of their own. An error of their end changes no
 // verdict; it is only noted.
 func openLocal(ctx context.Context, s Source) (*target.Target, func(), error) {
-	local, err := StartLocal(ctx, s.World)
+	local, err := StartLocal(ctx, s.World, s.Budgets)
 	if err != nil {
 		return nil, func() {}, fmt.Errorf("start the devnet: %w", err)
 	}
@@ -90,4 +94,25 @@ func openLocal(ctx context.Context, s Source) (*target.Target, func(), error) {
 			fmt.Fprintln(s.Notes, err)
 		}
 	}, nil
+}
+
+const (
+	// ownSpeed is how many times as fast as the wall gavel's own services run at most. What they wait
+	// for is over sooner then.
+	ownSpeed = 3
+	// ownTimeout bounds a spec in wall time, since the clock may stand for long.
+	ownTimeout = 10 * time.Minute
+)
+
+// ByOwnClock has gavel's own services, their world and the specs run by one clock, which is faster
+// than the wall and stands while this process has work to do. So a busy machine makes a run longer
+// and changes no verdict. All of them must be in this process.
+//
+// Journals sync and gather what they write by the wall, which the clock does not wait for. So the
+// budgets of chain time grow by the clock's speed.
+func ByOwnClock(s *Source, o *Options) {
+	paced := clock.NewPaced(time.Now().Truncate(time.Second), ownSpeed)
+	s.World.Clock, o.Clock = paced, paced
+	o.Timeout = max(o.Timeout, ownTimeout)
+	s.Budgets = target.Budgets{AnswerMs: 30_000, HintMs: 3000 * ownSpeed, SettleMs: 3000 * ownSpeed}
 }

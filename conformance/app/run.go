@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // Options says what to run.
@@ -42,7 +43,10 @@ type Options struct {
 	// Relays are what a sidecar is a client of; nil without one. See OpenSidecar.
 	Relays *scripted.Relays
 	Seed   int64
-	// Timeout bounds one spec; 0 is a minute, and longer in a world of long slots or many validators.
+	// Clock is the time of target and world; nil is the wall clock.
+	Clock clock.Clock
+	// Timeout bounds one spec, in wall time; 0 is a minute, and longer in a world of long slots or
+	// many validators.
 	Timeout time.Duration
 	// Again repeats specs that are inconclusive, once. Retries is how often a spec is repeated that
 	// failed or was inconclusive; one that fails at times is flaky.
@@ -119,7 +123,8 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	results, err := set.Run(running, suite.Config{
 		Target: o.Target, World: around, Relays: o.Relays, Selected: func(c clauses.Clause) bool {
 			return chosen[c.ID]
-		}, Lacks: features.Lacks, Gone: gone, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again, Retries: o.Retries,
+		}, Lacks: features.Lacks, Gone: gone, Clock: o.Clock, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again,
+		Retries:  o.Retries,
 		Spare:    around == nil && !o.Heavy,
 		Progress: o.Progress,
 	})

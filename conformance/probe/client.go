@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // Client sends raw requests to one base address. Specs judge answers as they come, so the client
@@ -19,6 +21,7 @@ type Client struct {
 	base     string
 	http     *http.Client
 	recorder *Recorder
+	clock    clock.Clock
 }
 
 // limitBytes is the most that is read of an answer's body. A longer one counts as no answer, since
@@ -35,10 +38,17 @@ var transport = &http.Transport{
 
 // NewClient makes a client that records its exchanges; a nil recorder records none.
 func NewClient(base string, recorder *Recorder, timeout time.Duration) *Client {
-	return &Client{base: strings.TrimRight(base, "/"), recorder: recorder, http: &http.Client{
+	return &Client{base: strings.TrimRight(base, "/"), recorder: recorder, clock: clock.Real{}, http: &http.Client{
 		Transport: transport, Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+}
+
+// By returns the client with a clock by which it measures and waits, but for the timeout of a
+// request, which is wall time. It is for targets in this process that run by that clock.
+func (c *Client) By(by clock.Clock) *Client {
+	c.clock = by
+	return c
 }
 
 // Request is what to send. Header values that are empty are not sent.
@@ -85,7 +95,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 
 // Send sends a request that the caller has made. Body is what the report shows as its body.
 func (c *Client) Send(request *http.Request, body []byte) (*Answer, error) {
-	sent := time.Now()
+	sent, sentAt := time.Now(), c.clock.Now()
 	entry := Exchange{Asked: Message{Method: request.Method, URL: shownURL(request.URL), Header: request.Header,
 		Body: shown(body), Bytes: len(body)}}
 	if c.recorder != nil {
@@ -110,9 +120,9 @@ func (c *Client) Send(request *http.Request, body []byte) (*Answer, error) {
 		return nil, fmt.Errorf("the answer ended early: %w", err)
 	}
 	entry.Said = &Message{Status: response.StatusCode, Header: response.Header, Body: shown(raw), Bytes: len(raw)}
-	done := time.Now()
-	return &Answer{Status: response.StatusCode, Header: response.Header, Body: raw, Took: done.Sub(sent), SentAt: sent,
-		DoneAt: done}, nil
+	doneAt := c.clock.Now()
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: raw, Took: doneAt.Sub(sentAt),
+		SentAt: sentAt, DoneAt: doneAt}, nil
 }
 
 func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {

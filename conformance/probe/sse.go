@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // Line is one line of a stream as it came, without its line break.
@@ -24,6 +26,7 @@ type Stream struct {
 	// OpenedAfter is how long it took until the head of the answer had come.
 	OpenedAfter time.Duration
 
+	clock clock.Clock
 	stop  context.CancelFunc
 	done  chan struct{}
 	mu    sync.Mutex
@@ -39,7 +42,7 @@ func (c *Client) Open(ctx context.Context, path string, header map[string]string
 		stop()
 		return nil, err
 	}
-	began := time.Now()
+	began, asked := time.Now(), c.clock.Now()
 	endless := *c.http
 	endless.Timeout = 0
 	opening := time.AfterFunc(c.http.Timeout, stop)
@@ -61,8 +64,9 @@ func (c *Client) Open(ctx context.Context, path string, header map[string]string
 	entry.Said = &Message{Status: response.StatusCode, Header: response.Header}
 	c.note(entry)
 	s := &Stream{
-		Status: response.StatusCode, Header: response.Header, OpenedAfter: time.Since(began), stop: stop,
-		done: make(chan struct{}), moved: make(chan struct{}),
+		Status: response.StatusCode, Header: response.Header, OpenedAfter: c.clock.Now().Sub(asked), stop: stop,
+		clock: c.clock,
+		done:  make(chan struct{}), moved: make(chan struct{}),
 	}
 	go func() {
 		defer close(s.done)
@@ -83,7 +87,7 @@ func (s *Stream) read(from *bufio.Reader) {
 		text, err := from.ReadBytes('\n')
 		if len(text) > 0 {
 			s.mu.Lock()
-			s.lines = append(s.lines, Line{string(bytes.TrimSuffix(text, []byte("\n"))), time.Now()})
+			s.lines = append(s.lines, Line{string(bytes.TrimSuffix(text, []byte("\n"))), s.clock.Now()})
 			close(s.moved)
 			s.moved = make(chan struct{})
 			s.mu.Unlock()
@@ -114,8 +118,8 @@ func (s *Stream) Events() (events []string) {
 // Wait returns the first event for which wanted is true, of those so far and those that come within
 // the given time. It returns false if there is none.
 func (s *Stream) Wait(within time.Duration, wanted func(event string) bool) (string, bool) {
-	deadline := time.NewTimer(within)
-	defer deadline.Stop()
+	over, stop := s.after(within)
+	defer stop()
 	for seen := 0; ; {
 		s.mu.Lock()
 		moved := s.moved
@@ -131,10 +135,22 @@ func (s *Stream) Wait(within time.Duration, wanted func(event string) bool) (str
 		case <-moved:
 		case <-s.done:
 			return "", false
-		case <-deadline.C:
+		case <-over:
 			return "", false
 		}
 	}
+}
+
+// after returns a channel that is closed after the given time, unless stop is called before.
+func (s *Stream) after(within time.Duration) (over <-chan struct{}, stop context.CancelFunc) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		if s.clock.Until(ctx, s.clock.Now().Add(within)) == nil {
+			close(ended)
+		}
+	}()
+	return ended, stop
 }
 
 // Close ends the stream and waits for its reader.

@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // Spec is one test of a clause.
@@ -103,6 +104,8 @@ type Config struct {
 	World *world.Client
 	// Relays are what a sidecar is a client of; nil without one.
 	Relays *scripted.Relays
+	// Clock is the time of the target and the world; nil means the wall clock.
+	Clock clock.Clock
 	// Selected says whether to judge a clause.
 	Selected func(clauses.Clause) bool
 	// Lacks are features that the target does not have, with the reason.

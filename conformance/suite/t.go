@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // T is the argument of a spec: its target, its world, and the functions that judge. The report has
@@ -35,6 +36,7 @@ type T struct {
 	// Random is the spec's own generator, seeded by the run's seed and the spec's name.
 	Random *rand.Rand
 
+	clock    clock.Clock
 	recorder *probe.Recorder
 	// prepares says that requests only prepare the spec; see Preparing.
 	prepares bool
@@ -57,8 +59,8 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	defer cancel()
 	t := &T{
 		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, Relays: cfg.Relays,
-		recorder: probe.NewRecorder(began),
-		Random:   rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
+		recorder: probe.NewRecorder(began), clock: cfg.clockOf(spec.Clause),
+		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
 	}
 	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{verdict.Failed, message}) })
 	result = Result{Clause: spec.Clause.ID, Title: spec.Title, Outcome: verdict.OK}
@@ -101,6 +103,15 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	result.begun = true
 	spec.Body(t)
 	return result
+}
+
+// clockOf is the clock by which specs of a clause wait. A sidecar's relays and its slots are
+// scripted by the wall.
+func (c Config) clockOf(about clauses.Clause) clock.Clock {
+	if c.Clock == nil || about.Interface() == "sidecar" {
+		return clock.Real{}
+	}
+	return c.Clock
 }
 
 func hash(text string) (sum uint64) {
@@ -163,7 +174,7 @@ func (t *T) Lenient(format string, args ...any) { t.lenient = fmt.Sprintf(format
 
 // Client returns a client for an address of the target.
 func (t *T) Client(base string) *probe.Client {
-	return probe.NewClient(base, t.recorder, t.Target.Budgets.Answer())
+	return probe.NewClient(base, t.recorder, t.Target.Budgets.Answer()).By(t.clock)
 }
 
 // Do sends a request and returns its answer. It fails the spec if no answer comes.
@@ -204,20 +215,20 @@ func (t *T) Status(a *probe.Answer, statuses ...int) {
 	t.Check(slices.Contains(statuses, a.Status), "status "+strings.Join(words, " or "), a)
 }
 
+// Now returns the time of the target and the world. Specs wait and measure by it, so that they come
+// to the same verdict on a busy machine, if all run in one process by a clock that waits for work.
+func (t *T) Now() time.Time { return t.clock.Now() }
+
+// Clock returns the clock of Now.
+func (t *T) Clock() clock.Clock { return t.clock }
+
 // Eventually repeats look until it returns nil, for at most the given time. It returns the last
 // error of look.
 func (t *T) Eventually(within time.Duration, look func() error) error {
-	deadline := time.Now().Add(within)
+	deadline := t.Now().Add(within)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		err := look()
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-t.Done():
-			timer.Stop()
+		if err == nil || t.Now().After(deadline) || t.clock.Until(t, t.Now().Add(pause)) != nil {
 			return err
 		}
 	}
@@ -225,11 +236,7 @@ func (t *T) Eventually(within time.Duration, look func() error) error {
 
 // Until waits until the given time.
 func (t *T) Until(at time.Time) {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-t.Done():
+	if t.clock.Until(t, at) != nil {
 		t.Inconclusive("the time of the spec is over")
 	}
 }

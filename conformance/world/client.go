@@ -31,6 +31,10 @@ type Client struct {
 // dialPatience is how long the world may take to say what it is.
 const dialPatience = 30 * time.Second
 
+// leastPatience is how long a question may take at least: the clock of a world stands while its
+// process is busy.
+const leastPatience = 2 * time.Minute
+
 // Dial connects to a world and reads its facts.
 func Dial(ctx context.Context, address string) (*Client, error) {
 	c := &Client{http: probe.NewClient(address, nil, dialPatience), who: strconv.Itoa(os.Getpid())}
@@ -40,7 +44,7 @@ func Dial(ctx context.Context, address string) (*Client, error) {
 	if _, err := eth.ParseFork(c.Facts.Fork); err != nil {
 		return nil, fmt.Errorf("read the world's facts: %w", err)
 	}
-	c.http = probe.NewClient(address, nil, c.Facts.Patience())
+	c.http = probe.NewClient(address, nil, max(c.Facts.Patience(), leastPatience))
 	return c, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -15,18 +14,14 @@ import (
 // keep proposes a local block in each slot that no spec has reserved, so that the chain grows.
 func (w *World) keep(ctx context.Context) error {
 	for slot := phase0.Slot(1); ; slot++ {
-		wait := time.NewTimer(time.Until(w.network.Spec.SlotStart(slot)))
-		select {
-		case <-ctx.Done():
-			wait.Stop()
+		if w.cfg.Clock.Until(ctx, w.network.Spec.SlotStart(slot)) != nil {
 			return nil
-		case <-wait.C:
 		}
 		w.mu.Lock()
 		reserved := w.reserved[slot]
 		delete(w.reserved, slot)
 		w.mu.Unlock()
-		if reserved || time.Since(w.network.Spec.SlotStart(slot)) > w.cfg.Slot/2 {
+		if reserved || w.cfg.Clock.Now().Sub(w.network.Spec.SlotStart(slot)) > w.cfg.Slot/2 {
 			continue
 		}
 		if err := w.propose(ctx, slot); err != nil && ctx.Err() == nil {

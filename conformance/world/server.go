@@ -132,7 +132,7 @@ func (w *World) take(wanted Wanted) *Slot {
 		least = hurriedLeft
 	}
 	if slot == nil || KindOf(slot.ValidatorIndex, w.cfg.Validators) != wanted.Kind ||
-		time.Until(w.network.Spec.SlotStart(slot.Slot)) < time.Duration(least*float64(w.cfg.Slot)) {
+		w.network.Spec.SlotStart(slot.Slot).Sub(w.cfg.Clock.Now()) < time.Duration(least*float64(w.cfg.Slot)) {
 		return nil
 	}
 	alone := wanted.Alone || wanted.Propose

@@ -23,6 +23,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
 
+	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -48,7 +49,11 @@ type Config struct {
 	// BlobsLater prepares blobs only when a block with blobs is ordered. The preparation takes
 	// seconds of processor time; runs that never order such a block save it.
 	BlobsLater bool
-	Log        *slog.Logger
+	// Clock is the world's time, which shows whole seconds until Start; by default the wall clock. A
+	// clock.Paced stands while this process has work to do, so everybody who waits for the world must
+	// be in this process and use that clock.
+	Clock network.Clock
+	Log   *slog.Logger
 }
 
 // Check fills in defaults and returns an error if a value makes no sense.
@@ -67,6 +72,9 @@ func (c *Config) Check() error {
 	}
 	if c.Host == "" {
 		c.Host = "127.0.0.1"
+	}
+	if c.Clock == nil {
+		c.Clock = network.Wall{}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -155,7 +163,7 @@ func (w *World) open() (err error) {
 		chain.Sidecar(w.cfg.Fork, 0) // the first call takes seconds; do it before specs wait for it
 	}
 	w.network, err = network.Open(network.Config{
-		Clock: network.Wall{}, Slot: w.cfg.Slot, SlotsPerEpoch: w.cfg.SlotsPerEpoch,
+		Clock: w.cfg.Clock, Slot: w.cfg.Slot, SlotsPerEpoch: w.cfg.SlotsPerEpoch,
 		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork}}, Validators: w.cfg.Validators, Seed: seed,
 		Actors:     network.Actors{Users: accounts + 1, Builders: 1},
 		RPCAddr:    cmp.Or(w.cfg.ExecutionListen, net.JoinHostPort(w.cfg.Host, "0")),
@@ -193,7 +201,7 @@ func (w *World) open() (err error) {
 	for _, name := range BuilderNames {
 		w.Facts.Builders = append(w.Facts.Builders, Builder{Name: name, URL: address(3) + "/" + name})
 	}
-	w.client = probe.NewClient(w.Facts.BeaconURL, nil, 10*time.Second)
+	w.client = probe.NewClient(w.Facts.BeaconURL, nil, 10*time.Second).By(w.cfg.Clock)
 	return nil
 }
 
@@ -227,6 +235,12 @@ func StrangerKey() phase0.BLSPubKey {
 // Spec returns the chain's parameters, such as the times of slots.
 func (w *World) Spec() *eth.Spec { return w.network.Spec }
 
+// Start lets the world's clock run, if it stands.
+func (w *World) Start() { w.cfg.Clock.Start() }
+
+// Clock returns the world's clock.
+func (w *World) Clock() clock.Clock { return w.cfg.Clock }
+
 // Chain returns the execution node, for a service in this process.
 func (w *World) Chain() *chain.Node { return w.network.Chain }
 
@@ -245,6 +259,7 @@ func (w *World) Run(ctx context.Context) error {
 	})
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[3], w.builders.Handler(), options) })
 	group.Go(func() error { return w.network.Beacon.Run(ctx) })
+	group.Go(func() error { return w.network.RunClock(ctx) })
 	group.Go(func() error { return w.keep(ctx) })
 	group.Go(func() error { return w.follow(ctx) })
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {

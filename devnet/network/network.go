@@ -57,7 +57,7 @@ const wallLead = 3 * time.Second
 
 // Config says which network to open.
 type Config struct {
-	// Genesis is in whole seconds; zero means now, or with Wall in three seconds.
+	// Genesis is in whole seconds; zero means now by the clock, or with Wall in three seconds.
 	Genesis time.Time
 	// Clock is chain time; nil means a clock.Paced that stands at genesis and runs at most Speed
 	// times as fast as wall time.
@@ -107,10 +107,7 @@ type Network struct {
 // passes while services are opened. The caller closes the network.
 func Open(cfg Config) (*Network, error) {
 	if cfg.Genesis.IsZero() {
-		cfg.Genesis = time.Now().Truncate(time.Second)
-		if _, runs := cfg.Clock.(Wall); runs {
-			cfg.Genesis = cfg.Genesis.Add(wallLead)
-		}
+		cfg.Genesis = genesis(cfg.Clock)
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = clock.NewPaced(cfg.Genesis, cfg.Speed)
@@ -132,6 +129,18 @@ func Open(cfg Config) (*Network, error) {
 		return nil, err
 	}
 	return n, nil
+}
+
+// genesis is the time of genesis by a clock: the second at which the clock stands.
+func genesis(by Clock) time.Time {
+	switch by.(type) {
+	case nil:
+		return time.Now().Truncate(time.Second)
+	case Wall:
+		return time.Now().Truncate(time.Second).Add(wallLead)
+	default:
+		return by.Now().Truncate(time.Second)
+	}
 }
 
 // schedule gives each fork a version that no public network has, so that a signature made here is

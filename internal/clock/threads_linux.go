@@ -9,8 +9,8 @@ import (
 )
 
 // threadsWork says whether a thread of this process other than the caller's uses a processor or
-// waits for one (proc_pid_stat(5), state R). A thread whose state cannot be read counts as one that
-// works, unless it has ended.
+// waits for one (proc_pid_stat(5), state R), or waits for a disk (state D). A thread whose state
+// cannot be read counts as one that works, unless it has ended.
 func threadsWork() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -31,7 +31,7 @@ func threadsWork() bool {
 		// The thread's name stands in parentheses before the state, and may itself contain
 		// parentheses.
 		_, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-		if err != nil || !found || state[0] == 'R' {
+		if err != nil || !found || state[0] == 'R' || state[0] == 'D' {
 			return true
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
@@ -31,7 +30,7 @@ func atOnce(r *room) {
 			a.submittedAtOnce(list)
 			a.serves(list[rivals-1])
 		}
-		if time.Now().After(a.start().Add(clockMargin)) {
+		if t.Now().After(a.start().Add(clockMargin)) {
 			t.Inconclusive("the slot began before all bids were sent")
 		}
 	})

@@ -54,7 +54,7 @@ func dutyCarries(t *suite.T, one *builderv1.SignedValidatorRegistration) error {
 func finerRegistrations(r *room) {
 	r.It("REL-REG-04", "refuses a timestamp that lies 20 seconds ahead", func(t *suite.T) {
 		one := r.fresh(t)
-		one.Message.Timestamp = time.Now().Add(20 * time.Second).Truncate(time.Second)
+		one.Message.Timestamp = t.Now().Add(20 * time.Second).Truncate(time.Second)
 		sign(t, one, r.validators(t)[t.World.Facts.Restless()])
 		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 	})
@@ -72,7 +72,7 @@ func finerRegistrations(r *room) {
 		takes(t, sendRegistrations(t, newer), newer)
 		t.Ready(dutyCarries(t, newer), "see the newer registration among the duties")
 		t.Status(sendRegistrations(t, older), http.StatusOK, http.StatusBadRequest)
-		t.Until(time.Now().Add(news))
+		t.Until(t.Now().Add(news))
 		duties, err := listDuties(t)
 		t.Check(err == nil, "a list of duties", err)
 		for _, d := range duties {
@@ -81,7 +81,7 @@ func finerRegistrations(r *room) {
 		}
 	})
 	r.It("REL-REG-06", "keeps the last of an SSZ list", func(t *suite.T) {
-		other := registration(t, r.validators(t)[0], payee(0), time.Now())
+		other := registration(t, r.validators(t)[0], payee(0), t.Now())
 		one := r.fresh(t)
 		var body []byte
 		for _, each := range []*builderv1.SignedValidatorRegistration{other, one} {
@@ -104,7 +104,7 @@ func finerRegistrations(r *room) {
 			}
 			for _, d := range duties {
 				slot, err = strconv.ParseUint(d.Slot, 10, 64)
-				if start := slotStart(t, slot); err == nil && slot%per < per-2 && time.Now().Before(start) {
+				if start := slotStart(t, slot); err == nil && slot%per < per-2 && t.Now().Before(start) {
 					return nil
 				}
 			}
@@ -113,7 +113,7 @@ func finerRegistrations(r *room) {
 		t.Until(slotStart(t, slot+1).Add(news)) // the slot is over, and its epoch is not
 		duties, err := listDuties(t)
 		t.Check(err == nil, "a list of duties", err)
-		if time.Now().After(slotStart(t, slot-slot%per+per)) {
+		if t.Now().After(slotStart(t, slot-slot%per+per)) {
 			t.Inconclusive("the epoch was over before the list was asked for")
 		}
 		for _, d := range duties {

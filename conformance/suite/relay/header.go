@@ -227,7 +227,7 @@ func header(r *room) {
 		a, _ := leading(t)
 		const patience = 400 * time.Millisecond
 		answer := t.Do(proposerAPI(t), probe.Request{Method: http.MethodGet, Path: a.headerPath(), Header: map[string]string{
-			"Date-Milliseconds": strconv.FormatInt(time.Now().UnixMilli(), 10),
+			"Date-Milliseconds": strconv.FormatInt(t.Now().UnixMilli(), 10),
 			"X-Timeout-Ms":      strconv.FormatInt(patience.Milliseconds(), 10),
 		}})
 		t.Check(answer.Took <= patience, "an answer within "+patience.String(), answer.Took)

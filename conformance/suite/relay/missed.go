@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"time"
-
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/conformance/suite"
@@ -58,10 +56,5 @@ func (g *gap) reach(slot phase0.Slot) {
 
 // end waits until the gap is over, so that no other spec proposes a block in it.
 func (g *gap) end() {
-	timer := time.NewTimer(time.Until(g.t.World.Facts.At(g.last + 1)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-g.t.Done():
-	}
+	_ = g.t.Clock().Until(g.t, g.t.World.Facts.At(g.last+1)) // the spec may be over
 }

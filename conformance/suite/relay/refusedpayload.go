@@ -15,7 +15,7 @@ const lateBy = 4500 * time.Millisecond
 func refusedPayloads(r *room) {
 	// unlisted fails the spec if the submission's payload is listed as delivered.
 	unlisted := func(t *suite.T, s *submission) {
-		t.Until(time.Now().Add(heldWithin))
+		t.Until(t.Now().Add(heldWithin))
 		list := traces(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
 		t.Check(len(list) == 0, "no delivery of a payload that was refused", list)
 	}

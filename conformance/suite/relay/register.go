@@ -24,13 +24,13 @@ func (r *room) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
 	keys := r.validators(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := uint64(time.Now().Unix()); r.stamp < now {
+	if now := uint64(t.Now().Unix()); r.stamp < now {
 		r.stamp = now
 	} else {
 		r.stamp++
 	}
-	for uint64(time.Now().Unix())+8 < r.stamp {
-		t.Until(time.Now().Add(time.Second))
+	for uint64(t.Now().Unix())+8 < r.stamp {
+		t.Until(t.Now().Add(time.Second))
 	}
 	to := bellatrix.ExecutionAddress{0xaa, byte(t.Random.Uint32()), byte(t.Random.Uint32()), byte(t.Random.Uint32())}
 	return registration(t, keys[t.World.Facts.Restless()], to, time.Unix(int64(r.stamp), 0))
@@ -96,20 +96,20 @@ func register(r *room) {
 		takes(t, sendRegistrations(t, newer), newer)
 		answer := sendRegistrations(t, older)
 		t.Status(answer, http.StatusOK, http.StatusBadRequest)
-		t.Until(time.Now().Add(heldWithin))
+		t.Until(t.Now().Add(heldWithin))
 		err := holds(t, newer)
 		t.Check(err == nil && holdsNot(t, older), "the newer registration in the data API", fmt.Sprint(err))
 	})
 	r.It("REL-REG-04", "refuses a timestamp that lies a minute ahead", func(t *suite.T) {
 		one := r.fresh(t)
-		one.Message.Timestamp = time.Now().Add(time.Minute).Truncate(time.Second)
+		one.Message.Timestamp = t.Now().Add(time.Minute).Truncate(time.Second)
 		sign(t, one, r.validators(t)[t.World.Facts.Restless()])
 		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 		t.Check(holdsNot(t, one), "the registration not to be held", "it is in the data API")
 	})
 	r.It("REL-REG-05", "refuses a key that is no validator", func(t *suite.T) {
 		r.ready(t)
-		nobody := registration(t, probe.DeriveBLSKey("nobody"), payee(1), time.Now())
+		nobody := registration(t, probe.DeriveBLSKey("nobody"), payee(1), t.Now())
 		t.Status(sendRegistrations(t, nobody), http.StatusBadRequest)
 	})
 	r.It("REL-REG-06", "takes SSZ", func(t *suite.T) {
@@ -123,7 +123,7 @@ func register(r *room) {
 		takes(t, answer, one)
 	})
 	r.It("REL-REG-07", "stores the good one beside a bad one", func(t *suite.T) {
-		good, bad := r.fresh(t), registration(t, probe.DeriveBLSKey("nobody"), payee(1), time.Now())
+		good, bad := r.fresh(t), registration(t, probe.DeriveBLSKey("nobody"), payee(1), t.Now())
 		sendRegistrations(t, bad, good)
 		err := holds(t, good)
 		t.Check(err == nil, "the good registration in the data API", err)
@@ -180,7 +180,7 @@ func register(r *room) {
 		r.ready(t)
 		var list []*builderv1.SignedValidatorRegistration
 		for i, key := range r.validators(t)[:t.World.Facts.Restless()] {
-			list = append(list, registration(t, key, payee(i), time.Now()))
+			list = append(list, registration(t, key, payee(i), t.Now()))
 		}
 		list = append(list, r.fresh(t))
 		takes(t, sendRegistrations(t, list...), list[len(list)-1])
@@ -189,7 +189,7 @@ func register(r *room) {
 		r.ready(t)
 		keys := r.validators(t)[:t.World.Facts.Restless()]
 		var list []*builderv1.SignedValidatorRegistration
-		now := time.Now()
+		now := t.Now()
 		for i, key := range keys {
 			list = append(list, registration(t, key, payee(i), now))
 		}
@@ -241,7 +241,7 @@ func renewals(r *room) {
 		t.Prepared(sendRegistrations(t.Preparing(), last), "register the same again, with a later time", http.StatusOK)
 		_ = holds(t, last) // another clause says whether it must be shown
 		t.Status(sendRegistrations(t, between), http.StatusOK, http.StatusBadRequest)
-		t.Until(time.Now().Add(heldWithin))
+		t.Until(t.Now().Add(heldWithin))
 		t.Check(holdsNot(t, between), "the newest registration to stay", "the data API has the older one")
 		for _, d := range list(t) {
 			if d.Entry != nil && d.Entry.Message.Pubkey == last.Message.Pubkey {

@@ -151,7 +151,7 @@ func (r *room) register(t *suite.T, keys []*probe.BLSKey) error {
 	var list []*builderv1.SignedValidatorRegistration
 	for i, key := range keys {
 		if world.KindOf(phase0.ValidatorIndex(i), len(keys)) != world.Stranger {
-			list = append(list, registration(t, key, payee(i), time.Now()))
+			list = append(list, registration(t, key, payee(i), t.Now()))
 		}
 	}
 	return t.Eventually(t.Epochs(2), func() error {

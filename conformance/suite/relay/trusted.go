@@ -62,7 +62,7 @@ func trusted(r *room) {
 				s := a.block("a", gwei(1000))
 				s.key, s.Message.BuilderPubkey = key, key.Public
 				a.submitted(s.sign())
-				t.Until(time.Now().Add(executedWithin))
+				t.Until(t.Now().Add(executedWithin))
 				raised := func() *submission { // the same block, whose payment the relay already knows
 					s.Message.Value.AddUint64(s.Message.Value, 1_000_000)
 					return s.sign()

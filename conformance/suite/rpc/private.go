@@ -88,8 +88,8 @@ func sendPrivate(s *suite.Set) {
 	s.It("RPC-PRI-17", "keeps the transaction out of the public pool", func(t *suite.T) {
 		tx := money(t).send(1)
 		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
-		end := time.Now().Add(200 * time.Millisecond)
-		for ; time.Now().Before(end); t.Until(time.Now().Add(10 * time.Millisecond)) {
+		end := t.Now().Add(200 * time.Millisecond)
+		for ; t.Now().Before(end); t.Until(t.Now().Add(10 * time.Millisecond)) {
 			var found json.RawMessage // look often: soon it may be in a block
 			ask(t, &found, "eth_getTransactionByHash", tx.Hash().Hex())
 			var known struct {

@@ -3,7 +3,6 @@ package rpc
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -69,7 +68,7 @@ func terms(s *suite.Set) {
 		watched(t)
 		until(t, func() bool {
 			early, late, fits := money(t).send(1), money(t).send(2), money(t).send(3)
-			block, now := head(t)+3, time.Now().Unix()
+			block, now := head(t)+3, t.Now().Unix()
 			placed(t, block, object{"minTimestamp": now + 3600}, early)
 			// the block is two slots away at least; a service may refuse what is over by then
 			call(t, key(t), "eth_sendBundle",

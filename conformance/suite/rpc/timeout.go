@@ -37,7 +37,7 @@ func simulates(t *suite.T, params object, timeoutSeconds int) (success bool, too
 	if timeoutSeconds > 0 {
 		options["timeout"] = timeoutSeconds
 	}
-	began := time.Now()
+	began := time.Now() // a simulation takes processor time, which no other clock measures
 	answer, err := probe.NewClient(t.Target.RPC.URL, nil, patienceForSlow).Call(t, key(t),
 		probe.Call{Method: "mev_simBundle", Params: []any{params, options}, ID: 1})
 	took = time.Since(began)

@@ -103,7 +103,7 @@ func events(s *suite.Set) {
 		rpc.Share(t, []string{"tx_hash"}, tx)
 		_, found := heard(t, stream, rpc.Share(t, some, rpc.Money(t).Transfer(1)))
 		t.Check(found, "the event of a later order", "none")
-		t.Until(time.Now().Add(200 * time.Millisecond))
+		t.Until(t.Now().Add(200 * time.Millisecond))
 		n := 0
 		for _, text := range stream.Events() {
 			if strings.Contains(text, double(order)) {
@@ -157,7 +157,7 @@ func events(s *suite.Set) {
 		if _, found := heard(t, stream, order); !found {
 			t.Inconclusive("no event of a later order came")
 		}
-		t.Until(time.Now().Add(100 * time.Millisecond)) // simulations may end in another order
+		t.Until(t.Now().Add(100 * time.Millisecond)) // simulations may end in another order
 		for _, text := range stream.Events()[before:] {
 			t.Check(strings.Contains(strings.ToLower(text), double(order)), "no event but that of an order", text)
 		}

@@ -177,10 +177,10 @@ func history(s *suite.Set) {
 			*mine.Block)
 	})
 	s.It("STR-HIS-03", "says the time", func(t *suite.T) {
-		before := time.Now().Unix()
+		before := t.Now().Unix()
 		_, mine := past(t, 1)
 		at := int64(*mine.Timestamp)
-		t.Check(at >= before-1 && at <= time.Now().Unix()+1, "the time of the event in seconds", at)
+		t.Check(at >= before-1 && at <= t.Now().Unix()+1, "the time of the event in seconds", at)
 	})
 	s.It("STR-HIS-04", "holds the event as it was sent", func(t *suite.T) {
 		e, mine := past(t, 1)

@@ -34,8 +34,10 @@ func client(t *suite.T) *probe.Client { return t.Client(t.Target.Stream.URL) }
 var acceptEvents = map[string]string{"Accept": "text/event-stream"}
 
 // open opens the stream as a client does. The caller must close it.
-func open(t *suite.T) *probe.Stream {
-	s, err := client(t).Open(t, "/", acceptEvents)
+func open(t *suite.T) *probe.Stream { return openWith(t, client(t)) }
+
+func openWith(t *suite.T, c *probe.Client) *probe.Stream {
+	s, err := c.Open(t, "/", acceptEvents)
 	t.Check(err == nil, "a stream", err)
 	t.Check(s.Status == 200, "status 200", s.Status)
 	return s
@@ -43,11 +45,13 @@ func open(t *suite.T) *probe.Stream {
 
 // listening opens the stream for a spec that sends orders. The spec is inconclusive if the target
 // has no RPC.
-func listening(t *suite.T) *probe.Stream {
+func listening(t *suite.T) *probe.Stream { return listeningWith(t, client(t)) }
+
+func listeningWith(t *suite.T, c *probe.Client) *probe.Stream {
 	if t.Target.RPC == nil {
 		t.Inconclusive("needs the bundle RPC that the stream tells of (rpc.url)")
 	}
-	return open(t)
+	return openWith(t, c)
 }
 
 // event is a decoded event.
@@ -98,7 +102,7 @@ func untold(t *suite.T, s *probe.Stream, order common.Hash) {
 	if _, found := heard(t, s, rpc.Share(t, []string{"hash"}, w.Transfer(1))); !found {
 		t.Inconclusive("no event of a later order came")
 	}
-	t.Until(time.Now().Add(100 * time.Millisecond)) // simulations may end in another order
+	t.Until(t.Now().Add(100 * time.Millisecond)) // simulations may end in another order
 	for _, text := range s.Events() {
 		t.Check(!strings.Contains(strings.ToLower(text), double(order)), "no event of the order", text)
 	}
