@@ -221,9 +221,7 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if from.Local {
-		app.ByOwnClock(&from, &options)
-	}
+	app.ByOwnClock(&from, &options)
 	var end func()
 	if options.Target, end, err = app.Open(ctx, from); err != nil {
 		return err

@@ -106,11 +106,14 @@ const (
 
 // ByOwnClock has gavel's own services, their world and the specs run by one clock, which is faster
 // than the wall and stands while this process has work to do. So a busy machine makes a run longer
-// and changes no verdict. All of them must be in this process.
+// and changes no verdict. A target elsewhere goes by the wall; for it ByOwnClock does nothing.
 //
 // Journals sync and gather what they write by the wall, which the clock does not wait for. So the
 // budgets of chain time grow by the clock's speed.
 func ByOwnClock(s *Source, o *Options) {
+	if !s.Local {
+		return
+	}
 	paced := clock.NewPaced(time.Now().Truncate(time.Second), ownSpeed)
 	s.World.Clock, o.Clock = paced, paced
 	o.Timeout = max(o.Timeout, ownTimeout)

@@ -16,7 +16,7 @@ type LaneKey struct {
 	Source string
 }
 
-// LaneKey is the sender's lane. A known signer has its own. Strangers share the lane of their
+// Key is the sender's lane. A known signer has its own. Strangers share the lane of their
 // network, whatever keys they sign with.
 func (w Sender) Key() LaneKey {
 	if w.Known || w.Source == "" {
