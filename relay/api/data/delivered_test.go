@@ -3,7 +3,6 @@ package data_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,65 +18,65 @@ func TestDelivered(t *testing.T) {
 		"want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
 	const noKey = "no point of the group that public keys are in"
 	check(t, delivered, []row{
-		{"X1", "", "4 3 2 1"},
-		{"X2", "slot=7&cursor=", "4 3"}, // empty is not given
-		{"X10", "limit=0", ""},
-		{"X11", "slot=&block_hash=&limit=&order_by=&unknown=1", "4 3 2 1"},
-		{"X12", "cursor=6", "2 1"},
-		{"X12", "cursor=6&limit=1", "2"},
-		{"X13", "order_by=value", "3 2 1 4"},
-		{"X14", "order_by=-value", "4 1 2 3"},
-		{"X14", "order_by=-value&limit=2", "4 1"},
-		{"X15", "slot=5", "1"},
-		{"X15", "slot=4", ""},
-		{"X15", "slot=0", ""}, // deployed relays list everything
-		{"X15", "block_number=106", "2"},
-		{"X15", "block_number=0", ""},
-		{"X15", "block_hash=" + block2.String(), "2"},
-		{"X15", "proposer_pubkey=" + proposerB.String(), "3"},
-		{"X15", "builder_pubkey=" + builderB.String(), "3"},
-		{"X15", "slot=7&builder_pubkey=" + builderA.String(), "4"},
-		{"X18", "block_hash=" + upper(block2[:]), "2"},
-		{"X18", "builder_pubkey=" + upper(builderB[:]) + "&proposer_pubkey=" + upper(proposerB[:]), "3"},
-		{"X8", "limit=200", "4 3 2 1"},
-		{"X12", "cursor=9223372036854775807", "4 3 2 1"},
+		{"", "", "4 3 2 1"},
+		{"", "slot=7&cursor=", "4 3"}, // empty is not given
+		{"", "limit=0", ""},
+		{"", "slot=&block_hash=&limit=&order_by=&unknown=1", "4 3 2 1"},
+		{"", "cursor=6", "2 1"},
+		{"", "cursor=6&limit=1", "2"},
+		{"", "order_by=value", "3 2 1 4"},
+		{"", "order_by=-value", "4 1 2 3"},
+		{"", "order_by=-value&limit=2", "4 1"},
+		{"", "slot=5", "1"},
+		{"", "slot=4", ""},
+		{"", "slot=0", ""}, // deployed relays list everything
+		{"", "block_number=106", "2"},
+		{"", "block_number=0", ""},
+		{"", "block_hash=" + block2.String(), "2"},
+		{"", "proposer_pubkey=" + proposerB.String(), "3"},
+		{"", "builder_pubkey=" + builderB.String(), "3"},
+		{"", "slot=7&builder_pubkey=" + builderA.String(), "4"},
+		{"", "block_hash=" + upper(block2[:]), "2"},
+		{"", "builder_pubkey=" + upper(builderB[:]) + "&proposer_pubkey=" + upper(proposerB[:]), "3"},
+		{"", "limit=200", "4 3 2 1"},
+		{"", "cursor=9223372036854775807", "4 3 2 1"},
 
-		{"X2 REL-DAT-09", "slot=1&cursor=2", "400 arguments exclude each other: cannot specify both slot and cursor"},
-		{"X2 REL-DAT-09", "slot=x&cursor=y&limit=z", "400 arguments exclude each other: cannot specify both slot and cursor"},
-		{"X3 REL-DAT-10", "slot=x", `400 invalid argument: slot is "x": ` + number},
-		{"X3 REL-DAT-10", "slot=-1", `400 invalid argument: slot is "-1": ` + number},
-		{"X3 REL-DAT-10", "slot=0x5", `400 invalid argument: slot is "0x5": ` + number},
-		{"X3 REL-DAT-10", "slot=9223372036854775808", `400 invalid argument: slot is "9223372036854775808": ` + number},
-		{"X4 REL-DAT-10", "cursor=1.5", `400 invalid argument: cursor is "1.5": ` + number},
-		{"X5 REL-DAT-10", "block_hash=0x12", "400 invalid argument: block_hash: " + digits64},
-		{"X5 REL-DAT-10", "block_hash=" + strings.Repeat("a", 64), "400 invalid argument: block_hash: " + digits64},
-		{"X5 REL-DAT-10", "block_hash=0x" + strings.Repeat("g", 64), "400 invalid argument: block_hash: " + digits64},
-		{"X6 REL-DAT-10", "block_number=-1", `400 invalid argument: block_number is "-1": ` + number},
-		{"X7 REL-DAT-10", "proposer_pubkey=0x12", "400 invalid argument: proposer_pubkey: " + digits96},
-		{"X7 REL-DAT-10", "builder_pubkey=0x12", "400 invalid argument: builder_pubkey: " + digits96},
-		{"X8 REL-DAT-10", "limit=x", `400 invalid argument: limit is "x": ` + number},
-		{"X8 REL-DAT-10", "limit=-1", `400 invalid argument: limit is "-1": ` + number},
-		{"X9 REL-DAT-12", "limit=9223372036854775807", "400 limit is too high: maximum limit is 200"},
-		{"X15", "slot=9223372036854775807", ""},
-		{"X9 REL-DAT-12", "limit=201", "400 limit is too high: maximum limit is 200"},
-		{"X11 REL-DAT-22", "order_by=%2Bvalue", `400 invalid argument: order_by is "+value": want value or -value`},
+		{"REL-DAT-09", "slot=1&cursor=2", "400 arguments exclude each other: cannot specify both slot and cursor"},
+		{"REL-DAT-09", "slot=x&cursor=y&limit=z", "400 arguments exclude each other: cannot specify both slot and cursor"},
+		{"REL-DAT-10", "slot=x", `400 invalid argument: slot is "x": ` + number},
+		{"REL-DAT-10", "slot=-1", `400 invalid argument: slot is "-1": ` + number},
+		{"REL-DAT-10", "slot=0x5", `400 invalid argument: slot is "0x5": ` + number},
+		{"REL-DAT-10", "slot=9223372036854775808", `400 invalid argument: slot is "9223372036854775808": ` + number},
+		{"REL-DAT-10", "cursor=1.5", `400 invalid argument: cursor is "1.5": ` + number},
+		{"REL-DAT-10", "block_hash=0x12", "400 invalid argument: block_hash: " + digits64},
+		{"REL-DAT-10", "block_hash=" + strings.Repeat("a", 64), "400 invalid argument: block_hash: " + digits64},
+		{"REL-DAT-10", "block_hash=0x" + strings.Repeat("g", 64), "400 invalid argument: block_hash: " + digits64},
+		{"REL-DAT-10", "block_number=-1", `400 invalid argument: block_number is "-1": ` + number},
+		{"REL-DAT-10", "proposer_pubkey=0x12", "400 invalid argument: proposer_pubkey: " + digits96},
+		{"REL-DAT-10", "builder_pubkey=0x12", "400 invalid argument: builder_pubkey: " + digits96},
+		{"REL-DAT-10", "limit=x", `400 invalid argument: limit is "x": ` + number},
+		{"REL-DAT-10", "limit=-1", `400 invalid argument: limit is "-1": ` + number},
+		{"REL-DAT-12", "limit=9223372036854775807", "400 limit is too high: maximum limit is 200"},
+		{"", "slot=9223372036854775807", ""},
+		{"REL-DAT-12", "limit=201", "400 limit is too high: maximum limit is 200"},
+		{"REL-DAT-22", "order_by=%2Bvalue", `400 invalid argument: order_by is "+value": want value or -value`},
 		// deployed relays ignore it
-		{"X11 REL-DAT-22", "order_by=slot", `400 invalid argument: order_by is "slot": want value or -value`},
-		{"X17 REL-DAT-10", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x&block_hash=x",
+		{"REL-DAT-22", "order_by=slot", `400 invalid argument: order_by is "slot": want value or -value`},
+		{"REL-DAT-10", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x&block_hash=x",
 			"400 invalid argument: block_hash: " + digits64},
-		{"X17 REL-DAT-10", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x",
+		{"REL-DAT-10", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x",
 			`400 invalid argument: block_number is "x": ` + number},
-		{"X17 REL-DAT-10", "limit=x&builder_pubkey=x&proposer_pubkey=x", "400 invalid argument: proposer_pubkey: " +
+		{"REL-DAT-10", "limit=x&builder_pubkey=x&proposer_pubkey=x", "400 invalid argument: proposer_pubkey: " +
 			digits96},
-		{"X17 REL-DAT-10", "limit=x&builder_pubkey=x", "400 invalid argument: builder_pubkey: " + digits96},
+		{"REL-DAT-10", "limit=x&builder_pubkey=x", "400 invalid argument: builder_pubkey: " + digits96},
 		{"REL-DAT-10", "slot=%zz", "400 invalid argument: the query cannot be read"},
-		{"X7", "builder_pubkey=" + noPoint.String(), "400 invalid argument: builder_pubkey: " + noKey},
-		{"X7", "proposer_pubkey=" + infinity.String(), "400 invalid argument: proposer_pubkey: " + noKey},
-		{"X16", "", "500 internal error"}, // deployed relays answer with the text of the driver
-	}, slices.Concat(rows("X", 1, 18), []string{"REL-DAT-10", "REL-DAT-09", "REL-DAT-12", "REL-DAT-22"})...)
+		{"", "builder_pubkey=" + noPoint.String(), "400 invalid argument: builder_pubkey: " + noKey},
+		{"", "proposer_pubkey=" + infinity.String(), "400 invalid argument: proposer_pubkey: " + noKey},
+		{"", "", "500 internal error"}, // deployed relays answer with the text of the driver
+	}, "REL-DAT-10", "REL-DAT-09", "REL-DAT-12", "REL-DAT-22")
 }
 
-// X1: the greatest number of rows is also what comes without a limit.
+// The greatest number of rows is also what comes without a limit.
 func TestDeliveredHasAGreatestLength(t *testing.T) {
 	var facts []relay.Fact
 	for slot := range phase0.Slot(250) {
@@ -92,7 +91,7 @@ func TestDeliveredHasAGreatestLength(t *testing.T) {
 	}
 }
 
-// X12: an analyst reads the whole list page by page, each from below the last slot of the one
+// An analyst reads the whole list page by page, each from below the last slot of the one
 // before.
 func TestDeliveredIsPagedWithTheCursor(t *testing.T) {
 	handler := serving(t, story()...)
