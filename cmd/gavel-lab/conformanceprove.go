@@ -107,7 +107,7 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	sayUnproven(p, result)
+	sayUnproven(result)
 	survived := result.Survived
 	if len(p.Only) == 0 {
 		passed, err := p.TooEasy(ctx)
@@ -125,13 +125,9 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 	return nil
 }
 
-// sayUnproven prints the clauses that did not notice a mutant, and, if all mutants ran, the MUSTs
-// that no mutant breaks alone.
-func sayUnproven(p app.Proof, result *app.Proven) {
+// sayUnproven prints the clauses that did not notice a mutant.
+func sayUnproven(result *app.Proven) {
 	for _, id := range slices.Sorted(maps.Keys(result.Unnoticed)) {
 		fmt.Printf("%s does not notice %s\n", id, strings.Join(result.Unnoticed[id], ", "))
-	}
-	if unproven := app.Unproven(); len(p.Only) == 0 && len(unproven) > 0 {
-		fmt.Printf("%d MUSTs have no mutant that breaks their rule alone: %s\n", len(unproven), strings.Join(unproven, " "))
 	}
 }

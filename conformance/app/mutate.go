@@ -2,12 +2,10 @@ package app
 
 import (
 	"context"
-	_ "embed" // for unproven.txt
 	"fmt"
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gavel-relay/gavel/conformance/mutant"
@@ -140,30 +138,17 @@ func killersOf(id string) (killers []string) {
 	return killers
 }
 
-// Killers returns, for each clause, the ids of the mutants on which it must fail.
-func Killers() map[string][]string { return killers(wrongs()) }
-
-// PreciseKillers returns what Killers does, without mutants that are blanket.
-func PreciseKillers() map[string][]string {
-	return killers(slices.DeleteFunc(wrongs(), mutant.Mutant.Blanket))
-}
-
-func killers(list []mutant.Mutant) map[string][]string {
+// Killers returns, for each clause, the ids of the mutants that prove it: its specs must fail on
+// them. Blanket mutants, such as one that refuses everything, prove no clause.
+func Killers() map[string][]string {
 	all := map[string][]string{}
-	for _, m := range list {
+	for _, m := range wrongs() {
+		if m.Blanket() {
+			continue
+		}
 		for _, id := range m.MustKill {
 			all[id] = append(all[id], m.ID)
 		}
 	}
 	return all
 }
-
-// unproven has the ids of the MUSTs that no precise mutant proves yet, one a line. Clauses may only
-// leave it.
-//
-//go:embed unproven.txt
-var unproven string
-
-// Unproven returns the ids of the MUSTs that no precise mutant proves, in their order: only blanket
-// ones do.
-func Unproven() []string { return strings.Fields(unproven) }

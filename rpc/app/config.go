@@ -170,7 +170,8 @@ func (c *Config) Validate() error {
 	}
 	for field, value := range map[*int]int{
 		&c.PrivateBlocks: 25, &c.MaxBackruns: 1, &c.RefundPercent: 90, &c.FastPercent: 50,
-		&c.Limits.Batch: 100, &c.Limits.Connections: 8192, &c.Limits.ConnectionsPerAddress: 1024, &c.Limits.Orders: 200_000,
+		&c.Limits.Batch: 100, &c.Limits.RefundsPerPage: 500, &c.Limits.Connections: 8192,
+		&c.Limits.ConnectionsPerAddress: 1024, &c.Limits.Orders: 200_000,
 		&c.Limits.OrdersPerSigner: 20_000,
 	} {
 		*field = cmp.Or(*field, value)
