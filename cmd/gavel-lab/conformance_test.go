@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 //	                    the script is over it is interrupted, and must end with status 0
 //	$GOOD, $LOST, $GONE are servers: one that answers everything with 200, one with 404, one not at
 //	                    all; target.yaml is of the first
+//	$PINGS              is an event stream that pings at once, and then says nothing
 //	$HANG, $DRIP and others are those of badTargets; bad.NAME.yaml has all interfaces at one
 func TestConformanceScripts(t *testing.T) {
 	bad := openBadTargets(t)
@@ -49,6 +50,9 @@ func TestConformanceScripts(t *testing.T) {
 					env.Defer(server.Close)
 				}
 			}
+			stream := httptest.NewServer(http.HandlerFunc(pingAtOnce))
+			env.Setenv("PINGS", stream.URL)
+			env.Defer(stream.Close)
 			for name, address := range bad {
 				env.Setenv(name, address)
 				text := fmt.Sprintf("relay: {proposerUrl: %q}\nstream: {url: %q}\nrpc: {url: %q}\nbudgets: {answerMs: 300}\n",
@@ -63,6 +67,18 @@ func TestConformanceScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": endsWith, "world": inWorld},
 	})
+}
+
+// pingAtOnce is an event stream that pings at once, and then says nothing.
+func pingAtOnce(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Accept") != "text/event-stream" {
+		http.NotFound(w, r) // it has no history
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = fmt.Fprint(w, ":ping\n\n") // the client may be gone
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
 }
 
 // endsWith runs a command that must end with a status.

@@ -45,13 +45,11 @@ func openWith(t *suite.T, c *probe.Client) *probe.Stream {
 
 // listening opens the stream for a spec that sends orders. The spec is inconclusive if the target
 // has no RPC.
-func listening(t *suite.T) *probe.Stream { return listeningWith(t, client(t)) }
-
-func listeningWith(t *suite.T, c *probe.Client) *probe.Stream {
+func listening(t *suite.T) *probe.Stream {
 	if t.Target.RPC == nil {
 		t.Inconclusive("needs the bundle RPC that the stream tells of (rpc.url)")
 	}
-	return openWith(t, c)
+	return open(t)
 }
 
 // event is a decoded event.
