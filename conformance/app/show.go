@@ -80,7 +80,10 @@ func Explain(out io.Writer, patterns []string) error {
 			fmt.Fprintf(out, "%s  %s, %s, %s mode\n  %s\n  source        %s\n  follows from  %s\n", c.ID, c.Level, c.Profile,
 				c.Mode, c.Rule, c.Source,
 				strings.Join(c.Says, "; "))
-			if c.Quote != "" {
+			switch {
+			case c.Paraphrase:
+				fmt.Fprintf(out, "  in our words  %s\n", c.Quote)
+			case c.Quote != "":
 				fmt.Fprintf(out, "  it says       %s\n", c.Quote)
 			}
 			if c.Feature != "" {

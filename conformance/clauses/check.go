@@ -8,7 +8,7 @@ import (
 )
 
 // ownSource matches sources that are the description itself. Its statements are named in says, and
-// stand in docs/spec.md. Clauses of sidecars (SID) may have other sources without a quotation.
+// stand in docs/spec.md.
 var ownSource = regexp.MustCompile(`\bdescription\b|^docs/spec\.md,`)
 
 // placedSource matches sources that name a document, its version, and a place in it.
@@ -31,6 +31,11 @@ func (c *Catalogue) check() (wrong []error) {
 		for _, text := range clause.check() {
 			wrong = append(wrong, fmt.Errorf("%s: %s", clause.ID, text))
 		}
+		for _, cited := range c.cited(clause.Source) {
+			if !slices.Contains(clause.Says, cited) {
+				wrong = append(wrong, fmt.Errorf("%s: the source is %q, which says does not name", clause.ID, cited))
+			}
+		}
 		if len(clause.Says) == 0 {
 			wrong = append(wrong, fmt.Errorf("%s: no statement of the description leads to it: name one in says", clause.ID))
 		}
@@ -47,6 +52,31 @@ func (c *Catalogue) check() (wrong []error) {
 		}
 	}
 	return wrong
+}
+
+// ownPart is the beginning of a part of a source that names places in the description.
+var ownPart = regexp.MustCompile(`^(?:description|docs/spec\.md), `)
+
+// cited returns the single statements of the description that a source names, such as Service 4 in
+// "description, Service 4", and numbers that no section has. Whole sections are left out, as is
+// what docs/spec.md says where the description is silent.
+func (c *Catalogue) cited(source string) (cited []string) {
+	statements := c.Statements()
+	for _, part := range strings.Split(source, "; ") {
+		at := ownPart.FindString(part)
+		if at == "" {
+			continue
+		}
+		for _, place := range strings.Split(part[len(at):], " and ") {
+			if slices.Contains(statements, place) || slices.ContainsFunc(c.Sections, func(s Section) bool {
+				number, found := strings.CutPrefix(place, s.Name+" ")
+				return found && strings.Trim(number, "0123456789") == ""
+			}) {
+				cited = append(cited, place)
+			}
+		}
+	}
+	return cited
 }
 
 // check returns what is wrong with the clause, apart from the other clauses.
@@ -70,7 +100,7 @@ func (c Clause) check() (wrong []string) {
 	}
 	if c.Source == "" {
 		wrong = append(wrong, "no source")
-	} else if c.Level == Must && !ownSource.MatchString(c.Source) && !strings.HasPrefix(c.ID, "SID-") {
+	} else if c.Level == Must && !ownSource.MatchString(c.Source) {
 		if c.Quote == "" {
 			wrong = append(wrong,
 				"a MUST that does not follow from the description needs the sentence that says so: give quote, or "+
@@ -79,6 +109,9 @@ func (c Clause) check() (wrong []string) {
 		if !placedSource.MatchString(c.Source) {
 			wrong = append(wrong, fmt.Sprintf("source %q does not say document, version, file and place", c.Source))
 		}
+	}
+	if c.Paraphrase && c.Quote == "" {
+		wrong = append(wrong, "paraphrase without a quote: give in quote what the source says")
 	}
 	if !strings.HasSuffix(c.Rule, ".") {
 		wrong = append(wrong, "the rule is not a sentence that ends with a full stop")

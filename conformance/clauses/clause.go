@@ -74,6 +74,9 @@ type Clause struct {
 	// Quote is the sentence, or the line of a schema, from which the rule follows. A MUST whose source
 	// is not the description has one; what binds is then a matter of reading and not of belief.
 	Quote string `json:"quote,omitempty"`
+	// Paraphrase says that Quote is in our own words: the source states it by a schema that spans
+	// several lines or files.
+	Paraphrase bool `json:"paraphrase,omitempty"`
 	// Profile is the group of clauses that the clause is in, such as relay-proposer. A server is
 	// conformant to a profile as a whole.
 	Profile string `json:"profile"`

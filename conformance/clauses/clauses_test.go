@@ -50,6 +50,12 @@ func TestMistakesAreNamed(t *testing.T) {
 			"unknown field"},
 		{"no place", strings.Replace(strings.Replace(good, "description", "relay-specs", 1), `"R."`, `"R.", quote: q`, 1),
 			sections, "version, file and place"},
+		{"no quote for sidecars", `[{says: Events 1, source: "builder-specs v0.6.1, a.yaml, limit", ` +
+			`profile: sidecar-header, clauses: [{id: SID-HDR-01, level: MUST, rule: "R."}]}]`, sections, "give quote"},
+		{"paraphrase of nothing", strings.Replace(good, `"R."`, `"R.", paraphrase: true`, 1), sections,
+			"paraphrase without a quote"},
+		{"another statement", strings.Replace(good, "source: description", `source: "description, Events 2"`, 1), sections,
+			`"Events 2", which says does not name`},
 		{"no sentence", strings.Replace(good, "R.", "R", 1), sections, "full stop"},
 		{"mode", strings.Replace(good, `"R."`, `"R.", mode: blue`, 1), sections, `mode "blue" is unknown`},
 		{"feature", strings.Replace(good, `"R."`, `"R.", feature: magic`, 1), sections, `feature "magic" is unknown`},

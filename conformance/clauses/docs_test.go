@@ -65,7 +65,10 @@ func TestDocs(t *testing.T) {
 				rule += " *Disputed: " + clause.Disputed + ".*"
 			}
 			source := clause.Source
-			if clause.Quote != "" {
+			switch {
+			case clause.Paraphrase:
+				source += ", in our words: " + clause.Quote
+			case clause.Quote != "":
 				source += ": “" + clause.Quote + "”"
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", clause.ID, clause.Level, rule, source, needs)

@@ -43,19 +43,20 @@ type group struct {
 }
 
 type entry struct {
-	ID       string `yaml:"id"`
-	Level    Level  `yaml:"level"`
-	Rule     string `yaml:"rule"`
-	Says     list   `yaml:"says"`
-	Source   string `yaml:"source"`
-	Quote    string `yaml:"quote"`
-	Feature  string `yaml:"feature"`
-	Setting  string `yaml:"setting"`
-	Mode     string `yaml:"mode"`
-	Disputed string `yaml:"disputed"`
-	Heavy    string `yaml:"heavy"`
-	Unproven string `yaml:"unproven"`
-	Retired  string `yaml:"retired"`
+	ID         string `yaml:"id"`
+	Level      Level  `yaml:"level"`
+	Rule       string `yaml:"rule"`
+	Says       list   `yaml:"says"`
+	Source     string `yaml:"source"`
+	Quote      string `yaml:"quote"`
+	Paraphrase bool   `yaml:"paraphrase"`
+	Feature    string `yaml:"feature"`
+	Setting    string `yaml:"setting"`
+	Mode       string `yaml:"mode"`
+	Disputed   string `yaml:"disputed"`
+	Heavy      string `yaml:"heavy"`
+	Unproven   string `yaml:"unproven"`
+	Retired    string `yaml:"retired"`
 }
 
 // list is one text or several.
@@ -134,7 +135,7 @@ func decode(from fs.FS, name string, into any) error {
 func (e entry) within(g group) (Clause, error) {
 	c := Clause{
 		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: cmp.Or(e.Source, g.Source), Quote: e.Quote,
-		Profile: g.Profile,
+		Paraphrase: e.Paraphrase, Profile: g.Profile,
 		Feature: cmp.Or(e.Feature, g.Feature),
 		Setting: e.Setting, Disputed: e.Disputed, Heavy: e.Heavy, Unproven: e.Unproven, Retired: e.Retired,
 	}
