@@ -1,14 +1,13 @@
 package devnet
 
-// The circuit breaker of a consensus client. If the chain misses slots,
-// something may be wrong with all relays at once, so the client stops asking them and proposes its
-// own blocks.
+// Breaker is the circuit breaker of a consensus client. If the chain misses slots, something may be
+// wrong with all relays at once, so the client stops asking them and proposes its own blocks.
 //
 //	closed ──enough slots missed──▶ open ──the beacon node restarts──▶ closed, and nothing is counted yet
 //
 // Only the chain decides: which slots have a block. Answers of relays, or their absence, have no
-// influence. Clients differ in their conditions; the breaker has slots missed in a row, and slots
-// missed of a window.
+// influence. Clients differ in their conditions: the breaker counts slots missed in a row, and
+// slots missed of a window.
 
 import "github.com/attestantio/go-eth2-client/spec/phase0"
 

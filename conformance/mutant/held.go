@@ -17,7 +17,7 @@ func (e *Exchange) registrations() (list []map[string]any) {
 	return list
 }
 
-// any says whether one of the request's registrations is so.
+// anyRegistration says whether one of the request's registrations is so.
 func (e *Exchange) anyRegistration(is func(registration, message map[string]any) bool) bool {
 	for _, one := range e.registrations() {
 		if is(one, at(one, "message")) {

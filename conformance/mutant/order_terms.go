@@ -67,13 +67,13 @@ func termsMutants() []Mutant {
 		{"O42", "rpc", "a bundle without maxBlock is tried for three blocks", []string{"RPC-SHR-32"},
 			first("mev_sendBundle", func(o map[string]any) {
 				if inclusion := at(o, "inclusion"); inclusion != nil && inclusion["maxBlock"] == nil {
-					inclusion["maxBlock"] = after(inclusion["block"], 2)
+					inclusion["maxBlock"] = laterBlock(inclusion["block"], 2)
 				}
 			})},
 		{"O43", "rpc", "a bundle is tried for two blocks more", []string{"RPC-SHR-32"},
 			first("mev_sendBundle", func(o map[string]any) {
 				if inclusion := at(o, "inclusion"); inclusion["maxBlock"] != nil {
-					inclusion["maxBlock"] = after(inclusion["maxBlock"], 2)
+					inclusion["maxBlock"] = laterBlock(inclusion["maxBlock"], 2)
 				}
 			})},
 		{"O44", "rpc", "maxBlockNumber is forgotten", []string{"RPC-PRI-21"},
@@ -109,8 +109,8 @@ func versions(change func(e *Exchange, o map[string]any) bool) func() Fault {
 	}
 }
 
-// after adds to a block's number in hexadecimal.
-func after(block any, by int64) string { return fmt.Sprintf("%#x", quantity(block)+by) }
+// laterBlock adds to a block's number in hexadecimal.
+func laterBlock(block any, by int64) string { return fmt.Sprintf("%#x", quantity(block)+by) }
 
 // quantity reads a number in hexadecimal. What is none is 0, which the target refuses.
 func quantity(text any) (number int64) {

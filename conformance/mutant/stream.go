@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// pass forwards a stream line by line, each changed by the fault. If
-// the target did not open a stream, it returns false, and the target's answer is in the exchange.
+// pass forwards a stream line by line, each changed by the fault. If the target did not open a
+// stream, it returns false, and the target's answer is in the exchange.
 func pass(w http.ResponseWriter, e *Exchange, base string,
 	fault Fault) (streamed bool, err error) {
 	r := e.Request

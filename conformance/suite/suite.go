@@ -74,8 +74,8 @@ func (s *Set) Slow(id, title string, body func(*T)) {
 	s.Specs[len(s.Specs)-1].Slow = true
 }
 
-// slowTimeout bounds a slow spec, if Config.Timeout is shorter; slowSlots does in a world of long
-// slots.
+// A slow spec may take slowTimeout, or slowSlots of the world's slots if these take longer, or
+// Config.Timeout if that is longer still.
 const (
 	slowTimeout = 3 * time.Minute
 	slowSlots   = 60
@@ -269,7 +269,7 @@ func (r *run) repeats(result Result) bool {
 	return true
 }
 
-// mostUnanswered is how many specs in a row may get no answer to any request before the suite looks
+// mostUnanswered is how many specs in a row may get no answer to any request before the suite asks
 // whether the interface is still there.
 const mostUnanswered = 3
 

@@ -51,10 +51,10 @@ type Builder struct {
 	URL  string `json:"url"`
 }
 
-// Stranger and Restless are the places of these validators' keys in ValidatorKeys.
+// Stranger returns the place of the Stranger's key in ValidatorKeys.
 func (f Facts) Stranger() int { return len(f.ValidatorKeys) - 1 }
 
-// Restless is as Stranger.
+// Restless returns the place of the Restless validator's key in ValidatorKeys.
 func (f Facts) Restless() int { return len(f.ValidatorKeys) - 2 }
 
 // Slots returns how long a number of the world's slots takes.

@@ -95,8 +95,8 @@ func answer(rw http.ResponseWriter, value any, err error) {
 	}
 }
 
-// leastLeft is how much time a spec needs before its slot begins, as a part of a slot's duration;
-// hurriedLeft if it is in a hurry.
+// leastLeft is how much time a spec needs before its slot begins, as a part of a slot's duration.
+// hurriedLeft is the same for a spec that takes whatever time is left (Wanted.Hurry).
 const (
 	leastLeft   = 0.4
 	hurriedLeft = 0.15

@@ -230,7 +230,7 @@ func openOutside(b *testing.B) *outside {
 	if err != nil {
 		b.Fatal(err)
 	}
-	h.desk.Validator = pool
+	h.pipeline.Validator = pool
 	listener, err := new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

@@ -28,9 +28,9 @@ import (
 
 // BenchmarkPayloadToPublish is the time from the last byte of a proposer's blinded block (v2, SSZ)
 // until a beacon node has the request to publish the whole block of 1.2 MB: the proposer's API,
-// desk, escrow, guard and client are the real ones. As in a relay the payload is in memory, and its
-// file was synced when it led; what is left of the disk is the guard's own sync, whose time is told
-// by itself (guard), and the rest without it.
+// deliverer, escrow, guard and client are the real ones. As in a relay the payload is in memory,
+// and its file was synced when it led; what is left of the disk is the guard's own sync, whose time
+// is told by itself (guard), and the rest without it.
 func BenchmarkPayloadToPublish(b *testing.B) {
 	for name, files := range map[string]bool{"memory": false, "file": true} {
 		b.Run(name, func(b *testing.B) {
@@ -100,13 +100,13 @@ func openDelivery(b *testing.B, h *benchWay) *delivery {
 	if err != nil {
 		b.Fatal(err)
 	}
-	desk := deliver.New(deliver.Config{
+	deliverer := deliver.New(deliver.Config{
 		Spec: h.spec, Clock: clock.Real{}, Proposers: proposerOfBench{}, Payloads: d.served, Slots: new(slots.Slots),
 		Guard: d.guard, Publisher: nodes,
 		Facts: benchFacts(b, h.journal), Log: slog.New(slog.DiscardHandler), PublishTimeout: time.Minute,
 	})
 	mux := api.NewMux()
-	proposer.Mount(mux, proposer.Config{Spec: h.spec, Clock: clock.Real{}, Deliverer: desk, Ready: func() bool {
+	proposer.Mount(mux, proposer.Config{Spec: h.spec, Clock: clock.Real{}, Deliverer: deliverer, Ready: func() bool {
 		return true
 	}})
 	d.handler = mux

@@ -42,16 +42,16 @@ import (
 )
 
 // benchWay is the way of a submission through the relay as app wires it, from the bytes of a
-// request's body to the board: the builder's API, desk, book, board, facts and escrow are the real
-// ones. The chain is what the blocks say it is, nobody executes a block, and no sockets are between
-// us and the handler, so that what is measured is our own work.
+// request's body to the board: the builder's API, pipeline, book, board, facts and escrow are the
+// real ones. The chain is what the blocks say it is, nobody executes a block, and no sockets are
+// between us and the handler, so that what is measured is our own work.
 type benchWay struct {
 	spec     *eth.Spec
 	journal  *journal.Journal
 	leaders  *leaderSyncs // with an escrow in files
 	builders *builders.List
 	board    *noticeBoard
-	desk     *submit.Pipeline
+	pipeline *submit.Pipeline
 	handler  http.Handler
 	// query of all submissions.
 	query string
@@ -149,7 +149,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchWay {
 		b.Fatal(err)
 	}
 	held := clock.NewHeld(h.spec.GenesisTime, 1)
-	h.desk = submit.New(submit.Config{
+	h.pipeline = submit.New(submit.Config{
 		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Slots: new(slots.Slots), Builders: h.builders,
 		Validator: nobodyExecutes{},
 		Escrow:    unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, TopBids: h.board, Facts: record,
@@ -159,10 +159,10 @@ func openBenchWith(b *testing.B, config journal.Config) *benchWay {
 	})
 	mux := api.NewMux()
 	builder.Mount(mux, builder.Config{
-		Spec: h.spec, Clock: held, Submitter: h.desk,
+		Spec: h.spec, Clock: held, Submitter: h.pipeline,
 		Speculator: speculate.New(speculate.Config{
-			Spec: h.spec, Auction: h.desk, Key: bls.Derive("relay", 0), Verify: bls.Verify,
-		}), Headers: h.desk, Duties: chainOfBench{},
+			Spec: h.spec, Auction: h.pipeline, Key: bls.Derive("relay", 0), Verify: bls.Verify,
+		}), Headers: h.pipeline, Duties: chainOfBench{},
 		Identity: h.builders,
 		Hydrator: new(submit.HydrationCache),
 	})

@@ -20,7 +20,7 @@ func TestWrongProofsOfAnotherBuilder(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t)
 				s, _ := newPayloads()
-				h.desk.Payloads = s
+				h.deliverer.Payloads = s
 				h.spoiled = bytes.Repeat([]byte{0xee}, 48)
 				of := func(builder byte, proof deneb.KZGProof) {
 					contents, trace, blobs := *h.contents, *h.contents.Trace, *h.contents.Blobs
@@ -36,7 +36,7 @@ func TestWrongProofsOfAnotherBuilder(t *testing.T) {
 				of(2, deneb.KZGProof(h.spoiled))
 				of(3, deneb.KZGProof(h.spoiled))
 				for range 2 {
-					contents, err := h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
+					contents, err := h.deliverer.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
 					switch {
 					case !right:
 						wantRefused(t, err, relay.PayloadNotPublished)

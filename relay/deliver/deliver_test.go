@@ -32,11 +32,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// house is a desk with parts that can be made to fail. Real stores and nodes cannot be made to
+// house is a deliverer with parts that can be made to fail. Real stores and nodes cannot be made to
 // refuse on command.
 type house struct {
 	t         *testing.T
-	desk      *Deliverer
+	deliverer *Deliverer
 	spec      *eth.Spec
 	contents  *relay.Contents
 	mu        sync.Mutex // guards facts, published, claimed
@@ -79,7 +79,7 @@ func newHouse(t *testing.T) *house {
 			Blobs: make([]deneb.Blob, 1)},
 		Requests: requests,
 	}
-	h.desk = New(Config{
+	h.deliverer = New(Config{
 		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Payloads: h, Slots: h.slots, Guard: h, Publisher: h, Facts: h,
 		Log:    slog.New(slog.DiscardHandler),
 		CutOff: 4 * time.Second, RevealDelay: time.Second, PublishTimeout: time.Second,
@@ -206,7 +206,7 @@ func (h *house) at(into time.Duration) time.Time { return h.spec.SlotStart(slot)
 
 // deliver asks without wanting the payload, as v2 does.
 func (h *house) deliver(block *relay.BlindedBlock, into time.Duration) error {
-	_, err := h.desk.Deliver(h.t.Context(), h.at(into), block, false)
+	_, err := h.deliverer.Deliver(h.t.Context(), h.at(into), block, false)
 	return err
 }
 
@@ -330,7 +330,7 @@ func TestSecondBlockOfASlot(t *testing.T) {
 func TestBlockOfAnEarlierSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
-		h.desk.CutOff = 0
+		h.deliverer.CutOff = 0
 		if err := h.deliver(h.block(proposerKey, nil), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +346,7 @@ func TestBlockOfAnEarlierSlot(t *testing.T) {
 func TestRepeatAfterALaterSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
-		h.desk.CutOff = 0
+		h.deliverer.CutOff = 0
 		first := h.block(proposerKey, nil)
 		if err := h.deliver(first, 0); err != nil {
 			t.Fatal(err)
@@ -374,7 +374,7 @@ func TestRepeatsArePublishedOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 6 {
 			group.Go(func() {
-				contents, err := h.desk.Deliver(t.Context(), h.at(0), block, i%2 == 0)
+				contents, err := h.deliverer.Deliver(t.Context(), h.at(0), block, i%2 == 0)
 				if err != nil || contents != h.contents {
 					t.Errorf("%v, %v", contents, err)
 				}
@@ -400,7 +400,7 @@ func TestWhenThingsHappen(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t)
 				time.Sleep(time.Until(h.at(-300 * time.Millisecond))) // virtual
-				if _, err := h.desk.Deliver(t.Context(), time.Now(), h.block(proposerKey, nil), row.reveal); err != nil {
+				if _, err := h.deliverer.Deliver(t.Context(), time.Now(), h.block(proposerKey, nil), row.reveal); err != nil {
 					t.Fatal(err)
 				}
 				if got := time.Since(h.at(0)); got != row.want {
@@ -418,7 +418,7 @@ func TestFailedPublicationRevealsNothingAndMayBeRepeated(t *testing.T) {
 		h := newHouse(t)
 		h.refuse.Store(true)
 		block := h.block(proposerKey, nil)
-		contents, err := h.desk.Deliver(t.Context(), h.at(0), block, true)
+		contents, err := h.deliverer.Deliver(t.Context(), h.at(0), block, true)
 		wantRefused(t, err, relay.PayloadNotPublished)
 		if contents != nil || h.deliveries() != 0 || h.slots.Delivered(slot) {
 			t.Error("an unpublished payload left")
@@ -508,7 +508,7 @@ func TestClientThatGoesAway(t *testing.T) {
 		done := make(chan error, 1)
 		time.Sleep(time.Until(h.at(0))) // virtual
 		go func() {
-			_, err := h.desk.Deliver(ctx, h.at(0), h.block(proposerKey, nil), true)
+			_, err := h.deliverer.Deliver(ctx, h.at(0), h.block(proposerKey, nil), true)
 			done <- err
 		}()
 		synctest.Wait()
@@ -554,7 +554,7 @@ func TestStrangersRefusalsAreNoFacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		counted := 0
-		h.desk.Unrecorded = func(relay.PayloadRefused) { counted++ }
+		h.deliverer.Unrecorded = func(relay.PayloadRefused) { counted++ }
 		forged := h.block(bls.Derive("validator", 4), nil)
 		other := h.block(proposerKey, func(b *blindelectra.BlindedBeaconBlock) { b.ProposerIndex++ })
 		for range 50 {
@@ -571,7 +571,7 @@ func TestStrangersRefusalsAreNoFacts(t *testing.T) {
 			for range 50 {
 				wantRefused(t, h.deliver(unknown, 0), relay.PayloadUnknown)
 			}
-			h.desk.Close(1)
+			h.deliverer.Close(1)
 		}
 		if len(h.facts) != 2*maxRecordedRefusals || counted != 100+100-2*maxRecordedRefusals {
 			t.Errorf("%d facts, %d counted", len(h.facts), counted)

@@ -71,8 +71,8 @@ func TestDeliveryNeedsTheGuardAlone(t *testing.T) {
 		s.Show(relay.Key{Slot: slot}, h.contents.Payload.BlockHash, h.contents.Trace.BuilderPubkey)
 		s.Header(h.contents.ID())
 		escrow.gone = true
-		h.desk.Payloads = s
-		contents, err := h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
+		h.deliverer.Payloads = s
+		contents, err := h.deliverer.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
 		if err != nil || contents == nil || len(h.published) != 1 {
 			t.Errorf("%v, %d published", err, len(h.published))
 		}
@@ -87,7 +87,7 @@ func TestPayloadIsFoundByItsHeader(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t)
 				s, escrow := newPayloads()
-				h.desk.Payloads = s
+				h.deliverer.Payloads = s
 				impostor := func(builder byte) *relay.Contents {
 					fake, trace, body := *h.contents, *h.contents.Trace, *h.contents.Payload
 					trace.BuilderPubkey, body.StateRoot = phase0.BLSPubKey{builder}, [32]byte{builder}
@@ -102,13 +102,13 @@ func TestPayloadIsFoundByItsHeader(t *testing.T) {
 				if !memory {
 					s.Close(slot + 1)
 				}
-				contents, err := h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
+				contents, err := h.deliverer.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
 				if err != nil || contents == nil || contents.Payload.StateRoot != h.contents.Payload.StateRoot {
 					t.Errorf("%v, %v", contents, err)
 				}
 				s.Close(slot + 1)
 				delete(escrow.kept, h.contents.ID())
-				_, err = h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
+				_, err = h.deliverer.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
 				if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != relay.PayloadHeaderMismatch.ID {
 					t.Errorf("%v, want %s", err, relay.PayloadHeaderMismatch.ID)
 				}

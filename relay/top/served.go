@@ -40,8 +40,8 @@ func (b *Bids) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Ti
 	}
 }
 
-// serve counts an answer. atOnce says that the answer must be recorded at once instead, first that
-// it is the first one with this bid.
+// serve counts an answer. atOnce says that the answer must be recorded at once instead; first says
+// that it is the first answer with this bid.
 func (s *shown) serve(served relay.HeaderServed) (atOnce, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -233,7 +233,7 @@ func header(r *room) {
 		t.Check(answer.Took <= patience, "an answer within "+patience.String(), answer.Took)
 	})
 	r.It("REL-HDR-22", "serves no bid after its cut-off", func(t *suite.T) {
-		cutOff, slot := t.Target.Limits.HeaderCutOff(), time.Duration(t.World.Facts.SlotMs)*time.Millisecond
+		cutOff, slot := t.Target.Limits.HeaderCutOff(), t.World.Facts.Slots(1)
 		if cutOff+clockMargin >= slot {
 			t.Inconclusive("the cut-off of %s needs longer slots than the world's of %s", cutOff, slot)
 		}

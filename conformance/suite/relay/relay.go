@@ -30,7 +30,7 @@ func Specs(s *suite.Set) {
 	shared := &room{Set: s}
 	literal(&room{Set: s}) // another relay, which needs registrations of its own
 	for _, add := range []func(*room){status, general, missed, media, register, renewals, forged, duties, submit, atOnce,
-		refuse, header, replaced, payload, fields, data, signedFor, refusedPayloads, nulls, trusted, finer} {
+		refuse, header, replaced, payload, fields, data, signedFor, refusedPayloads, nulls, trusted, exact} {
 		add(shared)
 	}
 }

@@ -27,9 +27,7 @@ func watched(t *suite.T) {
 }
 
 // slots returns how long n slots of the world take.
-func slots(t *suite.T, n int64) time.Duration {
-	return time.Duration(n*t.World.Facts.SlotMs) * time.Millisecond
-}
+func slots(t *suite.T, n int) time.Duration { return t.World.Facts.Slots(n) }
 
 // sentTo returns what the target has sent to builders about a transaction.
 func sentTo(t *suite.T, tx *types.Transaction) []world.Sent {

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"crypto/ecdsa"
-	"time"
 
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
@@ -24,7 +23,7 @@ func cancelAt(t *suite.T, by func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey) (
 	}
 	// The cancel takes a moment to reach the builder. The spec asks for the block only afterwards,
 	// so that the block's bid is later than the cancel.
-	_ = t.Eventually(time.Duration(t.World.Facts.SlotMs)*time.Millisecond/4, func() error {
+	_ = t.Eventually(slots(t, 1)/4, func() error {
 		if list := sentTo(t, tx); len(list) > 0 && held(list) {
 			return errHeld
 		}

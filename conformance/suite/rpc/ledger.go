@@ -18,9 +18,9 @@ import (
 // totals.
 const refundsMade = 6
 
-// made has refunds of blocks of the world. The specs that read lists and totals share them, because
-// each set takes several blocks.
-type made struct {
+// refundSet has refunds of blocks of the world. The specs that read lists and totals share them,
+// because each set takes several blocks.
+type refundSet struct {
 	mu    sync.Mutex // guards the fields below
 	ready bool
 
@@ -29,9 +29,9 @@ type made struct {
 	backruns  []*backrun
 }
 
-// once calls make until it has ended well, and then no more: if it ends the spec, the next spec
+// makeOnce calls make, unless an earlier call of it succeeded. If make ends the spec, the next spec
 // that needs the refunds tries again.
-func (m *made) once(t *suite.T, make func(t *suite.T)) {
+func (m *refundSet) makeOnce(t *suite.T, make func(t *suite.T)) {
 	watched(t)
 	begins(t)
 	m.mu.Lock()
@@ -43,10 +43,10 @@ func (m *made) once(t *suite.T, make func(t *suite.T)) {
 	}
 }
 
-// paid makes refunds that blocks pay: bundles with an inner bundle, whose refund goes to the
+// makePaid makes refunds that blocks pay: bundles with an inner bundle, whose refund goes to the
 // recipient.
-func (m *made) paid(t *suite.T) {
-	m.once(t, func(t *suite.T) {
+func (m *refundSet) makePaid(t *suite.T) {
+	m.makeOnce(t, func(t *suite.T) {
 		var txs []*types.Transaction
 		for range refundsMade {
 			b := &backrun{owner: money(t), tx: money(t).create(paysWei, codePayment)}
@@ -72,17 +72,17 @@ func (m *made) paid(t *suite.T) {
 	})
 }
 
-// delayed makes refunds that are to be paid outside of their blocks: all but one in one block, and
-// the last in a later one.
-func (m *made) delayed(t *suite.T) {
-	m.once(t, func(t *suite.T) {
-		m.delay(t, refundsMade-1)
-		m.delay(t, 1)
+// makeDelayed makes refunds that are to be paid outside of their blocks: all but one in one block,
+// and the last in a later one.
+func (m *refundSet) makeDelayed(t *suite.T) {
+	m.makeOnce(t, func(t *suite.T) {
+		m.delayInOneBlock(t, refundsMade-1)
+		m.delayInOneBlock(t, 1)
 	})
 }
 
-// delay makes so many delayed refunds in one block.
-func (m *made) delay(t *suite.T, count int) {
+// delayInOneBlock makes so many delayed refunds in one block.
+func (m *refundSet) delayInOneBlock(t *suite.T, count int) {
 	until(t, func() bool {
 		var group []*backrun
 		var txs []*types.Transaction
@@ -155,7 +155,7 @@ func allOf(t *suite.T, method string, query object) (all []record, pages int) {
 }
 
 // listedAll waits until a method lists as many refunds as the blocks have, and returns them.
-func (m *made) listedAll(t *suite.T, method string, query object) (all []record) {
+func (m *refundSet) listedAll(t *suite.T, method string, query object) (all []record) {
 	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
 		if all, _ = allOf(t, method, query); len(all) < len(m.backruns) {
 			return errNoRecord
@@ -166,8 +166,8 @@ func (m *made) listedAll(t *suite.T, method string, query object) (all []record)
 	return all
 }
 
-// sums adds up the amounts of records by their status.
-func sums(t *suite.T, list []record) (pending, received *big.Int) {
+// sumByStatus adds up the amounts of records by their status.
+func sumByStatus(t *suite.T, list []record) (pending, received *big.Int) {
 	pending, received = new(big.Int), new(big.Int)
 	for _, r := range list {
 		switch r.Status {
@@ -182,10 +182,11 @@ func sums(t *suite.T, list []record) (pending, received *big.Int) {
 	return pending, received
 }
 
-// adds fails the spec unless totals are the sums of the records, and more than nothing. Refunds may
-// become received between the two answers, so only the sum of both is compared then.
-func adds(t *suite.T, totals map[string]json.RawMessage, list []record) {
-	pending, received := sums(t, list)
+// checkTotals fails the spec unless the totals are the sums of the records, and more than nothing.
+// Pending refunds may become received between the two answers. So pending and received are compared
+// in sum, and received must not be less than in the records.
+func checkTotals(t *suite.T, totals map[string]json.RawMessage, list []record) {
+	pending, received := sumByStatus(t, list)
 	all := new(big.Int).Add(pending, received)
 	got := new(big.Int).Add(isHex(t, totals, "pending"), isHex(t, totals, "received"))
 	t.Check(all.Sign() > 0 && got.Cmp(all) == 0, fmt.Sprintf("pending and received of %s in sum, as the records", all),
@@ -196,7 +197,7 @@ func adds(t *suite.T, totals map[string]json.RawMessage, list []record) {
 }
 
 // newest returns the highest block of the refunds.
-func (m *made) newest() (block uint64) {
+func (m *refundSet) newest() (block uint64) {
 	for _, b := range m.backruns {
 		block = max(block, uint64(b.at.Block))
 	}
@@ -214,24 +215,24 @@ const (
 
 // refundLists: what the methods about fee refunds answer when there are refunds.
 func refundLists(s *suite.Set) {
-	m := new(made)
+	m := new(refundSet)
 	s.Slow("RPC-RFT-04", "adds up what is listed", func(t *suite.T) {
-		m.paid(t)
+		m.makePaid(t)
 		list := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})
 		totals := asked(t, totalsOf, m.recipient.Hex())
-		adds(t, totals, list)
+		checkTotals(t, totals, list)
 		t.Check(isHex(t, totals, "maxBlockNumber").Uint64() >= m.newest(), "maxBlockNumber of at least "+
 			hexNumber(m.newest()), string(totals["maxBlockNumber"]))
 	})
 	s.Slow("RPC-RFB-04", "lists the refund of an order", func(t *suite.T) {
-		m.paid(t)
+		m.makePaid(t)
 		one := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})[1]
 		list, _ := allOf(t, byBundle, object{"bundle_hash": one.Hash})
 		t.Check(len(list) == 1 && list[0].Hash == one.Hash && list[0].Amount == one.Amount && list[0].Block == one.Block &&
 			list[0].Recipient == one.Recipient, fmt.Sprintf("one record, %+v", one), list)
 	})
 	s.Slow("RPC-RFK-03", "lists the refunds of a block", func(t *suite.T) {
-		m.paid(t)
+		m.makePaid(t)
 		known := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})
 		block := known[0].Block
 		list, _ := allOf(t, byBlock, object{"block_number": block})
@@ -245,7 +246,7 @@ func refundLists(s *suite.Set) {
 		}
 	})
 	s.Slow("RPC-RFR-09", "continues at its cursors, and ends", func(t *suite.T) {
-		m.paid(t)
+		m.makePaid(t)
 		query := object{"recipient": m.recipient.Hex()}
 		list := m.listedAll(t, byRecipient, query)
 		most := t.Target.Limits.RefundsPerPage
@@ -258,7 +259,7 @@ func refundLists(s *suite.Set) {
 			fmt.Sprintf("a second page that begins with %+v", list[len(first.Refunds)]), second)
 	})
 	s.Slow("RPC-RFR-10", "takes a cursor as the second parameter", func(t *suite.T) {
-		m.paid(t)
+		m.makePaid(t)
 		query := object{"recipient": m.recipient.Hex()}
 		m.listedAll(t, byRecipient, query)
 		cursor := pageOf(t, byRecipient, query).Cursor
@@ -288,7 +289,7 @@ func refundLists(s *suite.Set) {
 			"a record of the refund with recipient "+to.Hex(), list)
 	})
 	s.Slow("RPC-AUT-20", "counts what a signer's own orders paid, and nobody else's", func(t *suite.T) {
-		m.paid(t)
+		m.makePaid(t)
 		paid := func(signer *ecdsa.PrivateKey) (wei, gas *big.Int) {
 			answer := call(t, signer, "flashbots_getUserStatsV2", object{"blockNumber": hexNumber(head(t))})
 			if answer.Code() == -32601 {
@@ -316,12 +317,12 @@ func refundLists(s *suite.Set) {
 
 // delayedLists: what the methods about delayed refunds answer when there are some.
 func delayedLists(s *suite.Set) {
-	m := new(made)
+	m := new(refundSet)
 	span := func(from, to uint64) object {
 		return object{"recipient": m.recipient.Hex(), "blockRangeFrom": hexNumber(from), "blockRangeTo": hexNumber(to)}
 	}
 	all := func(t *suite.T) []record {
-		m.delayed(t)
+		m.makeDelayed(t)
 		return m.listedAll(t, delayedList, object{"recipient": m.recipient.Hex()})
 	}
 	s.Slow("RPC-DLY-07", "lists what was delayed, by the bundle's hash", func(t *suite.T) {
@@ -340,7 +341,7 @@ func delayedLists(s *suite.Set) {
 			string(members["indexedUpTo"]))
 	})
 	// ranges are ranges of blocks, with how many of the refunds lie in them.
-	ranges := func(m *made) map[[2]uint64]int {
+	ranges := func(m *refundSet) map[[2]uint64]int {
 		last := m.newest()
 		first := uint64(m.backruns[0].at.Block)
 		return map[[2]uint64]int{
@@ -371,9 +372,9 @@ func delayedLists(s *suite.Set) {
 	})
 	s.Slow("RPC-DLY-10", "has what came later when it is asked again", func(t *suite.T) {
 		watched(t)
-		later := &made{}
+		later := &refundSet{}
 		var query object
-		later.once(t, func(t *suite.T) {
+		later.makeOnce(t, func(t *suite.T) {
 			query = object{"recipient": later.recipient.Hex(), "blockRangeFrom": "0x1",
 				"blockRangeTo": hexNumber(head(t) + 500)}
 			before := pageOf(t, delayedList, query)
@@ -381,7 +382,7 @@ func delayedLists(s *suite.Set) {
 			if before.NextCursor != "" {
 				query["cursor"] = before.NextCursor
 			}
-			later.delay(t, 1)
+			later.delayInOneBlock(t, 1)
 		})
 		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
 			if len(pageOf(t, delayedList, query).Refunds) != 1 {
@@ -393,7 +394,7 @@ func delayedLists(s *suite.Set) {
 	})
 	s.Slow("RPC-DLT-04", "adds up what is listed, in a range too", func(t *suite.T) {
 		list := all(t)
-		adds(t, asked(t, delayedTotals, object{"recipient": m.recipient.Hex()}), list)
+		checkTotals(t, asked(t, delayedTotals, object{"recipient": m.recipient.Hex()}), list)
 		for bounds := range ranges(m) {
 			var within []record
 			for _, r := range list {
@@ -406,7 +407,7 @@ func delayedLists(s *suite.Set) {
 				zeros(t, totals, "pending", "received")
 				continue
 			}
-			adds(t, totals, within)
+			checkTotals(t, totals, within)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func Specs(s *suite.Set) {
 		sendPrivateRaw, cancelPrivate,
 		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid,
 		terms, window, timeouts, refundLists, delayedLists,
-		followers, browsers, statistics, deployed, literal, finer,
+		followers, browsers, statistics, deployed, literal, exact,
 	} {
 		add(s)
 	}
@@ -119,8 +119,7 @@ func money(t *suite.T) *wallet {
 // begun waits for three slots after genesis: then the world's chain has a block, and the target has
 // had time to see it.
 func begun(t *suite.T) {
-	facts := t.World.Facts
-	t.Until(time.Unix(facts.GenesisTime, 0).Add(time.Duration(3*facts.SlotMs) * time.Millisecond))
+	t.Until(t.World.Facts.At(3))
 }
 
 func (w *wallet) address() common.Address { return crypto.PubkeyToAddress(w.PublicKey) }

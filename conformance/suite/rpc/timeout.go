@@ -20,8 +20,9 @@ const (
 // patienceForSlow is how long answers to simulations may take that are slow on purpose.
 const patienceForSlow = 40 * time.Second
 
-// burning makes the parameters of a bundle whose transactions compute until their gas is used up.
-func burning(t *suite.T, transactions int) object {
+// burningBundle makes the parameters of a bundle whose transactions compute until their gas is used
+// up.
+func burningBundle(t *suite.T, transactions int) object {
 	var list []object
 	for range transactions {
 		w := money(t)
@@ -30,9 +31,9 @@ func burning(t *suite.T, transactions int) object {
 	return with(with(now(t), noRefunds), object{"body": list})
 }
 
-// simulates says whether a bundle succeeds, and how long the answer took. timeoutSeconds of 0 gives
-// none.
-func simulates(t *suite.T, params object, timeoutSeconds int) (success bool, took time.Duration) {
+// simulateFor says whether a bundle succeeds, and how long the answer took. timeoutSeconds of 0
+// gives none.
+func simulateFor(t *suite.T, params object, timeoutSeconds int) (success bool, took time.Duration) {
 	options := object{"gasLimit": 2_000_000_000}
 	if timeoutSeconds > 0 {
 		options["timeout"] = timeoutSeconds
@@ -46,15 +47,15 @@ func simulates(t *suite.T, params object, timeoutSeconds int) (success bool, too
 	return !answer.Refused() && answer.Result(&m) == nil && m.success(t), took
 }
 
-// ends fails the spec unless a simulation is ended after the wanted time. A bundle that succeeds
-// sooner was too small to show it, so a larger one follows. The clause is not run if the target is
-// too fast for the largest.
-func ends(t *suite.T, wanted time.Duration, timeoutSeconds int) {
+// checkTimeout fails the spec unless a simulation is ended after the wanted time. A bundle that
+// succeeds sooner was too small to show it, so a larger one follows. The clause is not run if the
+// target is too fast for the largest.
+func checkTimeout(t *suite.T, wanted time.Duration, timeoutSeconds int) {
 	const sample, slack = 4, 1500 * time.Millisecond
-	_, took := simulates(t, burning(t, sample), timeoutSeconds)
+	_, took := simulateFor(t, burningBundle(t, sample), timeoutSeconds)
 	for count := 0; count < mostBurned; {
 		count = min(max(int(sample*wanted*3/2/max(took, time.Millisecond)), 2*count), mostBurned)
-		success, took := simulates(t, burning(t, count), timeoutSeconds)
+		success, took := simulateFor(t, burningBundle(t, count), timeoutSeconds)
 		if success && took < wanted+slack {
 			continue
 		}
@@ -68,6 +69,8 @@ func ends(t *suite.T, wanted time.Duration, timeoutSeconds int) {
 
 // timeouts: when simulations are ended.
 func timeouts(s *suite.Set) {
-	s.It("RPC-SIM-26", "ends a simulation at the timeout that was given", func(t *suite.T) { ends(t, time.Second, 1) })
-	s.It("RPC-SIM-27", "ends a simulation after five seconds", func(t *suite.T) { ends(t, 5*time.Second, 0) })
+	s.It("RPC-SIM-26", "ends a simulation at the timeout that was given", func(t *suite.T) {
+		checkTimeout(t, time.Second, 1)
+	})
+	s.It("RPC-SIM-27", "ends a simulation after five seconds", func(t *suite.T) { checkTimeout(t, 5*time.Second, 0) })
 }

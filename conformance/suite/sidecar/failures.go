@@ -46,7 +46,7 @@ func failures(s *suite.Set) {
 			a := open(t)
 			a.offers(0, row.answer(a))
 			a.offers(2, row.answer(a))
-			a.hands(a.bids(1, low))
+			a.handsOn(a.bids(1, low))
 		})
 		s.It("SID-HDR-21", "answers 204 when all that comes is "+row.title, func(t *suite.T) {
 			a := open(t)
@@ -63,6 +63,6 @@ func failures(s *suite.Set) {
 			t.Prepared(failed.ask(nil), "ask while a relay fails", http.StatusNoContent)
 		}
 		a := open(t)
-		a.hands(a.bids(0, low))
+		a.handsOn(a.bids(0, low))
 	})
 }

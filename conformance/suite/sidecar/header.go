@@ -22,12 +22,12 @@ func header(s *suite.Set) {
 			want := a.bids(best, high)
 			a.bids((best+1)%len(scripted.Names), low)
 			a.bids((best+2)%len(scripted.Names), mid)
-			a.hands(want)
+			a.handsOn(want)
 		})
 	}
 	s.It("SID-HDR-02", "hands on the bid of one relay alone", func(t *suite.T) {
 		a := open(t)
-		a.hands(a.bids(2, low))
+		a.handsOn(a.bids(2, low))
 	})
 	s.It("SID-HDR-03", "answers 204 when no relay has a bid", func(t *suite.T) {
 		answer := open(t).ask(nil)
@@ -58,7 +58,7 @@ func header(s *suite.Set) {
 		if bytes.Compare(second.Message.Header.BlockHash[:], first.Message.Header.BlockHash[:]) < 0 {
 			first = second
 		}
-		a.hands(first)
+		a.handsOn(first)
 	})
 	for _, row := range []struct{ title, slot, parent, key string }{
 		{title: "refuses a slot of letters", slot: "abc"},
@@ -89,7 +89,7 @@ func header(s *suite.Set) {
 	})
 	s.It("SID-HDR-09", "hands on the lowest bid that is wanted", func(t *suite.T) {
 		a := open(t)
-		a.hands(a.bids(0, lowest(t)))
+		a.handsOn(a.bids(0, lowest(t)))
 	})
 }
 

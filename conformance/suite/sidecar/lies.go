@@ -26,7 +26,7 @@ func lies(s *suite.Set) {
 			a := open(t)
 			honest := a.bids(1, low)
 			a.offers(0, a.document(row.bid(a, a.relay(0))))
-			a.hands(honest)
+			a.handsOn(honest)
 		})
 	}
 	s.It("SID-HDR-15", "hands on no bid that is worth nothing", func(t *suite.T) {
@@ -44,7 +44,7 @@ func lies(s *suite.Set) {
 		other.Fork--
 		wrong := other.honest(a.relay(0), "of another fork", high)
 		a.offers(0, scripted.Document(other.Fork, probe.Bid(other.Fork, wrong), scripted.Negotiated))
-		a.hands(honest)
+		a.handsOn(honest)
 	})
 }
 

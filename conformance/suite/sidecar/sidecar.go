@@ -154,8 +154,8 @@ func (s *sale) read(answer *probe.Answer) *builderelectra.SignedBuilderBid {
 	return bid
 }
 
-// hands fails the spec unless the sidecar hands this bid on.
-func (s *sale) hands(want *builderelectra.SignedBuilderBid) {
+// handsOn fails the spec unless the sidecar hands this bid on.
+func (s *sale) handsOn(want *builderelectra.SignedBuilderBid) {
 	s.same(want, s.header())
 }
 

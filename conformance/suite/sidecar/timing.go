@@ -49,7 +49,7 @@ func timing(s *suite.Set) {
 		a.bids(1, low)
 		best := a.honest(a.relay(0), "late", high)
 		a.offers(0, scripted.After(200*time.Millisecond, a.document(best)))
-		a.hands(best)
+		a.handsOn(best)
 	})
 	s.It("SID-HDR-26", "tells relays when it asks", func(t *suite.T) {
 		a := open(t)
@@ -79,7 +79,7 @@ func timing(s *suite.Set) {
 		a := openIn(t, n.At(time.Now())+1)
 		want := a.bids(0, low)
 		t.Until(n.Start(a.Slot).Add(-100 * time.Millisecond))
-		a.hands(want)
+		a.handsOn(want)
 	})
 }
 

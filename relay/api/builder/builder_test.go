@@ -31,8 +31,8 @@ func testSpec() *eth.Spec {
 	}
 }
 
-// desk plays the rooms behind the handlers and keeps what it was sent.
-type desk struct {
+// fakePorts stands for the rooms behind the handlers and keeps what it was sent.
+type fakePorts struct {
 	received []*relay.Submission
 	headers  []*relay.HeaderSubmission
 	cache    submit.HydrationCache
@@ -44,21 +44,21 @@ type desk struct {
 	ahead    []*speculate.Ahead
 }
 
-func (d *desk) Submit(_ context.Context, s *relay.Submission, ahead *speculate.Ahead) (relay.Outcome, error) {
+func (d *fakePorts) Submit(_ context.Context, s *relay.Submission, ahead *speculate.Ahead) (relay.Outcome, error) {
 	d.received, d.ahead = append(d.received, s), append(d.ahead, ahead)
 	return d.outcome, d.err
 }
 
-func (d *desk) Duties() ([]relay.RegisteredDuty, uint64) { return d.duties, d.version }
+func (d *fakePorts) Duties() ([]relay.RegisteredDuty, uint64) { return d.duties, d.version }
 
-func (d *desk) SubmitHeader(_ context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
+func (d *fakePorts) SubmitHeader(_ context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
 	d.headers = append(d.headers, h)
 	return d.outcome, d.err
 }
 
 // ByKey knows one builder: the one whose public key is all zeros, as in the submission of these
 // tests.
-func (d *desk) ByKey(apiKey string) (relay.Builder, bool) {
+func (d *fakePorts) ByKey(apiKey string) (relay.Builder, bool) {
 	switch apiKey {
 	case "alpha's":
 		return relay.Builder{Name: "alpha", Pubkeys: []phase0.BLSPubKey{{}}}, true
@@ -68,7 +68,7 @@ func (d *desk) ByKey(apiKey string) (relay.Builder, bool) {
 	return relay.Builder{}, false
 }
 
-func (d *desk) handler() http.Handler {
+func (d *fakePorts) handler() http.Handler {
 	mux := api.NewMux()
 	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Speculator: d.auction.speculator(),
 		Headers: d, Duties: d,
@@ -116,6 +116,6 @@ func TestPathsAndMethods(t *testing.T) {
 		"GET /relay/v1/builder/blocks":      relay.MethodNotAllowed,
 		"POST /relay/v1/builder/validators": relay.MethodNotAllowed,
 	} {
-		wantRefusal(t, ask(t, new(desk).handler(), request, "", nil), want)
+		wantRefusal(t, ask(t, new(fakePorts).handler(), request, "", nil), want)
 	}
 }

@@ -75,7 +75,7 @@ func TestWhatIsBegunWhileABodyComes(t *testing.T) {
 		{what: "a message that breaks a rule", headers: isSSZ, body: ssz, refuses: true, verify: true},
 		{what: "without a key, in JSON", headers: "", body: text},
 	} {
-		d := &desk{outcome: relay.Outcome{}}
+		d := &fakePorts{outcome: relay.Outcome{}}
 		d.auction.refuses, d.auction.wrong = row.refuses, row.wrong
 		answer := ask(t, d.handler(), submitPath, row.headers, row.body)
 		if answer.Code != 200 || len(d.received) != 1 {
@@ -99,7 +99,7 @@ func TestWhatIsBegunWhileABodyComes(t *testing.T) {
 // block nothing is looked at.
 func TestNothingIsBegunForAnothersKey(t *testing.T) {
 	_, ssz := submission(t)
-	d := &desk{outcome: relay.Outcome{}}
+	d := &fakePorts{outcome: relay.Outcome{}}
 	wantRefusal(t, ask(t, d.handler(), submitPath, isSSZ+"X-Api-Key: beta's", ssz), relay.APIKeyOtherBuilder)
 	if len(d.auction.messages)+len(d.auction.blocks)+len(d.received) != 0 {
 		t.Errorf("%d messages, %d blocks, %d received", len(d.auction.messages), len(d.auction.blocks), len(d.received))
@@ -109,7 +109,7 @@ func TestNothingIsBegunForAnothersKey(t *testing.T) {
 // A block without its blobs says how it came: cancellations and API key count there too.
 func TestBlockSaysHowItCame(t *testing.T) {
 	_, ssz := submission(t)
-	d := &desk{outcome: relay.Outcome{}}
+	d := &fakePorts{outcome: relay.Outcome{}}
 	ask(t, d.handler(), submitPath+"?cancellations=1", isSSZ+"X-Api-Key: alpha's", ssz)
 	awaitSigning(d.ahead[0])
 	block := d.auction.blocks[0]

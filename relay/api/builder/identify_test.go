@@ -11,7 +11,7 @@ import (
 func TestAPIKey(t *testing.T) {
 	_, ssz := submission(t)
 	for header, identified := range map[string]bool{"": false, "X-Api-Key: alpha's": true, "x-api-token: alpha's": true} {
-		d := &desk{outcome: relay.Outcome{}}
+		d := &fakePorts{outcome: relay.Outcome{}}
 		answer := ask(t, d.handler(), submitPath, isSSZ+header, ssz)
 		if answer.Code != 200 || len(d.received) != 1 || d.received[0].Identified != identified {
 			t.Errorf("%q: %d %s, %+v", header, answer.Code, answer.Body, d.received)
@@ -19,7 +19,7 @@ func TestAPIKey(t *testing.T) {
 	}
 	for header, want := range map[string]relay.Refusal{"X-Api-Key: stolen": relay.APIKeyUnknown,
 		"X-Api-Key: beta's": relay.APIKeyOtherBuilder} {
-		d := &desk{outcome: relay.Outcome{}}
+		d := &fakePorts{outcome: relay.Outcome{}}
 		wantRefusal(t, ask(t, d.handler(), submitPath, isSSZ+header, ssz), want)
 		if len(d.received) != 0 {
 			t.Errorf("%q: taken all the same", header)
@@ -30,7 +30,7 @@ func TestAPIKey(t *testing.T) {
 // A builder leaves out what it has sent before, and only what itself has sent.
 func TestDehydratedSubmission(t *testing.T) {
 	_, ssz := submission(t)
-	d := &desk{outcome: relay.Outcome{}}
+	d := &fakePorts{outcome: relay.Outcome{}}
 	handler := d.handler()
 	if answer := ask(t, handler, submitPath, isSSZ+"X-Api-Key: alpha's", ssz); answer.Code != 200 {
 		t.Fatalf("%d %s", answer.Code, answer.Body)
@@ -67,14 +67,14 @@ func TestDehydratedSubmission(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { wantRefusal(t, ask(t, handler, submitPath, row.headers, body), row.want) })
 	}
-	fresh := (&desk{outcome: relay.Outcome{}}).handler()
+	fresh := (&fakePorts{outcome: relay.Outcome{}}).handler()
 	wantRefusal(t, ask(t, fresh, submitPath, dehydrated+"X-Api-Key: alpha's", body), relay.SubmissionNotHydratable)
 }
 
 // What was refused is not remembered: it may be anything.
 func TestRefusedSubmissionIsNotRemembered(t *testing.T) {
 	text, _ := submission(t)
-	d := &desk{err: relay.SubmissionSignature.Plain()}
+	d := &fakePorts{err: relay.SubmissionSignature.Plain()}
 	handler := d.handler()
 	wantRefusal(t, ask(t, handler, submitPath, "X-Api-Key: alpha's", text), relay.SubmissionSignature)
 	dry := *d.received[0]

@@ -86,8 +86,8 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	}
 }
 
-// silent is a desk that forgets what it gets.
-type silent struct{ desk }
+// silent is fakePorts that forgets what it gets.
+type silent struct{ fakePorts }
 
 func (d *silent) Submit(context.Context, *relay.Submission, *speculate.Ahead) (relay.Outcome, error) {
 	return relay.Outcome{}, nil

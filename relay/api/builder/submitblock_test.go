@@ -97,7 +97,7 @@ func TestSubmitBlock(t *testing.T) {
 		"an unknown name":         {"", "", bytes.Replace(text, []byte(`{`), []byte(`{"future":1,`), 1), false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{outcome: relay.Outcome{}}
+			d := &fakePorts{outcome: relay.Outcome{}}
 			answer := ask(t, d.handler(), submitPath+row.query, row.headers, row.body)
 			if answer.Code != 200 || answer.Body.Len() != 0 || len(d.received) != 1 {
 				t.Fatalf("%d %s, %d received", answer.Code, answer.Body, len(d.received))
@@ -116,15 +116,15 @@ func TestSubmitBlock(t *testing.T) {
 
 func TestSubmitBlockTellsTheOutcome(t *testing.T) {
 	text, _ := submission(t)
-	d := &desk{outcome: relay.Outcome{BelowFloor: true}}
+	d := &fakePorts{outcome: relay.Outcome{BelowFloor: true}}
 	answer := ask(t, d.handler(), submitPath, "", text)
 	if answer.Code != 202 || answer.Body.String() != `{"message":"accepted bid below floor, skipped validation"}` ||
 		answer.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
-	wantRefusal(t, ask(t, (&desk{err: relay.SubmissionStale.Plain()}).handler(), submitPath, "", text),
+	wantRefusal(t, ask(t, (&fakePorts{err: relay.SubmissionStale.Plain()}).handler(), submitPath, "", text),
 		relay.SubmissionStale)
-	wantRefusal(t, ask(t, (&desk{err: errors.New("secret")}).handler(), submitPath, "", text), relay.Internal)
+	wantRefusal(t, ask(t, (&fakePorts{err: errors.New("secret")}).handler(), submitPath, "", text), relay.Internal)
 }
 
 // What is no submission is refused in either encoding.
@@ -132,7 +132,7 @@ func TestSubmitBlockRefusesWhatIsNoSubmission(t *testing.T) {
 	for _, body := range []string{"", "{", "{}", "null", "[]", `{"message":null}`, `{"message":{"slot":"1"}}`,
 		`{"message":{"slot":"65"}}`, "\xff\xfe", strings.Repeat("\x00", 400)} {
 		for _, headers := range []string{"", isSSZ} {
-			d := &desk{}
+			d := &fakePorts{}
 			wantRefusal(t, ask(t, d.handler(), submitPath, headers, []byte(body)), relay.Malformed)
 			if d.received != nil {
 				t.Errorf("%q was passed on", body)
@@ -147,7 +147,7 @@ func TestSubmitBlockLooksAtTheVersion(t *testing.T) {
 	text, ssz := submission(t)
 	for encoding, body := range map[string][]byte{"": text, isSSZ: ssz} {
 		for _, fork := range eth.Forks() {
-			d := &desk{}
+			d := &fakePorts{}
 			answer := ask(t, d.handler(), submitPath, encoding+"Eth-Consensus-Version: "+strings.ToUpper(fork.String()), body)
 			if fork == eth.Fulu {
 				if answer.Code != 200 || len(d.received) != 1 {
@@ -222,7 +222,7 @@ func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
 		"a slot that is hidden in a list": {"", "", []byte(`{"message":[{"slot":"65"}]}`), relay.Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{outcome: relay.Outcome{}}
+			d := &fakePorts{outcome: relay.Outcome{}}
 			wantRefusal(t, ask(t, d.handler(), submitPath+row.query, row.headers, row.body), row.want)
 			if d.received != nil {
 				t.Error("the submission was passed on")

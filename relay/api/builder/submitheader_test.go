@@ -32,7 +32,7 @@ func headerBody(t *testing.T, media wire.Media) []byte {
 func TestSubmitHeader(t *testing.T) {
 	for media, contentType := range map[wire.Media]string{wire.JSON: "application/json",
 		wire.SSZ: "application/octet-stream"} {
-		d := &desk{outcome: relay.Outcome{}}
+		d := &fakePorts{outcome: relay.Outcome{}}
 		headers := "Content-Type: " + contentType + "\nX-Api-Key: alpha's\nX-Sequence: 4"
 		answer := ask(t, d.handler(), headerPath+"?cancellations=1", headers, headerBody(t, media))
 		if answer.Code != 200 || len(d.headers) != 1 {
@@ -63,7 +63,7 @@ func TestSubmitHeaderRefuses(t *testing.T) {
 		"another content type":     {"Content-Type: text/plain\nX-Api-Key: alpha's", body, relay.UnsupportedMediaType},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := new(desk)
+			d := new(fakePorts)
 			wantRefusal(t, ask(t, d.handler(), headerPath, row.headers, row.body), row.want)
 			if len(d.headers) != 0 {
 				t.Error("taken all the same")

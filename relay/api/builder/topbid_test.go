@@ -41,7 +41,7 @@ func newTheatre() *theatre {
 }
 
 func (h *theatre) handler(needKey bool) http.Handler {
-	mux, d := api.NewMux(), new(desk)
+	mux, d := api.NewMux(), new(fakePorts)
 	Mount(mux, Config{
 		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Headers: d, Duties: d, Identity: d, Hydrator: &d.cache,
 		TopBids: h.feed, TopBidsNeedKey: needKey,
@@ -226,7 +226,7 @@ func TestTopBidHasSoManyPlaces(t *testing.T) {
 }
 
 func TestTopBidIsNotThereWithoutAFeed(t *testing.T) {
-	wantRefusal(t, ask(t, new(desk).handler(), "GET "+topBidPath, "", nil), relay.NotFound)
+	wantRefusal(t, ask(t, new(fakePorts).handler(), "GET "+topBidPath, "", nil), relay.NotFound)
 }
 
 // An hour in which nothing happens: a ping every ten seconds keeps the connection, and after it a

@@ -24,7 +24,7 @@ func duty(slot phase0.Slot) relay.RegisteredDuty {
 }
 
 func TestValidatorsWithoutDuties(t *testing.T) {
-	answer := ask(t, new(desk).handler(), validatorsPath, "", nil)
+	answer := ask(t, new(fakePorts).handler(), validatorsPath, "", nil)
 	if answer.Code != 200 || answer.Body.String() != "[]" || answer.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
@@ -32,7 +32,7 @@ func TestValidatorsWithoutDuties(t *testing.T) {
 
 // The list is that of relay-specs, read here as a builder reads it.
 func TestValidators(t *testing.T) {
-	d := &desk{duties: []relay.RegisteredDuty{duty(65), duty(70)}}
+	d := &fakePorts{duties: []relay.RegisteredDuty{duty(65), duty(70)}}
 	answer := ask(t, d.handler(), validatorsPath, "", nil)
 	var list []struct {
 		Slot           string                    `json:"slot"`
@@ -50,7 +50,7 @@ func TestValidators(t *testing.T) {
 
 // A list is encoded once, and again when its version is another one.
 func TestValidatorsFollowChanges(t *testing.T) {
-	d := &desk{duties: []relay.RegisteredDuty{duty(65), duty(70)}, version: 1}
+	d := &fakePorts{duties: []relay.RegisteredDuty{duty(65), duty(70)}, version: 1}
 	handler := d.handler()
 	first := ask(t, handler, validatorsPath, "", nil).Body.String()
 	if again := ask(t, handler, validatorsPath, "", nil).Body.String(); again != first {

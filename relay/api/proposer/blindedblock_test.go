@@ -85,7 +85,7 @@ func TestBlindedBlock(t *testing.T) {
 		"v2 whatever answer is asked": {v2Path, "Accept: text/html", text, 202, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{contents: testContents()}
+			d := &fakePorts{contents: testContents()}
 			answer := ask(t, d, row.request, row.headers, row.body)
 			if answer.Code != row.status || answer.Header().Get("Content-Type") != row.contentType {
 				t.Fatalf("%d %q %s", answer.Code, answer.Header().Get("Content-Type"), answer.Body)
@@ -167,7 +167,7 @@ func TestBlindedBlockRefusesMalformedRequests(t *testing.T) {
 	} {
 		for _, path := range []string{v1Path, v2Path} {
 			t.Run(name+" to "+path, func(t *testing.T) {
-				d := &desk{contents: testContents()}
+				d := &fakePorts{contents: testContents()}
 				answer := ask(t, d, path, row.headers, row.body)
 				wantRefusal(t, answer, row.want)
 				if !d.untouched() {
@@ -181,7 +181,7 @@ func TestBlindedBlockRefusesMalformedRequests(t *testing.T) {
 // Accept is looked at first, so that nothing is published for an answer that cannot be given.
 func TestBlindedBlockV1LooksAtAcceptFirst(t *testing.T) {
 	text, _ := blindedBlock(t)
-	d := &desk{contents: testContents()}
+	d := &fakePorts{contents: testContents()}
 	wantRefusal(t, ask(t, d, v1Path, "Accept: text/html", text), relay.NotAcceptable)
 	wantRefusal(t, ask(t, d, v1Path, "Accept: text/html", nil), relay.NotAcceptable)
 	if !d.untouched() {
@@ -192,8 +192,8 @@ func TestBlindedBlockV1LooksAtAcceptFirst(t *testing.T) {
 func TestBlindedBlockPassesRefusalsOn(t *testing.T) {
 	text, _ := blindedBlock(t)
 	for _, path := range []string{v1Path, v2Path} {
-		wantRefusal(t, ask(t, &desk{err: relay.PayloadUnknown.Plain()}, path, "", text), relay.PayloadUnknown)
-		wantRefusal(t, ask(t, &desk{err: relay.PayloadGuardDown.Plain()}, path, "", text), relay.PayloadGuardDown)
-		wantRefusal(t, ask(t, &desk{err: context.Canceled}, path, "", text), relay.Internal)
+		wantRefusal(t, ask(t, &fakePorts{err: relay.PayloadUnknown.Plain()}, path, "", text), relay.PayloadUnknown)
+		wantRefusal(t, ask(t, &fakePorts{err: relay.PayloadGuardDown.Plain()}, path, "", text), relay.PayloadGuardDown)
+		wantRefusal(t, ask(t, &fakePorts{err: context.Canceled}, path, "", text), relay.Internal)
 	}
 }

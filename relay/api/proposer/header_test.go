@@ -37,7 +37,7 @@ func TestHeader(t *testing.T) {
 		{"Accept: application/octet-stream", "application/octet-stream", string(testBid.SSZ)},
 		{"Accept: application/octet-stream;q=1.0,application/json;q=0.9", "application/octet-stream", string(testBid.SSZ)},
 	} {
-		d := &desk{bid: testBid}
+		d := &fakePorts{bid: testBid}
 		answer := ask(t, d, goodHeaderPath(), row.accept, nil)
 		if answer.Code != 200 || answer.Body.String() != row.body || answer.Header().Get("Content-Type") != row.contentType {
 			t.Errorf("%q: %d %q %q", row.accept, answer.Code, answer.Header().Get("Content-Type"), answer.Body)
@@ -53,7 +53,7 @@ func TestHeader(t *testing.T) {
 
 // Hexadecimal digits mean the same in either case.
 func TestHeaderPathInCapitals(t *testing.T) {
-	d := &desk{bid: testBid}
+	d := &fakePorts{bid: testBid}
 	path := headerPath("65", "0x"+strings.ToUpper(fmt.Sprintf("%x", testKey.ParentHash[:])), "0x"+
 		strings.ToUpper(fmt.Sprintf("%x", testKey.Proposer[:])))
 	if answer := ask(t, d, path, "", nil); answer.Code != 200 || d.asked[0] != testKey {
@@ -62,14 +62,14 @@ func TestHeaderPathInCapitals(t *testing.T) {
 }
 
 func TestHeaderWithoutBid(t *testing.T) {
-	if answer := ask(t, &desk{}, goodHeaderPath(), "", nil); answer.Code != 204 || answer.Body.Len() != 0 {
+	if answer := ask(t, &fakePorts{}, goodHeaderPath(), "", nil); answer.Code != 204 || answer.Body.Len() != 0 {
 		t.Errorf("%d %q", answer.Code, answer.Body)
 	}
 }
 
 func TestHeaderPassesRefusalsOn(t *testing.T) {
-	wantRefusal(t, ask(t, &desk{err: relay.SlotTooOld.Plain()}, goodHeaderPath(), "", nil), relay.SlotTooOld)
-	wantRefusal(t, ask(t, &desk{err: errors.New("secret")}, goodHeaderPath(), "", nil), relay.Internal)
+	wantRefusal(t, ask(t, &fakePorts{err: relay.SlotTooOld.Plain()}, goodHeaderPath(), "", nil), relay.SlotTooOld)
+	wantRefusal(t, ask(t, &fakePorts{err: errors.New("secret")}, goodHeaderPath(), "", nil), relay.Internal)
 }
 
 // The first fault in the order Accept, slot, public key, hash is the one that is told (decision 6).
@@ -108,7 +108,7 @@ func TestHeaderRefusesMalformedRequests(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{bid: testBid}
+			d := &fakePorts{bid: testBid}
 			wantRefusal(t, ask(t, d, row.path, row.headers, nil), row.want)
 			if !d.untouched() {
 				t.Error("the rooms were asked all the same")
@@ -129,7 +129,7 @@ func TestClientDeadline(t *testing.T) {
 		"X-Timeout-Ms: 950\nDate-Milliseconds: -1":               {},
 		"X-Timeout-Ms: 99999999\nDate-Milliseconds: 17000000001": {},
 	} {
-		d := &desk{bid: testBid}
+		d := &fakePorts{bid: testBid}
 		if answer := ask(t, d, goodHeaderPath(), headers, nil); answer.Code != 200 || !d.deadline.Equal(want) {
 			t.Errorf("%q: %d, deadline %v, want %v", headers, answer.Code, d.deadline, want)
 		}

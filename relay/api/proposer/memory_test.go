@@ -34,7 +34,7 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 			`{"message":{"slot":"65","body":{"attester_slashings":[{"attestation_1":{"attesting_indices":`,
 		},
 	}
-	mux := new(desk).handler()
+	mux := new(fakePorts).handler()
 	for _, pattern := range mux.Patterns() {
 		begins, reads := marks[pattern]
 		delete(marks, pattern)
@@ -66,7 +66,7 @@ func TestMemoryOfTheLongestSlashing(t *testing.T) {
 	}
 	text, ssz := blindedBlockWith(t, []*electra.AttesterSlashing{{Attestation1: longest(), Attestation2: longest()}})
 	for media, body := range map[wire.Media][]byte{wire.JSON: text, wire.SSZ: ssz} {
-		d := &desk{contents: testContents()}
+		d := &fakePorts{contents: testContents()}
 		allowed := heaptest.Allowed(len(body))
 		peak, _ := peakOf(t, d.handler(), http.MethodPost, blindedBlocksV2, media, body, allowed)
 		if peak > allowed {

@@ -31,8 +31,8 @@ func testSpec() *eth.Spec {
 	}
 }
 
-// desk plays all rooms behind the handlers and keeps what it was asked.
-type desk struct {
+// fakePorts stands for all rooms behind the handlers and keeps what it was asked.
+type fakePorts struct {
 	unready bool
 
 	registered []relay.SignedRegistration
@@ -50,28 +50,28 @@ type desk struct {
 	at  time.Time
 }
 
-func (d *desk) Register(_ context.Context, at time.Time,
+func (d *fakePorts) Register(_ context.Context, at time.Time,
 	entries []relay.SignedRegistration) relay.RegistrationFailures {
 	d.at, d.registered = at, append(d.registered, entries...)
 	return relay.RegistrationFailures{First: d.failures, Count: len(d.failures)}
 }
 
-func (d *desk) Header(_ context.Context, at time.Time, key relay.Key,
+func (d *fakePorts) Header(_ context.Context, at time.Time, key relay.Key,
 	clientDeadline time.Time) (*relay.SignedBid, error) {
 	d.at, d.deadline, d.asked = at, clientDeadline, append(d.asked, key)
 	return d.bid, d.err
 }
 
-func (d *desk) Deliver(_ context.Context, at time.Time, block *relay.BlindedBlock,
+func (d *fakePorts) Deliver(_ context.Context, at time.Time, block *relay.BlindedBlock,
 	reveal bool) (*relay.Contents, error) {
 	d.at, d.blocks, d.reveals = at, append(d.blocks, block), append(d.reveals, reveal)
 	return d.contents, d.err
 }
 
 // untouched says whether no room was asked anything.
-func (d *desk) untouched() bool { return d.registered == nil && d.asked == nil && d.blocks == nil }
+func (d *fakePorts) untouched() bool { return d.registered == nil && d.asked == nil && d.blocks == nil }
 
-func (d *desk) handler() *serve.Mux {
+func (d *fakePorts) handler() *serve.Mux {
 	mux := api.NewMux()
 	Mount(mux, Config{
 		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Registrar: d, Headers: d, Deliverer: d, Ready: func() bool {
@@ -82,7 +82,7 @@ func (d *desk) handler() *serve.Mux {
 }
 
 // ask sends a request. Headers are lines "Name: value".
-func ask(t *testing.T, d *desk, request, headers string, body []byte) *httptest.ResponseRecorder {
+func ask(t *testing.T, d *fakePorts, request, headers string, body []byte) *httptest.ResponseRecorder {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	r := httptest.NewRequest(method, path, bytes.NewReader(body))
@@ -128,10 +128,11 @@ func gzipped(t *testing.T, plain []byte) []byte {
 }
 
 func TestStatus(t *testing.T) {
-	if answer := ask(t, &desk{}, "GET /eth/v1/builder/status", "", nil); answer.Code != 200 || answer.Body.Len() != 0 {
+	if answer := ask(t, &fakePorts{}, "GET /eth/v1/builder/status", "", nil); answer.Code != 200 ||
+		answer.Body.Len() != 0 {
 		t.Errorf("%d %q", answer.Code, answer.Body)
 	}
-	wantRefusal(t, ask(t, &desk{unready: true}, "GET /eth/v1/builder/status", "", nil), relay.NotReady)
+	wantRefusal(t, ask(t, &fakePorts{unready: true}, "GET /eth/v1/builder/status", "", nil), relay.NotReady)
 }
 
 func TestPathsAndMethods(t *testing.T) {
@@ -147,7 +148,7 @@ func TestPathsAndMethods(t *testing.T) {
 		"PUT /eth/v2/builder/blinded_blocks": relay.MethodNotAllowed,
 	} {
 		t.Run(request, func(t *testing.T) {
-			answer := ask(t, &desk{}, request, "", nil)
+			answer := ask(t, &fakePorts{}, request, "", nil)
 			wantRefusal(t, answer, want)
 			if (answer.Header().Get("Allow") != "") != (api.Statuses[want.ID] == http.StatusMethodNotAllowed) {
 				t.Errorf("Allow %q", answer.Header().Get("Allow"))

@@ -55,7 +55,7 @@ func TestRegister(t *testing.T) {
 		"REL-REG-08 none":         {"", []byte("[]"), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{}
+			d := &fakePorts{}
 			answer := ask(t, d, registerPath, row.headers, row.body)
 			if answer.Code != 200 || answer.Body.Len() != 0 || len(d.registered) != row.want {
 				t.Fatalf("%d %s, %d registered", answer.Code, answer.Body, len(d.registered))
@@ -74,7 +74,7 @@ func TestRegister(t *testing.T) {
 func TestRegisterNamesBadEntriesByTheirPlace(t *testing.T) {
 	text, _ := registrations(t)
 	bad := strings.Replace(string(text), `"gas_limit":"36000000"`, `"gas_limit":36000000`, 1) // entry 0 has a bare number
-	d := &desk{failures: []relay.RegistrationFailure{{Index: 1, Refused: relay.RegistrationUnknownValidator.Plain()}}}
+	d := &fakePorts{failures: []relay.RegistrationFailure{{Index: 1, Refused: relay.RegistrationUnknownValidator.Plain()}}}
 	answer := ask(t, d, registerPath, "", []byte(bad))
 	wantRefusal(t, answer, relay.RegistrationsInvalid)
 	if len(d.registered) != 2 || d.registered[0].Message.Pubkey != pubkey(2) {
@@ -99,7 +99,7 @@ func TestRegisterNamesBadEntriesByTheirPlace(t *testing.T) {
 // it has.
 func TestRegisterListsAHundredFailuresAndCountsTheRest(t *testing.T) {
 	const items = 1000
-	answer := ask(t, &desk{}, registerPath, "", []byte("["+strings.Repeat("0,", items-1)+"0]"))
+	answer := ask(t, &fakePorts{}, registerPath, "", []byte("["+strings.Repeat("0,", items-1)+"0]"))
 	wantRefusal(t, answer, relay.RegistrationsInvalid)
 	var body struct {
 		Message  string
@@ -121,7 +121,7 @@ func TestRegisterRefusesTooMany(t *testing.T) {
 		"":                                       []byte("[" + strings.Repeat("0,", wire.MaxRegistrations) + "0]"),
 		"Content-Type: application/octet-stream": bytes.Repeat(ssz[:180], wire.MaxRegistrations+1),
 	} {
-		d := &desk{}
+		d := &fakePorts{}
 		wantRefusal(t, ask(t, d, registerPath, headers, body), relay.RegistrationsTooMany)
 		if !d.untouched() {
 			t.Error("the rooms were asked all the same")
@@ -155,7 +155,7 @@ func TestRegisterRefusesMalformedRequests(t *testing.T) {
 		"JSON of hostile depth":      {"", bytes.Repeat([]byte("["), 1<<20), relay.Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{}
+			d := &fakePorts{}
 			wantRefusal(t, ask(t, d, registerPath, row.headers, row.body), row.want)
 			if !d.untouched() {
 				t.Error("the rooms were asked all the same")

@@ -11,22 +11,24 @@ import (
 
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// finer: rules that hold up to a wei, a second or a single field, and not only by and large.
-func finer(r *room) {
-	finerRegistrations(r)
-	finerBids(r)
-	finerPayloads(r)
-	finerLists(r)
+// exact: rules that hold up to a wei, a second or a single field, and not only by and large.
+func exact(r *room) {
+	exactRegistrations(r)
+	exactBids(r)
+	exactPayloads(r)
+	exactLists(r)
 }
 
-// alike makes a registration that is newer than one, and differs from it in the gas limit only.
-func (r *room) alike(t *suite.T, one *builderv1.SignedValidatorRegistration,
+// newerGasLimit makes a registration that is newer than the given one, and differs from it in the
+// gas limit only.
+func (r *room) newerGasLimit(t *suite.T, one *builderv1.SignedValidatorRegistration,
 	limit uint64) *builderv1.SignedValidatorRegistration {
 	later := r.fresh(t)
 	later.Message.FeeRecipient, later.Message.GasLimit = one.Message.FeeRecipient, limit
@@ -36,8 +38,7 @@ func (r *room) alike(t *suite.T, one *builderv1.SignedValidatorRegistration,
 
 // dutyCarries waits until a duty of the registration's validator carries it, for two epochs.
 func dutyCarries(t *suite.T, one *builderv1.SignedValidatorRegistration) error {
-	epochs := time.Duration(2*t.World.Facts.SlotsPerEpoch) * time.Duration(t.World.Facts.SlotMs) * time.Millisecond
-	return t.Eventually(epochs, func() error {
+	return t.Eventually(t.Epochs(2), func() error {
 		duties, err := listDuties(t)
 		if err != nil {
 			return err
@@ -51,7 +52,7 @@ func dutyCarries(t *suite.T, one *builderv1.SignedValidatorRegistration) error {
 	})
 }
 
-func finerRegistrations(r *room) {
+func exactRegistrations(r *room) {
 	r.It("REL-REG-04", "refuses a timestamp that lies 20 seconds ahead", func(t *suite.T) {
 		one := r.fresh(t)
 		one.Message.Timestamp = t.Now().Add(20 * time.Second).Truncate(time.Second)
@@ -61,14 +62,14 @@ func finerRegistrations(r *room) {
 	r.It("REL-REG-13", "tells builders of a newer gas limit", func(t *suite.T) {
 		one := r.fresh(t)
 		takes(t, sendRegistrations(t, one), one)
-		later := r.alike(t, one, gasLimit-1)
+		later := r.newerGasLimit(t, one, gasLimit-1)
 		takes(t, sendRegistrations(t, later), later)
 		err := dutyCarries(t, later)
 		t.Check(err == nil, "the newer registration among the duties", err)
 	})
 	r.It("REL-REG-03", "keeps the newer of two gas limits", func(t *suite.T) {
 		older := r.fresh(t)
-		newer := r.alike(t, older, gasLimit-1)
+		newer := r.newerGasLimit(t, older, gasLimit-1)
 		takes(t, sendRegistrations(t, newer), newer)
 		t.Ready(dutyCarries(t, newer), "see the newer registration among the duties")
 		t.Status(sendRegistrations(t, older), http.StatusOK, http.StatusBadRequest)
@@ -97,23 +98,23 @@ func finerRegistrations(r *room) {
 		r.ready(t)
 		per := t.World.Facts.SlotsPerEpoch
 		var slot uint64
-		t.Ready(t.Eventually(time.Duration(2*per)*time.Duration(t.World.Facts.SlotMs)*time.Millisecond, func() error {
+		t.Ready(t.Eventually(t.Epochs(2), func() error {
 			duties, err := listDuties(t)
 			if err != nil {
 				return err
 			}
 			for _, d := range duties {
 				slot, err = strconv.ParseUint(d.Slot, 10, 64)
-				if start := slotStart(t, slot); err == nil && slot%per < per-2 && t.Now().Before(start) {
+				if start := t.World.Facts.At(phase0.Slot(slot)); err == nil && slot%per < per-2 && t.Now().Before(start) {
 					return nil
 				}
 			}
 			return fmt.Errorf("the list has no slot to come that does not end its epoch")
 		}), "find a registered slot")
-		t.Until(slotStart(t, slot+1).Add(news)) // the slot is over, and its epoch is not
+		t.Until(t.World.Facts.At(phase0.Slot(slot + 1)).Add(news)) // the slot is over, and its epoch is not
 		duties, err := listDuties(t)
 		t.Check(err == nil, "a list of duties", err)
-		if t.Now().After(slotStart(t, slot-slot%per+per)) {
+		if t.Now().After(t.World.Facts.At(phase0.Slot(slot - slot%per + per))) {
 			t.Inconclusive("the epoch was over before the list was asked for")
 		}
 		for _, d := range duties {
@@ -125,11 +126,7 @@ func finerRegistrations(r *room) {
 	})
 }
 
-func slotStart(t *suite.T, slot uint64) time.Time {
-	return time.Unix(t.World.Facts.GenesisTime, 0).Add(time.Duration(int64(slot)*t.World.Facts.SlotMs) * time.Millisecond)
-}
-
-func finerBids(r *room) {
+func exactBids(r *room) {
 	r.It("REL-HDR-16", "serves the bid that is a wei higher", func(t *suite.T) {
 		a := r.open(t)
 		low, high := a.block("a", gwei(1000)), a.block("b", new(uint256.Int).AddUint64(gwei(1000), 1))
@@ -199,7 +196,7 @@ func finerBids(r *room) {
 	})
 }
 
-func finerPayloads(r *room) {
+func exactPayloads(r *room) {
 	r.It("REL-PAY-05", "takes no second block of a slot by version 2", func(t *suite.T) {
 		a := r.openToPropose(t)
 		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
@@ -231,7 +228,7 @@ func finerPayloads(r *room) {
 	})
 }
 
-func finerLists(r *room) {
+func exactLists(r *room) {
 	r.It("REL-DAT-06", "finds nothing of a builder in another builder's slot", func(t *suite.T) {
 		_, first := r.delivered(t)
 		_, second := r.delivered(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 )
 
-// finer: rules of hints and of the history that hold for each of several, and to the second.
-func finer(s *suite.Set) {
+// exact: rules of hints and of the history that hold for each of several, and to the second.
+func exact(s *suite.Set) {
 	s.It("STR-HNT-06", "shares each log of a transaction", func(t *suite.T) {
 		code := emits(swapV2, topicA, topicB)
 		twice := strings.TrimSuffix(code, "00") + "60205fa0" + "00" // the second log has no topic

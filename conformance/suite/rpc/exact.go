@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// finer: amounts of bundles with several transactions, and refusals at the very edge.
-func finer(s *suite.Set) {
+// exact: amounts of bundles with several transactions, and refusals at the very edge.
+func exact(s *suite.Set) {
 	s.It("RPC-CAL-03", "divides by the gas of all transactions", func(t *suite.T) {
 		w := money(t)
 		c := simulate(t, nil, w.send(1), w.create(1e15, codePayment))
