@@ -59,7 +59,7 @@ func runForks(ctx context.Context, cmd *cli.Command) error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	exit, err := app.Forks{
-		Program: program, Args: without(os.Args[1:], "forks", "fork", "out"), Forks: forks, Out: cmd.String("out"),
+		Program: program, Args: withoutFlags(os.Args[1:], "forks", "fork", "out"), Forks: forks, Out: cmd.String("out"),
 		Notes: os.Stderr, Said: os.Stdout,
 	}.Run(ctx)
 	if err == nil && exit != verdict.Conformant {
@@ -68,8 +68,8 @@ func runForks(ctx context.Context, cmd *cli.Command) error {
 	return err
 }
 
-// without returns arguments without some flags and their values.
-func without(args []string, names ...string) (kept []string) {
+// withoutFlags returns arguments without some flags and their values.
+func withoutFlags(args []string, names ...string) (kept []string) {
 	for i := 0; i < len(args); i++ {
 		dropped := false
 		for _, name := range names {

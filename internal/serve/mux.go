@@ -98,7 +98,7 @@ func (p *place) after(element string) *place {
 	return p.literal[element]
 }
 
-// find is the place at which a path ends; nil if it is unknown. It sets the values of the wildcards
+// find returns the place at which a path ends; nil if it is unknown. It sets the values of the wildcards
 // from the given number on.
 func (p *place) find(path string, decode func(string) string, values *Values, number int) *place {
 	if path == "" {
@@ -116,10 +116,7 @@ func (p *place) find(path string, decode func(string) string, values *Values, nu
 			return end
 		}
 	}
-	if p.wildcard == nil {
-		return nil
-	}
-	if number == len(values) {
+	if p.wildcard == nil || number == len(values) {
 		return nil
 	}
 	end := p.wildcard.find(rest, decode, values, number+1)

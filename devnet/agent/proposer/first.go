@@ -46,8 +46,8 @@ func (a *Aggregator) Reveal(ctx context.Context, block *api.VersionedSignedBlind
 		})
 }
 
-// first calls a function for all relays at once and returns the first result; all errors if there
-// is none. The other calls go on after it has returned, until the timeout.
+// first calls a function for all relays at once, and returns the first result. If no call succeeds,
+// it returns all errors. The other calls go on after it has returned, until the timeout.
 func first[T any](ctx context.Context, timeout time.Duration, relays []Relay,
 	do func(context.Context, Relay) (T, error)) (T, error) {
 	type outcome struct {
