@@ -1,8 +1,8 @@
 package scenarios
 
-// Replay runs the auctions of a recorded run again, in the relay's pure auction package,
-// from the facts alone. It uses no clock and makes no requests, so the same facts always give the
-// same leading bids. So another rule for auctions can be tried on a recorded day.
+// Replay runs the auctions of a recorded run again, in the relay's pure auction package, from the
+// facts alone. It uses no clock and makes no requests, so the same facts always give the same
+// leading bids, and another rule for auctions can be tried on a recorded day.
 //
 //	facts.ndjson ─submission_judged, builder_demoted─▶ auction.Book of (relay, slot, parent, proposer) ─▶ who leads after each
 

@@ -54,7 +54,7 @@ func peak(allowed int64, run func()) int64 {
 }
 
 // cycles reads what the collector found reachable, after each of its cycles. The number changes
-// only then, so nothing has to look at it all the time, which took a processor from the run.
+// only then, so nobody polls it: polling would take a processor from the run.
 type cycles struct {
 	mu    sync.Mutex // guards both
 	most  int64

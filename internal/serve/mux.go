@@ -98,8 +98,8 @@ func (p *place) after(element string) *place {
 	return p.literal[element]
 }
 
-// find returns the place at which a path ends; nil if it is unknown. It sets the values of the wildcards
-// from the given number on.
+// find returns the place at which a path ends; nil if it is unknown. It sets the values of the
+// wildcards from the given number on.
 func (p *place) find(path string, decode func(string) string, values *Values, number int) *place {
 	if path == "" {
 		if p.operations == nil {

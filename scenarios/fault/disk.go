@@ -1,7 +1,7 @@
 package fault
 
-// Disk simulates a disk that can be full, be slow, or lose its power: a file system in
-// memory which keeps what was synced apart from what was only written.
+// Disk simulates a disk that can be full, be slow, or lose its power: a file system in memory which
+// keeps what was synced apart from what was only written.
 //
 //	write ─▶ what everybody reads ── sync ─▶ what is kept … power cut: what is kept is all that there is
 //

@@ -24,9 +24,8 @@ const serviceDir = "GAVEL_TEST_SERVICE_DIR"
 // roomFor is enough for a journal in a test.
 const roomFor = 64 << 20
 
-// State whose change was answeredByDisk is on the disk: it outlives a power cut right after the
-// answer, also what was put in place of older state, or dropped. (Facts of that second may be
-// gone.)
+// State whose change was answered is on the disk: it outlives a power cut right after the answer,
+// also what was put in place of older state, or dropped. (Facts of that second may be gone.)
 //
 //gavel:fault power-cut
 func TestStateOutlivesAPowerCut(t *testing.T) {
@@ -85,7 +84,7 @@ func useJournal(dir string) error {
 	return errors.Join(err, unmount(), d.Save(os.Getenv(journalDir)))
 }
 
-// answeredByDisk is what the service says when its last change of state was answeredByDisk.
+// answeredByDisk is what the service says when the journal has answered its last change of state.
 const answeredByDisk = "answered\n"
 
 // changeState is the service.

@@ -1,8 +1,8 @@
 package payload
 
-// Blind makes blinded beacon blocks from whole ones: a header takes the place of the
-// payload (builder-specs, "Blinded blocks"). A block and its blinded form have the same root, and
-// therefore the same signature.
+// Blind makes blinded beacon blocks from whole ones: a header takes the place of the payload
+// (builder-specs, "Blinded blocks"). A block and its blinded form have the same root, and therefore
+// the same signature.
 
 import (
 	"fmt"

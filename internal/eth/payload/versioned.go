@@ -1,9 +1,9 @@
 package payload
 
-// Member finds the member of a versioned value that its version names. The libraries'
-// types such as VersionedSignedBuilderBid have a field for each fork, and lack methods that all
-// members have, such as the encodings. The field is found by the fork's name, so that a new fork
-// changes nothing here, nor in the callers.
+// Member finds the member of a versioned value that its version names. The libraries' types such as
+// VersionedSignedBuilderBid have a field for each fork, and lack methods that all members have,
+// such as the encodings. The field is found by the fork's name, so that a new fork changes nothing
+// here, nor in the callers.
 
 import (
 	"errors"
