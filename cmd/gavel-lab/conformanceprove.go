@@ -23,7 +23,7 @@ func proveCommand() *cli.Command {
 		Flags: append(worldFlags(time.Second),
 			&cli.StringSliceFlag{Name: "mutant", Usage: "ids of mutants; all without"},
 			&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc"},
-			&cli.IntFlag{Name: "parallel", Value: 2, Usage: "how many run at a time"},
+			&cli.IntFlag{Name: "parallel", Value: 5, Usage: "how many run at a time"},
 			&cli.StringFlag{
 				Name: "mutants-program", TakesFile: true,
 				Usage: "this program built with the mutants inside our services (make prove does)",

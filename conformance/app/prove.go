@@ -81,11 +81,10 @@ func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 		result); err != nil {
 		return nil, err
 	}
-	// The mutants inside services run afterwards, because their worlds would take processor time
-	// from the others, which are judged by time. More of them run at a time, because each one first
-	// waits for its world.
+	// The mutants inside services run afterwards, because their worlds would take processor time from
+	// the others, which are judged by the wall clock.
 	began := time.Now()
-	err = p.each(ctx, f, 2*p.Parallel, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool {
+	err = p.each(ctx, f, p.Parallel, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool {
 		return !m.Inside()
 	}), result)
 	result.InsideTook = time.Since(began)
