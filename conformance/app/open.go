@@ -98,8 +98,10 @@ func openLocal(ctx context.Context, s Source) (*target.Target, func(), error) {
 
 const (
 	// ownSpeed is how many times as fast as the wall gavel's own services run at most. What they wait
-	// for is over sooner then.
-	ownSpeed = 3
+	// for is over sooner then. A slot takes leastSlot of wall time at least, since journals write
+	// meanwhile.
+	ownSpeed  = 3
+	leastSlot = 2 * time.Second / ownSpeed
 	// ownTimeout bounds a spec in wall time, since the clock may stand for long.
 	ownTimeout = 10 * time.Minute
 )
@@ -114,7 +116,11 @@ func ByOwnClock(s *Source, o *Options) {
 	if !s.Local {
 		return
 	}
-	paced := clock.NewPaced(time.Now().Truncate(time.Second), ownSpeed)
+	speed := min(ownSpeed, float64(s.World.Slot)/float64(leastSlot))
+	if s.World.Slot == 0 {
+		speed = ownSpeed
+	}
+	paced := clock.NewPaced(time.Now().Truncate(time.Second), speed)
 	s.World.Clock, o.Clock = paced, paced
 	o.Timeout = max(o.Timeout, ownTimeout)
 	s.Budgets = target.Budgets{AnswerMs: 30_000, HintMs: 3000 * ownSpeed, SettleMs: 3000 * ownSpeed}

@@ -71,8 +71,10 @@ func exact(s *suite.Set) {
 		owner, searcher := money(t), money(t)
 		target, follower := owner.send(1), searcher.send(2)
 		hint := object{"privacy": object{"hints": []string{"hash"}}}
-		hashed(t, call(t, key(t), "mev_sendBundle", with(share(t, target), hint)), target.Hash())
-		following := with(share(t), object{"body": append([]object{{"hash": target.Hash().Hex()}}, body(t, follower)...)})
+		window := object{"inclusion": object{"block": hexNumber(head(t) + 2), "maxBlock": hexNumber(head(t) + 20)}}
+		hashed(t, call(t, key(t), "mev_sendBundle", with(with(share(t, target), hint), window)), target.Hash())
+		following := with(with(share(t), window),
+			object{"body": append([]object{{"hash": target.Hash().Hex()}}, body(t, follower)...)})
 		err := t.Eventually(t.Target.Budgets.Hint(), func() error {
 			if call(t, key(t), "mev_sendBundle", following).Refused() {
 				return fmt.Errorf("refused, as it must be")
