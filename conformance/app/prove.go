@@ -91,6 +91,9 @@ func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 	return result, err
 }
 
+// mostAgain is how often a mutant that survives is tried once more.
+const mostAgain = 2
+
 // each runs the mutants of the list, at most parallel at a time, and adds their outcomes to the
 // result.
 func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.Mutant, result *Proven) error {
@@ -100,7 +103,10 @@ func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.M
 	for _, m := range list {
 		group.Go(func() error {
 			alive, err := p.run(ctx, f, m)
-			if len(alive) > 0 && err == nil { // on a busy machine it may survive by accident: try again
+			for range mostAgain { // on a busy machine it may survive by accident
+				if len(alive) == 0 || err != nil {
+					break
+				}
 				alive, err = p.run(ctx, f, m)
 			}
 			if err != nil {
