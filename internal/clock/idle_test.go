@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -58,32 +57,6 @@ func TestIdleWaitsForComputing(t *testing.T) {
 				t.Error("idle while somebody computes")
 			}
 		})
-	}
-}
-
-// Whoever waits for a disk is not done before Wait returns.
-func TestIdleWaitsForTheDisk(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "synced"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var done atomic.Bool
-	go func() {
-		block := make([]byte, 1<<20)
-		for range 20 {
-			if _, err := file.Write(block); err != nil {
-				t.Error(err)
-			}
-			if err := file.Sync(); err != nil {
-				t.Error(err)
-			}
-		}
-		done.Store(true)
-	}()
-	idle(t)
-	if !done.Load() {
-		t.Error("idle while somebody syncs a file")
 	}
 }
 

@@ -28,12 +28,17 @@ func threadsWork() bool {
 		if os.IsNotExist(err) {
 			continue
 		}
-		// The thread's name stands in parentheses before the state, and may itself contain
-		// parentheses.
-		_, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-		if err != nil || !found || state[0] == 'R' || state[0] == 'D' {
+		if err != nil || works(stat) {
 			return true
 		}
 	}
 	return false
+}
+
+// works says whether a thread's stat shows that it uses a processor, waits for one or waits for a
+// disk. The thread's name stands in parentheses before the state, and may itself contain
+// parentheses. A stat that is none counts as one of a thread that works.
+func works(stat []byte) bool {
+	_, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
+	return !found || len(state) == 0 || state[0] == 'R' || state[0] == 'D'
 }
