@@ -50,11 +50,17 @@ type Proof struct {
 
 // Proven is the result of running mutants.
 type Proven struct {
+	// Wrong are the clauses that the correct target does not pass, in words. If there are any, nothing
+	// is proven.
+	Wrong    []string
 	Killed   []string
 	Survived []string // with the reason
 	// Unnoticed has, for each clause whose specs did not fail on a mutant that breaks it, these
 	// mutants.
 	Unnoticed map[string][]string
+	// TooEasy are the clauses that pass on a target that answers everything with one status, in words.
+	// They are looked for only if no mutants are named.
+	TooEasy []string
 	// InsideTook is how long the mutants inside the services ran, all together.
 	InsideTook time.Duration
 }
@@ -64,8 +70,8 @@ type Proven struct {
 var sanity = map[string]string{"relay": "REL-GEN-01", "rpc": "RPC-ENV-18", "stream": "STR-LIV-01",
 	"sidecar": "SID-STA-01"}
 
-// Prove runs the chosen mutants. The error is the caller's mistake or the suite's fault; survivors
-// are in the result.
+// Prove judges the correct target and targets that answer all alike, while it runs the chosen
+// mutants. The error is the caller's mistake or the suite's fault; survivors are in the result.
 func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 	f, err := lay(p.Target)
 	if err != nil {
@@ -77,18 +83,35 @@ func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 		return nil, Mistake("no mutant fits the selection")
 	}
 	result := &Proven{Unnoticed: map[string][]string{}}
-	if err := p.each(ctx, f, p.Parallel, slices.DeleteFunc(slices.Clone(chosen), mutant.Mutant.Inside),
-		result); err != nil {
-		return nil, err
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		result.Wrong, err = p.Baseline(ctx)
+		return err
+	})
+	group.Go(func() (err error) {
+		if len(p.Only) == 0 {
+			result.TooEasy, err = p.tooEasy(ctx, f)
+		}
+		return err
+	})
+	group.Go(func() error { return p.mutants(ctx, f, chosen, result) })
+	return result, group.Wait()
+}
+
+// mutants runs the chosen mutants, and adds their outcomes to the result. Those inside services run
+// afterwards, because their worlds would take processor time from the others, which are judged by
+// the wall clock.
+func (p Proof) mutants(ctx context.Context, f folder, chosen []mutant.Mutant, result *Proven) error {
+	before := slices.DeleteFunc(slices.Clone(chosen), mutant.Mutant.Inside)
+	if err := p.each(ctx, f, p.Parallel, before, result); err != nil {
+		return err
 	}
-	// The mutants inside services run afterwards, because their worlds would take processor time from
-	// the others, which are judged by the wall clock.
 	began := time.Now()
-	err = p.each(ctx, f, p.Parallel, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool {
+	err := p.each(ctx, f, p.Parallel, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool {
 		return !m.Inside()
 	}), result)
 	result.InsideTook = time.Since(began)
-	return result, err
+	return err
 }
 
 // mostAgain is how often a mutant that survives is tried once more.
@@ -204,9 +227,6 @@ func child(ctx context.Context, f folder, program string, how, clauses []string)
 // clauses that do not pass: on those a mutant could be killed by accident. A clause that is
 // inconclusive is judged a second time; a clause that fails is not.
 func (p Proof) Baseline(ctx context.Context) ([]string, error) {
-	if len(p.chosen()) == 0 {
-		return nil, Mistake("no mutant fits the selection")
-	}
 	f, err := lay(p.Target)
 	if err != nil {
 		return nil, err
@@ -269,11 +289,11 @@ var allowed = map[string][]string{
 		"RPC-SIM-25", "SID-REG-06", "STR-HIS-23"},
 }
 
-// TooEasy returns the clauses that pass on a target that answers everything with one status,
+// tooEasy returns the clauses that pass on a target that answers everything with one status,
 // although allowed does not list them.
-func (p Proof) TooEasy(ctx context.Context) (list []string, err error) {
+func (p Proof) tooEasy(ctx context.Context, f folder) (list []string, err error) {
 	for _, id := range slices.Sorted(maps.Keys(allowed)) {
-		passed, err := p.dumb(ctx, id)
+		passed, err := p.dumb(ctx, f, id)
 		if err != nil {
 			return nil, err
 		}
@@ -287,14 +307,10 @@ func (p Proof) TooEasy(ctx context.Context) (list []string, err error) {
 }
 
 // dumb runs the suite on a target that answers everything with one status, and returns the ids of
-// the clauses that pass. The target has its world, so that clauses of all modes are judged.
-func (p Proof) dumb(ctx context.Context, id string) ([]string, error) {
-	f, err := lay(p.Target)
-	if err != nil {
-		return nil, err
-	}
-	defer f.remove()
-	r, err := child(ctx, f, p.Program, []string{"--target", f.target(), "--mutant", id}, nil)
+// the clauses that pass. The target has a world, so that clauses of all modes are judged, and goes
+// by its own clock, because most specs wait in vain.
+func (p Proof) dumb(ctx context.Context, f folder, id string) ([]string, error) {
+	r, err := child(ctx, f, p.Program, []string{"--devnet", "--slot", p.Slot.String(), "--mutant", id}, nil)
 	if err != nil {
 		return nil, err
 	}

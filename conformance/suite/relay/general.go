@@ -39,6 +39,8 @@ func general(r *room) {
 		if prefixless.Status == http.StatusOK {
 			t.Lenient("the path is known without its prefix as well")
 		}
+		unknown := t.Get(proposerAPI(t), "/conformance-suite-asks-for-nothing/status")
+		t.Check(unknown.Status != http.StatusOK, "another status than 200 below a prefix that nobody serves", unknown)
 	})
 	r.It("REL-GEN-02", "refuses a malformed registration in the form of an error", func(t *suite.T) {
 		answer := t.Do(proposerAPI(t), post("/eth/v1/builder/validators", jsonType, []byte("{")))
