@@ -32,20 +32,20 @@ type auction struct {
 }
 
 // open waits for a slot of a registered validator.
-func (r *room) open(t *suite.T) *auction { return r.openFor(t, world.Wanted{Kind: world.Registered}) }
+func (r *specs) open(t *suite.T) *auction { return r.openFor(t, world.Wanted{Kind: world.Registered}) }
 
 // openAlone waits as open does, for a slot in which no other spec has bid or will bid.
-func (r *room) openAlone(t *suite.T) *auction {
+func (r *specs) openAlone(t *suite.T) *auction {
 	return r.openFor(t, world.Wanted{Kind: world.Registered, Alone: true})
 }
 
 // openToPropose waits as openAlone does. In its slot the world proposes no block, so that the spec
 // can.
-func (r *room) openToPropose(t *suite.T) *auction {
+func (r *specs) openToPropose(t *suite.T) *auction {
 	return r.openFor(t, world.Wanted{Kind: world.Registered, Propose: true})
 }
 
-func (r *room) openFor(t *suite.T, wanted world.Wanted) *auction {
+func (r *specs) openFor(t *suite.T, wanted world.Wanted) *auction {
 	r.ready(t)
 	slot := r.slotFor(t, wanted)
 	index := int(slot.ValidatorIndex)
@@ -55,7 +55,7 @@ func (r *room) openFor(t *suite.T, wanted world.Wanted) *auction {
 // slotFor waits for a slot whose proposer the target lists, if it ought to. A relay that has just
 // started, or that reads duties once in an epoch, may not know the next slot yet: then that slot is
 // left alone.
-func (r *room) slotFor(t *suite.T, wanted world.Wanted) *world.Slot {
+func (r *specs) slotFor(t *suite.T, wanted world.Wanted) *world.Slot {
 	for range mostUnlisted {
 		slot, err := t.World.Slot(t, wanted)
 		t.Ready(err, "wait for a slot")

@@ -35,10 +35,10 @@ func text(t *suite.T, trace map[string]any, name string) string {
 }
 
 // delivered makes an auction whose payload was revealed and is listed in the Data API.
-func (r *room) delivered(t *suite.T) (*auction, *submission) { return r.deliveredFor(t, 1000) }
+func (r *specs) delivered(t *suite.T) (*auction, *submission) { return r.deliveredFor(t, 1000) }
 
 // deliveredFor is delivered for a bid of the given value in gwei.
-func (r *room) deliveredFor(t *suite.T, value uint64) (*auction, *submission) {
+func (r *specs) deliveredFor(t *suite.T, value uint64) (*auction, *submission) {
 	a, s, block := r.wonFor(t, 0, value)
 	t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
 	t.Ready(listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String()), "see the delivery in the data API")
@@ -66,7 +66,7 @@ func all(t *suite.T, path, query, member, want string) {
 }
 
 // data: GET /relay/v1/data/….
-func data(r *room) {
+func data(r *specs) {
 	r.It("REL-DAT-01", "lists what was revealed", func(t *suite.T) {
 		_, s, block := r.won(t, 0)
 		a := s.a
@@ -127,7 +127,7 @@ func data(r *room) {
 }
 
 // filters: the parameters of GET /relay/v1/data/bidtraces/proposer_payload_delivered.
-func filters(r *room) {
+func filters(r *specs) {
 	for _, row := range []struct {
 		id, parameter, member string
 		value                 func(s *submission) string
@@ -208,10 +208,18 @@ func filters(r *room) {
 			}
 		}
 	})
+	r.It("REL-DAT-06", "finds nothing of a builder in another builder's slot", func(t *suite.T) {
+		_, first := r.delivered(t)
+		_, second := r.delivered(t)
+		query := fmt.Sprintf("slot=%d&builder_pubkey=", first.Message.Slot)
+		t.Check(len(traces(t, deliveredPath, query+first.Message.BuilderPubkey.String())) == 1, "its own delivery", "none")
+		got := traces(t, deliveredPath, query+second.Message.BuilderPubkey.String())
+		t.Check(len(got) == 0, "no entry", got)
+	})
 }
 
 // refusedQueries: queries that are mistakes of the caller.
-func refusedQueries(r *room) {
+func refusedQueries(r *specs) {
 	for _, row := range []struct{ id, title, path string }{
 		{"REL-DAT-09", "refuses slot and cursor together", deliveredPath + "?slot=1&cursor=1"},
 		{"REL-DAT-10", "refuses a slot of letters", deliveredPath + "?slot=abc"},
@@ -232,7 +240,7 @@ func refusedQueries(r *room) {
 }
 
 // negatives: filters that nothing can have.
-func negatives(r *room) {
+func negatives(r *specs) {
 	for _, path := range []string{deliveredPath, receivedPath} {
 		for _, parameter := range []string{"slot", "block_number", "cursor"} {
 			if path == receivedPath && parameter == "cursor" {
@@ -253,7 +261,7 @@ func negatives(r *room) {
 }
 
 // received: GET /relay/v1/data/bidtraces/builder_blocks_received.
-func received(r *room) {
+func received(r *specs) {
 	r.It("REL-DAT-13", "lists a verified block", func(t *suite.T) {
 		a := r.open(t)
 		s := a.submitted(a.block("a", gwei(1000)))
@@ -275,6 +283,16 @@ func received(r *room) {
 			t.Check(text(t, trace, "block_hash") != bad.Message.BlockHash.String(), "no entry of the refused block", "one")
 		}
 	})
+	r.It("REL-DAT-14", "does not list a block that was found invalid", func(t *suite.T) {
+		a := r.open(t)
+		good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
+		bad.Message.Value.AddUint64(bad.Message.Value, 1)
+		t.Prepared(a.submit(bad.sign()), "submit a block that pays less than it says", http.StatusBadRequest)
+		a.submitted(good)
+		t.Ready(listed(t, receivedPath, "block_hash="+good.Message.BlockHash.String()), "see the good block")
+		got := traces(t, receivedPath, "block_hash="+bad.Message.BlockHash.String())
+		t.Check(len(got) == 0, "no entry of the refused block", got)
+	})
 	r.It("REL-DAT-15", "says when a block came", func(t *suite.T) {
 		a := r.open(t)
 		a.ready()
@@ -294,7 +312,7 @@ func received(r *room) {
 }
 
 // registrations: GET /relay/v1/data/validator_registration.
-func registrations(r *room) {
+func registrations(r *specs) {
 	r.It("REL-DAT-17", "answers the registration as it was signed", func(t *suite.T) {
 		one := r.fresh(t)
 		t.Prepared(sendRegistrations(t.Preparing(), one), "register", http.StatusOK)
@@ -306,4 +324,42 @@ func registrations(r *room) {
 		t.Status(answer, http.StatusBadRequest, http.StatusNotFound)
 		checkRefusal(t, answer)
 	})
+}
+
+// signedFor: the value with which a delivery is listed.
+func signedFor(r *specs) {
+	r.It("REL-DAT-28", "lists the value of the header", func(t *suite.T) {
+		a := r.openToPropose(t)
+		a.listsWhatIsSigned(a.submitted(a.block("a", gwei(1000))))
+	})
+	r.It("REL-DAT-28", "lists the value of the header, when the block was offered for less before", func(t *suite.T) {
+		a := r.openToPropose(t)
+		high := a.block("a", gwei(2000))
+		copied := *high.SubmitBlockRequest
+		low := &submission{SubmitBlockRequest: &copied, a: a, key: high.key}
+		message := *high.Message
+		message.BuilderPubkey, message.Value = low.key.Public, gwei(a.slot.BaseGwei+1000)
+		low.Message = &message
+		if answer := a.submit(low.sign()); answer.Status != http.StatusOK {
+			t.Lenient("a block is not taken at less than it pays, so that it has one value: %s", answer)
+		}
+		a.listsWhatIsSigned(a.submitted(high))
+	})
+}
+
+// listsWhatIsSigned has the proposer sign the submission's header and get its payload. It fails the
+// spec unless the delivery is listed with the value of that header.
+func (a *auction) listsWhatIsSigned(s *submission) {
+	t := a.t
+	bid := a.served(s)
+	t.Prepared(a.preparing().ask(payloadPath, a.signBlind(a.blind(bid), a.proposer)), "get the payload", http.StatusOK)
+	query := "block_hash=" + s.Message.BlockHash.String()
+	t.Ready(listed(t, deliveredPath, query), "see the delivery in the data API")
+	trace := traces(t, deliveredPath, query)[0]
+	t.Check(text(t, trace, "value") == bid.Message.Value.Dec(), "the header's value "+bid.Message.Value.Dec(),
+		trace["value"])
+	if bid.Message.Value.Eq(s.Message.Value) { // otherwise another builder's bid for the block was served
+		t.Check(text(t, trace, "builder_pubkey") == s.Message.BuilderPubkey.String(), "the builder who bid it, "+
+			s.Message.BuilderPubkey.String(), trace["builder_pubkey"])
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
@@ -77,7 +79,7 @@ func listsAll(t *suite.T) error {
 }
 
 // duties: GET /relay/v1/builder/validators.
-func duties(r *room) {
+func duties(r *specs) {
 	r.It("REL-DUT-01", "lists each slot once", func(t *suite.T) {
 		r.ready(t)
 		seen := map[string]bool{}
@@ -102,6 +104,36 @@ func duties(r *room) {
 			}
 		}
 		t.Check(false, fmt.Sprintf("an entry for slot %d", a.slot.Slot), "none")
+	})
+	r.It("REL-DUT-01", "lists a slot of this epoch also when it is over", func(t *suite.T) {
+		r.ready(t)
+		per := t.World.Facts.SlotsPerEpoch
+		var slot uint64
+		t.Ready(t.Eventually(t.Epochs(2), func() error {
+			duties, err := listDuties(t)
+			if err != nil {
+				return err
+			}
+			for _, d := range duties {
+				slot, err = strconv.ParseUint(d.Slot, 10, 64)
+				if start := t.World.Facts.At(phase0.Slot(slot)); err == nil && slot%per < per-2 && t.Now().Before(start) {
+					return nil
+				}
+			}
+			return fmt.Errorf("the list has no slot to come that does not end its epoch")
+		}), "find a registered slot")
+		t.Until(t.World.Facts.At(phase0.Slot(slot + 1)).Add(news)) // the slot is over, and its epoch is not
+		duties, err := listDuties(t)
+		t.Check(err == nil, "a list of duties", err)
+		if t.Now().After(t.World.Facts.At(phase0.Slot(slot - slot%per + per))) {
+			t.Inconclusive("the epoch was over before the list was asked for")
+		}
+		for _, d := range duties {
+			if d.Slot == strconv.FormatUint(slot, 10) {
+				return
+			}
+		}
+		t.Check(false, fmt.Sprintf("slot %d, which was listed before it began", slot), "it is gone")
 	})
 	r.It("REL-DUT-02", "carries registrations with their signatures", func(t *suite.T) {
 		r.ready(t)

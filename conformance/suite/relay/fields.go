@@ -42,7 +42,7 @@ var headerFields = []struct {
 }
 
 // fields: blinded blocks whose header differs in one field from the served one.
-func fields(r *room) {
+func fields(r *specs) {
 	r.It("REL-PAY-14", "refuses a header that differs in any field", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
 		right := *block.Message.Body.ExecutionPayloadHeader

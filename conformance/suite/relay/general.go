@@ -32,7 +32,7 @@ const zeroHash = "0x000000000000000000000000000000000000000000000000000000000000
 var someKey = fmt.Sprintf("%#x", probe.DeriveBLSKey("nobody").Public[:])
 
 // general: rules that all operations have in common.
-func general(r *room) {
+func general(r *specs) {
 	r.It("REL-GEN-01", "serves its paths below /eth/v1/builder", func(t *suite.T) {
 		t.Status(t.Get(proposerAPI(t), statusPath), http.StatusOK)
 		prefixless := t.Get(proposerAPI(t), "/builder/status")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	builderelectra "github.com/attestantio/go-builder-client/api/electra"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
@@ -24,7 +25,7 @@ var bareNumber = regexp.MustCompile(`":\s*-?[0-9]`)
 const clockMargin = 100 * time.Millisecond
 
 // header: GET /eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}.
-func header(r *room) {
+func header(r *specs) {
 	// leading makes an auction with one submitted bid.
 	leading := func(t *suite.T) (*auction, *submission) {
 		a := r.open(t)
@@ -146,6 +147,19 @@ func header(r *room) {
 			t.Check(got == want, want+" for Accept: "+accept, got)
 		}
 	})
+	r.It("REL-HDR-11", "compares qualities in all of their digits", func(t *suite.T) {
+		a := r.open(t)
+		a.served(a.submitted(a.block("a", gwei(1000))))
+		for accept, want := range map[string]string{
+			"application/json;q=0.51,application/octet-stream;q=0.55": sszType,
+			"application/octet-stream;q=0.51,application/json;q=0.55": jsonType,
+		} {
+			answer := a.header(accept)
+			t.Prepared(answer, "get a header", http.StatusOK)
+			got, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+			t.Check(got == want, want+" for Accept: "+accept, got)
+		}
+	})
 	r.It("REL-HDR-12", "carries the commitments of the blobs", func(t *suite.T) {
 		a := r.open(t)
 		since(t, eth.Deneb, "blobs")
@@ -189,6 +203,13 @@ func header(r *room) {
 			a.submitted(s)
 		}
 		a.serves(all[1])
+	})
+	r.It("REL-HDR-16", "serves the bid that is a wei higher", func(t *suite.T) {
+		a := r.open(t)
+		low, high := a.block("a", gwei(1000)), a.block("b", new(uint256.Int).AddUint64(gwei(1000), 1))
+		a.submitted(low)
+		a.submitted(high)
+		a.serves(high)
 	})
 	r.It("REL-HDR-17", "never serves less than before", func(t *suite.T) {
 		a := r.open(t)
@@ -283,3 +304,33 @@ func readSSZ(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid 
 	t.Check(err == nil, "a signed builder bid in SSZ", err)
 	return bid
 }
+
+// takenDown is how long a relay may still serve a bid for a fee recipient that the proposer has
+// replaced. It is shorter than the time in which bids of the slot are served.
+const takenDown = 300 * time.Millisecond
+
+// replaced: bids for a fee recipient that the proposer has replaced.
+func replaced(r *specs) {
+	r.It("REL-HDR-26", "serves no bid for a fee recipient that was replaced", func(t *suite.T) {
+		before := r.fresh(t)
+		t.Prepared(sendRegistrations(t.Preparing(), before), "register", http.StatusOK)
+		t.Ready(holds(t, before), "see the registration in the data API")
+		a := r.openFor(t, world.Wanted{Kind: world.Restless, Alone: true})
+		a.feeRecipient = before.Message.FeeRecipient
+		old := a.submitted(a.block("a", gwei(2000)))
+		a.served(old)
+		after := r.fresh(t)
+		t.Prepared(sendRegistrations(t.Preparing(), after), "register another fee recipient", http.StatusOK)
+		err := t.Eventually(takenDown, func() error {
+			if bid := a.bid(); bid != nil && bid.Message.Header.BlockHash == old.Message.BlockHash {
+				return errStillServed
+			}
+			return nil
+		})
+		t.Check(err == nil, "no bid that pays the fee recipient of before", err)
+		a.feeRecipient = after.Message.FeeRecipient
+		a.serves(a.submitted(a.block("b", gwei(1000))))
+	})
+}
+
+const errStillServed = plainError("its bid is served")

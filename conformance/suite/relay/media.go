@@ -10,7 +10,7 @@ import (
 )
 
 // media: headers that say what a body is.
-func media(r *room) {
+func media(r *specs) {
 	// isJSON fails the spec unless the answer says that it is JSON.
 	isJSON := func(t *suite.T, answer *probe.Answer, what string) {
 		t.Prepared(answer, what, http.StatusOK)

@@ -12,7 +12,7 @@ import (
 const mostMissed = 6
 
 // missed: slots that stay empty although there are bids for them.
-func missed(r *room) {
+func missed(r *specs) {
 	r.It("REL-GEN-08", "serves bids after one missed slot and after five", func(t *suite.T) {
 		first := r.openToPropose(t) // the spec proposes no block either
 		empty := &gap{t: t}

@@ -10,7 +10,7 @@ import (
 )
 
 // nulls: null in place of empty lists.
-func nulls(r *room) {
+func nulls(r *specs) {
 	r.It("REL-SUB-38", "takes null for empty lists", func(t *suite.T) {
 		a := r.open(t)
 		a.ready()

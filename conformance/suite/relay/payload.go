@@ -71,12 +71,12 @@ func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *
 
 // won makes an auction in which the proposer has received a bid. It returns the bid's submission,
 // and the signed blinded block that requests its payload.
-func (r *room) won(t *suite.T, blobs int) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
+func (r *specs) won(t *suite.T, blobs int) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
 	return r.wonFor(t, blobs, 1000)
 }
 
 // wonFor is won for a bid of the given value in gwei.
-func (r *room) wonFor(t *suite.T, blobs int,
+func (r *specs) wonFor(t *suite.T, blobs int,
 	value uint64) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
 	a := r.openToPropose(t)
 	s := a.submitted(a.blockWith("a", gwei(value), blobs, gasLimit))
@@ -137,7 +137,7 @@ func revealsNothing(t *suite.T, answer *probe.Answer, s *submission) {
 }
 
 // payload: POST /eth/v1/builder/blinded_blocks and /eth/v2/builder/blinded_blocks.
-func payload(r *room) {
+func payload(r *specs) {
 	r.It("REL-PAY-01", "reveals the payload of the header", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
 		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
@@ -179,10 +179,33 @@ func payload(r *room) {
 		t.Prepared(a.preparing().ask(payloadPath, first), "get the first payload", http.StatusOK)
 		hidden(t, a.ask(payloadPath, second), high)
 	})
+	r.It("REL-PAY-05", "takes no second block of a slot by version 2", func(t *suite.T) {
+		a := r.openToPropose(t)
+		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
+		a.submitted(low)
+		first := a.signBlind(a.blind(a.served(low)), a.proposer)
+		a.submitted(high)
+		second := a.signBlind(a.blind(a.served(high)), a.proposer)
+		t.Prepared(a.ask(payloadPath, first), "get the first payload", http.StatusOK)
+		answer := a.ask(payloadPathV2, second)
+		if answer.Status == http.StatusNotFound {
+			t.Unsupported("404 to v2")
+		}
+		hidden(t, answer, high)
+	})
 	r.It("REL-PAY-06", "reveals the same block again", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
 		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
 		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+	})
+	r.It("REL-PAY-06", "reveals the same block each time", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		for range 2 {
+			t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+		}
+		for range 2 {
+			isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+		}
 	})
 	r.It("REL-PAY-07", "publishes what it reveals", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
@@ -239,6 +262,12 @@ func payload(r *room) {
 		since(t, eth.Deneb, "blobs")
 		a, s, block := r.won(t, 0)
 		block.Message.Body.BlobKZGCommitments = []deneb.KZGCommitment{{0xc0}}
+		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+	})
+	r.It("REL-PAY-15", "refuses as many commitments that are others", func(t *suite.T) {
+		since(t, eth.Deneb, "blobs")
+		a, s, block := r.won(t, 1)
+		block.Message.Body.BlobKZGCommitments[0][7] ^= 1
 		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
 	})
 	r.It("REL-PAY-16", "takes no more submissions after the reveal", func(t *suite.T) {

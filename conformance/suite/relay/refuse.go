@@ -2,13 +2,16 @@ package relay
 
 import (
 	"encoding/json"
+	"math/big"
 	"net/http"
 
+	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/beacon/engine"
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
@@ -19,7 +22,7 @@ import (
 
 // refuse: POST /relay/v1/builder/blocks, for blocks that must be refused, or at least not be
 // served. Each spec makes one thing wrong and signs the result, so that nothing else is wrong.
-func refuse(r *room) {
+func refuse(r *specs) {
 	// spoiled adds a spec that makes a valid block wrong, signs it and submits it. The block must
 	// be refused with 400 and not be served.
 	spoiled := func(id, title string, spoil func(t *suite.T, a *auction, s *submission)) {
@@ -56,6 +59,13 @@ func refuse(r *room) {
 	})
 	spoiled("REL-SUB-08", "refuses another gas_used in the message", func(_ *suite.T, _ *auction, s *submission) {
 		s.Message.GasUsed++
+	})
+	r.It("REL-SUB-08", "refuses a lower gas_used in the message", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		s := a.block("a", gwei(1000))
+		s.Message.GasUsed--
+		a.refused(s.sign())
 	})
 	spoiled("REL-SUB-09", "refuses another fee recipient", func(_ *suite.T, _ *auction, s *submission) {
 		s.Message.ProposerFeeRecipient[3] ^= 1
@@ -103,6 +113,27 @@ func refuse(r *room) {
 		s.ExecutionPayload.Withdrawals[0] = &one
 		s.rehash()
 	})
+	// Neither of the two fields is part of the execution layer's state, so that nothing else is wrong
+	// with the block.
+	for name, change := range map[string]func(w *capella.Withdrawal){
+		"index": func(w *capella.Withdrawal) { w.Index++ }, "validator": func(w *capella.Withdrawal) { w.ValidatorIndex++ },
+	} {
+		r.It("REL-SUB-15", "refuses a withdrawal with another "+name, func(t *suite.T) {
+			since(t, eth.Capella, "withdrawals")
+			a := r.open(t)
+			a.ready()
+			s := a.block("a", gwei(1000))
+			if len(s.ExecutionPayload.Withdrawals) == 0 {
+				t.Inconclusive("the slot has no withdrawals")
+			}
+			last := len(s.ExecutionPayload.Withdrawals) - 1
+			changed := *s.ExecutionPayload.Withdrawals[last]
+			change(&changed)
+			s.ExecutionPayload.Withdrawals[last] = &changed
+			s.rehash()
+			a.refused(s.sign())
+		})
+	}
 	spoiled("REL-SUB-30", "refuses a parent that the chain does not have", func(_ *suite.T, _ *auction, s *submission) {
 		s.ExecutionPayload.ParentHash[3] ^= 1
 		s.Message.ParentHash = s.ExecutionPayload.ParentHash
@@ -145,13 +176,24 @@ func refuse(r *room) {
 			t.Status(t.Do(builderAPI(t), post(submitPath, jsonType, encode(t, document))), http.StatusBadRequest)
 		})
 	}
+	r.It("REL-SUB-34", "refuses a value that is the right one and 2^256", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		s := a.block("a", gwei(1000))
+		var document map[string]any
+		t.Ready(json.Unmarshal(s.json(), &document), "read a submission")
+		message, _ := document["message"].(map[string]any)
+		message["value"] = new(big.Int).Add(s.Message.Value.ToBig(), new(big.Int).Lsh(big.NewInt(1), 256)).String()
+		t.Status(t.Do(builderAPI(t), post(submitPath, jsonType, encode(t, document))), http.StatusBadRequest)
+		a.notServed(s)
+	})
 	executed(r)
 }
 
 func strconvQuote(text string) string { return `"` + text + `"` }
 
 // executed: mistakes that only the execution of the block can find.
-func executed(r *room) {
+func executed(r *specs) {
 	// wrong adds a spec with a block that must never be served, whatever the answer to its
 	// submission. A good block of lower value is submitted as well, and must be served.
 	wrong := func(id, title string, spoil func(s *submission)) {
@@ -246,4 +288,16 @@ func (s *submission) rehash() {
 	s.a.t.Ready(err, "hash a block")
 	p.BlockHash = phase0.Hash32(block.Hash())
 	s.Message.BlockHash = p.BlockHash
+}
+
+// executionWithdrawals converts withdrawals to the execution layer's type.
+func executionWithdrawals(list []*capella.Withdrawal) []*types.Withdrawal {
+	out := make([]*types.Withdrawal, len(list))
+	for i, w := range list {
+		out[i] = &types.Withdrawal{
+			Index: uint64(w.Index), Validator: uint64(w.ValidatorIndex), Address: common.Address(w.Address),
+			Amount: uint64(w.Amount),
+		}
+	}
+	return out
 }

@@ -12,7 +12,7 @@ import (
 const lateBy = 4500 * time.Millisecond
 
 // refusedPayloads: requests for a payload that are refused, and must leave no delivery behind.
-func refusedPayloads(r *room) {
+func refusedPayloads(r *specs) {
 	// unlisted fails the spec if the submission's payload is listed as delivered.
 	unlisted := func(t *suite.T, s *submission) {
 		t.Until(t.Now().Add(heldWithin))

@@ -19,7 +19,7 @@ const registerPath = "/eth/v1/builder/validators"
 // fresh makes a registration of the restless validator (world.Restless), which registers again and
 // again. Each has a newer timestamp than the one before. It waits if the timestamp would be more
 // than 8 s in the future.
-func (r *room) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
+func (r *specs) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
 	r.ready(t)
 	keys := r.validators(t)
 	r.mu.Lock()
@@ -65,8 +65,34 @@ func takes(t *suite.T, answer *probe.Answer, want *builderv1.SignedValidatorRegi
 	t.Check(err == nil, "the registration in the data API", err)
 }
 
+// newerGasLimit makes a registration that is newer than the given one, and differs from it in the
+// gas limit only.
+func (r *specs) newerGasLimit(t *suite.T, one *builderv1.SignedValidatorRegistration,
+	limit uint64) *builderv1.SignedValidatorRegistration {
+	later := r.fresh(t)
+	later.Message.FeeRecipient, later.Message.GasLimit = one.Message.FeeRecipient, limit
+	sign(t, later, r.validators(t)[t.World.Facts.Restless()])
+	return later
+}
+
+// dutyCarries waits until a duty of the registration's validator carries it, for two epochs.
+func dutyCarries(t *suite.T, one *builderv1.SignedValidatorRegistration) error {
+	return t.Eventually(t.Epochs(2), func() error {
+		duties, err := listDuties(t)
+		if err != nil {
+			return err
+		}
+		for _, d := range duties {
+			if d.Entry != nil && d.Entry.Signature == one.Signature {
+				return nil
+			}
+		}
+		return fmt.Errorf("no duty carries it yet")
+	})
+}
+
 // register: POST /eth/v1/builder/validators.
-func register(r *room) {
+func register(r *specs) {
 	r.It("REL-REG-01", "takes a valid registration", func(t *suite.T) {
 		one := r.fresh(t)
 		takes(t, sendRegistrations(t, one), one)
@@ -100,12 +126,32 @@ func register(r *room) {
 		err := holds(t, newer)
 		t.Check(err == nil && holdsNot(t, older), "the newer registration in the data API", fmt.Sprint(err))
 	})
+	r.It("REL-REG-03", "keeps the newer of two gas limits", func(t *suite.T) {
+		older := r.fresh(t)
+		newer := r.newerGasLimit(t, older, gasLimit-1)
+		takes(t, sendRegistrations(t, newer), newer)
+		t.Ready(dutyCarries(t, newer), "see the newer registration among the duties")
+		t.Status(sendRegistrations(t, older), http.StatusOK, http.StatusBadRequest)
+		t.Until(t.Now().Add(news))
+		duties, err := listDuties(t)
+		t.Check(err == nil, "a list of duties", err)
+		for _, d := range duties {
+			t.Check(d.Entry == nil || d.Entry.Signature != older.Signature, "no duty with the older registration",
+				"one for slot "+d.Slot)
+		}
+	})
 	r.It("REL-REG-04", "refuses a timestamp that lies a minute ahead", func(t *suite.T) {
 		one := r.fresh(t)
 		one.Message.Timestamp = t.Now().Add(time.Minute).Truncate(time.Second)
 		sign(t, one, r.validators(t)[t.World.Facts.Restless()])
 		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 		t.Check(holdsNot(t, one), "the registration not to be held", "it is in the data API")
+	})
+	r.It("REL-REG-04", "refuses a timestamp that lies 20 seconds ahead", func(t *suite.T) {
+		one := r.fresh(t)
+		one.Message.Timestamp = t.Now().Add(20 * time.Second).Truncate(time.Second)
+		sign(t, one, r.validators(t)[t.World.Facts.Restless()])
+		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 	})
 	r.It("REL-REG-05", "refuses a key that is no validator", func(t *suite.T) {
 		r.ready(t)
@@ -120,6 +166,19 @@ func register(r *room) {
 		if answer.Status == http.StatusUnsupportedMediaType {
 			t.Unsupported("415 to SSZ")
 		}
+		takes(t, answer, one)
+	})
+	r.It("REL-REG-06", "keeps the last of an SSZ list", func(t *suite.T) {
+		other := registration(t, r.validators(t)[0], payee(0), t.Now())
+		one := r.fresh(t)
+		var body []byte
+		for _, each := range []*builderv1.SignedValidatorRegistration{other, one} {
+			raw, err := each.MarshalSSZ()
+			t.Ready(err, "encode a registration")
+			body = append(body, raw...)
+		}
+		answer := t.Do(proposerAPI(t), post("/eth/v1/builder/validators", sszType, body))
+		optional(t, answer, "SSZ")
 		takes(t, answer, one)
 	})
 	r.It("REL-REG-07", "stores the good one beside a bad one", func(t *suite.T) {
@@ -171,6 +230,14 @@ func register(r *room) {
 		})
 		t.Check(err == nil, "the newer registration among the duties", err)
 	})
+	r.It("REL-REG-13", "tells builders of a newer gas limit", func(t *suite.T) {
+		one := r.fresh(t)
+		takes(t, sendRegistrations(t, one), one)
+		later := r.newerGasLimit(t, one, gasLimit-1)
+		takes(t, sendRegistrations(t, later), later)
+		err := dutyCarries(t, later)
+		t.Check(err == nil, "the newer registration among the duties", err)
+	})
 	r.It("REL-REG-14", "takes the same registration again", func(t *suite.T) {
 		one := r.fresh(t)
 		takes(t, sendRegistrations(t, one), one)
@@ -203,7 +270,7 @@ func register(r *room) {
 
 // forged: signatures that are wrong over what the relay holds already. A relay that compares what
 // is said before it looks at the signature takes them.
-func forged(r *room) {
+func forged(r *specs) {
 	// held makes a registration that the relay holds.
 	held := func(t *suite.T) *builderv1.SignedValidatorRegistration {
 		one := r.fresh(t)
@@ -234,7 +301,7 @@ func forged(r *room) {
 }
 
 // renewals: registrations that repeat an earlier one with a later timestamp.
-func renewals(r *room) {
+func renewals(r *specs) {
 	r.It("REL-REG-16", "keeps A of 1 and 3 when B of 2 comes last", func(t *suite.T) {
 		first, between, last := r.renewed(t)
 		takes(t, sendRegistrations(t, first), first)
@@ -260,7 +327,7 @@ func renewals(r *room) {
 
 // renewed makes three registrations of the restless validator in the order of their timestamps. The
 // last one repeats the first one.
-func (r *room) renewed(t *suite.T) (first, between, last *builderv1.SignedValidatorRegistration) {
+func (r *specs) renewed(t *suite.T) (first, between, last *builderv1.SignedValidatorRegistration) {
 	first, between, last = r.fresh(t), r.fresh(t), r.fresh(t)
 	last.Message.FeeRecipient = first.Message.FeeRecipient
 	sign(t, last, r.validators(t)[t.World.Facts.Restless()])

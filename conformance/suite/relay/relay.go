@@ -27,17 +27,17 @@ import (
 
 // Specs adds all specs of relays to a set.
 func Specs(s *suite.Set) {
-	shared := &room{Set: s}
-	literal(&room{Set: s}) // another relay, which needs registrations of its own
-	for _, add := range []func(*room){status, general, missed, media, register, renewals, forged, duties, submit, atOnce,
-		refuse, header, replaced, payload, fields, data, signedFor, refusedPayloads, nulls, trusted, exact} {
+	shared := &specs{Set: s}
+	literal(&specs{Set: s}) // another relay, which needs registrations of its own
+	for _, add := range []func(*specs){status, general, missed, media, register, renewals, forged, duties, submit, atOnce,
+		refuse, header, replaced, payload, fields, data, signedFor, refusedPayloads, nulls, trusted} {
 		add(shared)
 	}
 }
 
-// room is a set of specs with the state that they share: the registrations of the world's
+// specs is a set of specs with the state that they share: the registrations of the world's
 // validators, which are sent once.
-type room struct {
+type specs struct {
 	*suite.Set
 
 	mu         sync.Mutex
@@ -79,7 +79,7 @@ func unhex(text string) []byte {
 }
 
 // validators returns the keys of the world's validators.
-func (r *room) validators(t *suite.T) []*probe.BLSKey {
+func (r *specs) validators(t *suite.T) []*probe.BLSKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := len(r.keys); i < len(t.World.Facts.ValidatorKeys); i++ {
@@ -129,7 +129,7 @@ func sendRegistrations(t *suite.T, list ...*builderv1.SignedValidatorRegistratio
 
 // ready registers all validators but the one of world.Stranger, once, and waits until the target
 // lists duties.
-func (r *room) ready(t *suite.T) {
+func (r *specs) ready(t *suite.T) {
 	keys := r.validators(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *room) ready(t *suite.T) {
 // has just started may need long; one that never lists them must not take that time from each spec.
 const mostTries = 2
 
-func (r *room) register(t *suite.T, keys []*probe.BLSKey) error {
+func (r *specs) register(t *suite.T, keys []*probe.BLSKey) error {
 	genesis := time.Unix(t.World.Facts.GenesisTime, 0)
 	t.Until(genesis.Add(time.Second))
 	var list []*builderv1.SignedValidatorRegistration

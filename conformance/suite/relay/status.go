@@ -10,7 +10,7 @@ import (
 const statusPath = "/eth/v1/builder/status"
 
 // status: GET /eth/v1/builder/status.
-func status(r *room) {
+func status(r *specs) {
 	r.It("REL-STA-01", "answers 200", func(t *suite.T) {
 		t.Status(t.Get(proposerAPI(t), statusPath), http.StatusOK)
 	})

@@ -3,8 +3,10 @@ package relay
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
@@ -30,7 +32,7 @@ func optional(t *suite.T, answer *probe.Answer, what string) {
 
 // submit: POST /relay/v1/builder/blocks, for blocks that must be accepted, and their effect on the
 // auction.
-func submit(r *room) {
+func submit(r *specs) {
 	r.It("REL-SUB-01", "serves a block that came as JSON", func(t *suite.T) {
 		a := r.open(t)
 		a.ready()
@@ -121,6 +123,14 @@ func submit(r *room) {
 		t.Prepared(a.preparing().submit(bad), "submit a block with a wrong signature", http.StatusBadRequest)
 		a.serves(good)
 	})
+	r.It("REL-SUB-32", "leaves the leading bid where it is when a block is found invalid", func(t *suite.T) {
+		a := r.open(t)
+		good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
+		a.submitted(good)
+		bad.Message.Value.AddUint64(bad.Message.Value, 1)
+		t.Prepared(a.submit(bad.sign()), "submit a block that pays less than it says", http.StatusBadRequest)
+		a.serves(good)
+	})
 	r.It("REL-SUB-33", "leads with the next best after a cancellation", func(t *suite.T) {
 		a := r.open(t)
 		high, other, low := a.block("a", gwei(3000)), a.block("b", gwei(2500)), a.block("a", gwei(2000))
@@ -205,4 +215,51 @@ func (blanks) Read(into []byte) (int, error) {
 		into[i] = ' '
 	}
 	return len(into), nil
+}
+
+const (
+	// rivals is how many builders bid at once, and rounds how often they do so in a slot. An update
+	// that is lost in a race is not lost each time.
+	rivals, rounds = 4, 5
+)
+
+// atOnce: builders who bid at the same time.
+func atOnce(r *specs) {
+	r.It("REL-SUB-41", "serves the highest of the bids that come at once", func(t *suite.T) {
+		a := r.openToPropose(t)
+		var bids [rounds][]*submission
+		for round := range bids {
+			for builder := range rivals {
+				value := gwei(uint64(1000 + 10*round + builder))
+				bids[round] = append(bids[round], a.block(fmt.Sprint(builder), value))
+			}
+		}
+		for _, list := range bids {
+			a.submittedAtOnce(list)
+			a.serves(list[rivals-1])
+		}
+		if t.Now().After(a.start().Add(clockMargin)) {
+			t.Inconclusive("the slot began before all bids were sent")
+		}
+	})
+}
+
+// submittedAtOnce submits blocks at the same time. The spec is inconclusive unless all are
+// accepted.
+func (a *auction) submittedAtOnce(list []*submission) {
+	answers, failures := make([]*probe.Answer, len(list)), make([]error, len(list))
+	client := builderAPI(a.t)
+	bodies := make([]probe.Request, len(list))
+	for i, s := range list {
+		bodies[i] = post(submitPath, jsonType, s.json())
+	}
+	var group sync.WaitGroup
+	for i := range list {
+		group.Go(func() { answers[i], failures[i] = client.Do(a.t, bodies[i]) })
+	}
+	group.Wait()
+	for i := range list {
+		a.t.Ready(failures[i], "submit blocks at once")
+		a.t.Prepared(answers[i], "submit a valid block", http.StatusOK, http.StatusAccepted)
+	}
 }

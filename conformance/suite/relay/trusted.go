@@ -42,7 +42,7 @@ func (a *auction) bluffed() *probe.BLSKey {
 }
 
 // trusted: builders whose bids count before their blocks are executed.
-func trusted(r *room) {
+func trusted(r *specs) {
 	r.It("REL-SUB-39", "takes a trusted builder's bid before its block is executed", func(t *suite.T) {
 		t.Check(r.openAlone(t).bluffed() != nil, "a bid to be taken although its block pays less", "all refused")
 	})
@@ -96,7 +96,7 @@ func (a *auction) losesTrust(bluff func() *submission) {
 const errStillTrusted = plainError("it is taken before it is executed")
 
 // literal: the relay's row of docs/differences.md, judged at the target's literal instance.
-func literal(r *room) {
+func literal(r *specs) {
 	r.It("REL-LIT-01", "takes no bid before its block is executed", func(t *suite.T) {
 		keys := trustedKeys(t)
 		if len(keys) == 0 {

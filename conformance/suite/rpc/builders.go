@@ -3,6 +3,7 @@ package rpc
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -17,6 +18,10 @@ import (
 // transactions. So a spec knows who made a block, and why:
 //
 //	spec ─order─▶ RPC under test ─▶ world's builder ─(include)─▶ block ─▶ receipts, balances ─▶ spec
+//
+// Such specs look at what becomes of an order, and not at the answer: a server may take every
+// member of an order and forget it. They wait for several blocks, so they run beside the other
+// specs, and their orders share no hints.
 
 // watched ends the spec as inconclusive unless the target's RPC sends its orders to the world's
 // builders.
@@ -137,4 +142,40 @@ func until(t *suite.T, had func() bool) {
 		}
 	}
 	t.Inconclusive("none of %d blocks was made by the world's builder", tries)
+}
+
+// goesTo sends an order, and fails the spec unless the named builder is sent it, and no other but
+// the operator's own.
+func goesTo(t *suite.T, name string, send func(tx *types.Transaction)) {
+	watched(t)
+	tx := money(t).send(1)
+	at := head(t)
+	send(tx)
+	var names []string
+	err := t.Eventually(slots(t, 6), func() error {
+		names = nil
+		for _, s := range sentTo(t, tx) {
+			names = append(names, s.Builder)
+		}
+		if !slices.Contains(names, name) {
+			return errNotSent
+		}
+		return nil
+	})
+	t.Check(err == nil, "the order at the builder "+name, fmt.Sprintf("at %v", names))
+	reached(t, max(at+3, head(t)+1)) // so that it could have gone to the others
+	for _, s := range sentTo(t, tx) {
+		t.Check(s.Builder == name || s.Builder == world.BuilderNames[0], "no other builder to be sent it than "+name,
+			s.Builder)
+	}
+}
+
+// offeredFor fails the spec unless an order is offered for the last of its blocks, and for none
+// outside.
+func offeredFor(t *suite.T, tx *types.Transaction, from, to uint64) {
+	reached(t, to+3)
+	count, first, last := offered(t, tx)
+	t.Check(count > 0 && first >= from && last <= to, fmt.Sprintf("offers for blocks %d to %d", from, to),
+		fmt.Sprintf("%d offers, for %d to %d", count, first, last))
+	t.Check(last+1 >= to, fmt.Sprintf("offers up to block %d", to), last) // one block may come too fast
 }

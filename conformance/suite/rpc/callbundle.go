@@ -97,12 +97,28 @@ func callBundle(s *suite.Set) {
 		want := new(big.Int).Div(c.CoinbaseDiff.Int, new(big.Int).SetUint64(*c.TotalGasUsed))
 		t.Check(c.BundleGasPrice.Cmp(want) == 0, "bundleGasPrice "+want.String(), c.BundleGasPrice)
 	})
+	s.It("RPC-CAL-03", "divides by the gas of all transactions", func(t *suite.T) {
+		w := money(t)
+		c := simulate(t, nil, w.send(1), w.create(1e15, codePayment))
+		want := new(big.Int).Div(c.CoinbaseDiff.Int, new(big.Int).SetUint64(*c.TotalGasUsed))
+		t.Check(c.BundleGasPrice.Cmp(want) == 0, "bundleGasPrice "+want.String(), c.BundleGasPrice)
+	})
 	s.It("RPC-CAL-04", "adds up the gas", func(t *suite.T) {
 		w := money(t)
 		c := simulate(t, nil, w.send(1), w.create(0, codeTime))
 		sum := uint64(0)
 		for _, r := range c.Results {
 			t.Check(r.GasUsed != nil, "gasUsed as a number", r)
+			sum += *r.GasUsed
+		}
+		t.Check(*c.TotalGasUsed == sum, fmt.Sprintf("totalGasUsed %d", sum), *c.TotalGasUsed)
+	})
+	s.It("RPC-CAL-04", "adds up the gas also of what reverts", func(t *suite.T) {
+		w := money(t)
+		c := simulate(t, nil, w.create(0, codeRevert), w.send(1))
+		sum := uint64(0)
+		for _, r := range c.Results {
+			t.Check(r.GasUsed != nil && *r.GasUsed > 0, "gasUsed as a number", r)
 			sum += *r.GasUsed
 		}
 		t.Check(*c.TotalGasUsed == sum, fmt.Sprintf("totalGasUsed %d", sum), *c.TotalGasUsed)

@@ -3,6 +3,8 @@ package rpc
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +13,8 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // sent fails the spec unless the result is the transaction's hash.
@@ -158,5 +162,174 @@ func cancelPrivate(s *suite.Set) {
 	s.It("RPC-CPR-05", "refuses a call without txHash", func(t *suite.T) {
 		right(t, cancelPrivateMethod)
 		refused(t, call(t, key(t), cancelPrivateMethod, object{}))
+	})
+}
+
+// privateTerms: for which blocks private transactions are offered, and to whom.
+func privateTerms(s *suite.Set) {
+	s.Slow("RPC-PRI-21", "is offered up to maxBlockNumber and no longer", func(t *suite.T) {
+		watched(t)
+		tx, at := money(t).send(1), head(t)
+		sent(t, call(t, key(t), "eth_sendPrivateTransaction",
+			object{"tx": raw(t, tx), "maxBlockNumber": hexNumber(at + 4), "preferences": quiet}), tx)
+		offeredFor(t, tx, at, at+4) // the target's newest block may be the one before
+	})
+	s.Slow("RPC-PRI-20", "goes to the operator's builder and to no other", func(t *suite.T) {
+		goesTo(t, world.BuilderNames[0], func(tx *types.Transaction) {
+			sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": object{
+				"fast": false, "privacy": object{"hints": []string{}, "builders": []string{world.BuilderNames[0]}},
+			}}), tx)
+		})
+	})
+	s.Slow("RPC-CPR-06", "is not offered after its cancel", func(t *suite.T) {
+		watched(t)
+		signer, tx := key(t), money(t).send(1)
+		sent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": quiet}), tx)
+		builderHas(t, tx)
+		var gone bool
+		result(t, call(t, signer, "eth_cancelPrivateTransaction", object{"txHash": tx.Hash().Hex()}), &gone)
+		t.Check(gone, "true", gone)
+		at := head(t)
+		reached(t, at+5)
+		for _, s := range sentTo(t, tx) {
+			t.Check(s.Head <= at+1, fmt.Sprintf("no offer after block %d, when it was cancelled", at+1), s)
+		}
+		include(t, tx)
+		reached(t, at+7)
+		t.Check(receiptOf(t, tx) == nil, "no block with it", "it is in a block")
+	})
+}
+
+// fast: what preferences.fast does with a private transaction.
+func fast(s *suite.Set) {
+	s.It("RPC-PRI-16", "goes to all registered builders", func(t *suite.T) {
+		watched(t)
+		tx := money(t).send(1)
+		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": object{"fast": true}}),
+			tx)
+		var missing []string
+		_ = t.Eventually(slots(t, 6), func() error {
+			missing = nil
+			for _, b := range t.World.Facts.Builders {
+				missing = append(missing, b.Name)
+			}
+			for _, s := range sentTo(t, tx) {
+				missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Builder })
+			}
+			if len(missing) > 0 {
+				return errNotSent
+			}
+			return nil
+		})
+		t.Check(len(missing) == 0, "the transaction at all of the world's builders", fmt.Sprintf("not at %v", missing))
+	})
+	s.It("RPC-PRI-16", "gives back half", func(t *suite.T) {
+		b := followed(t, func(t *suite.T, tx string) (string, object) {
+			return "eth_sendPrivateTransaction", object{"tx": tx,
+				"preferences": object{"fast": true, "privacy": object{"hints": []string{"hash"}}}}
+		})
+		b.gets(t, b.owner.address(), b.refund(50, 1))
+	})
+}
+
+// privateRefunds: the shares of a backrun's value that blocks pay to the addresses that a private
+// transaction names.
+func privateRefunds(s *suite.Set) {
+	s.It("RPC-PRI-18", "gives one address its percentage of the whole", func(t *suite.T) {
+		one := fresh(t)
+		b := followed(t, named(object{"address": one.Hex(), "percent": 61}))
+		b.getsPercent(t, one, 61, 1)
+		b.gets(t, b.owner.address(), new(big.Int))
+	})
+	s.It("RPC-PRI-18", "gives two addresses their percentages, and keeps the rest", func(t *suite.T) {
+		one, other := fresh(t), fresh(t)
+		b := followed(t, named(object{"address": one.Hex(), "percent": 57}, object{"address": other.Hex(), "percent": 23}))
+		b.getsPercent(t, one, 57, 2)
+		b.getsPercent(t, other, 23, 2)
+		b.gets(t, b.owner.address(), new(big.Int))
+	})
+}
+
+// named makes orders for followed: a private transaction with a hint, whose refunds go to these
+// addresses.
+func named(refund ...object) func(*suite.T, string) (string, object) {
+	return func(_ *suite.T, tx string) (string, object) {
+		return "eth_sendPrivateTransaction", object{"tx": tx, "preferences": object{
+			"fast": false, "privacy": object{"hints": []string{"hash"}}, "validity": object{"refund": refund},
+		}}
+	}
+}
+
+// getsPercent fails the spec unless an account has received a percentage of the backrun's value.
+// The description does not say who pays for the payouts to all sharers. So the account may have
+// received less, by at most the cost of all of them.
+func (b *backrun) getsPercent(t *suite.T, who common.Address, percent, sharers int64) {
+	most := percentOf(b.valueWei, percent)
+	least := new(big.Int).Mul(b.baseFee, big.NewInt(network.PayoutGas*sharers))
+	least.Sub(most, least)
+	got := balance(t, who, b.at.Block)
+	got.Sub(got, balance(t, who, b.at.Block-1))
+	t.Check(got.Cmp(least) >= 0 && got.Cmp(most) <= 0, fmt.Sprintf("%s to %s wei for %s: %d %% of a backrun that paid %s",
+		least, most, who, percent, b.valueWei), got)
+}
+
+const (
+	// blocksTried is for how many blocks the RPC offers a private transaction to builders.
+	blocksTried = 25
+	// blocksLost is how many of them may be missing, because two blocks may come so close together
+	// that nothing can be sent between them.
+	blocksLost = 3
+)
+
+// quiet are preferences without hints. Slow specs use them, because they run beside specs that
+// listen to the stream.
+var quiet = object{"fast": false, "privacy": object{"hints": []string{}}}
+
+// offered returns for which blocks builders were sent a transaction: how many, the first and the
+// last.
+func offered(t *suite.T, tx *types.Transaction) (count int, first, last uint64) {
+	blocks := map[uint64]bool{}
+	for _, s := range sentTo(t, tx) {
+		from, to := s.FirstBlock, s.LastBlock
+		if from == 0 {
+			from = s.Head + 1
+		}
+		if to == 0 { // a private transaction without a last block: the builder tries it for blocksTried blocks
+			to = from + blocksTried - 1
+		}
+		for block := from; block <= min(to, from+100); block++ {
+			blocks[block] = true
+			if first == 0 || block < first {
+				first = block
+			}
+			last = max(last, block)
+		}
+	}
+	return len(blocks), first, last
+}
+
+// tried: for how many blocks a private transaction is offered.
+func tried(s *suite.Set) {
+	s.Slow("RPC-PRI-15", "offers it for 25 blocks and no longer", func(t *suite.T) {
+		watched(t)
+		tx := money(t).send(1)
+		before := head(t)
+		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": quiet}), tx)
+		after := head(t)
+		least, most := before+blocksTried-1, after+blocksTried+1 // the target's head may differ by a block
+		var count int
+		var first, last uint64
+		// The loop ends when the last possible block is there, when an offer goes too far, or when
+		// no new offer has come for some blocks.
+		for at := head(t); ; at = head(t) {
+			if count, first, last = offered(t, tx); at > most || last < least && at > max(last, after)+blocksLost ||
+				last > most {
+				break
+			}
+			reached(t, at+1)
+		}
+		t.Check(last >= least && last <= most, fmt.Sprintf("offers for blocks up to %d, 25 from the newest one",
+			after+blocksTried), fmt.Sprintf("for %d to %d", first, last))
+		t.Check(count >= blocksTried-blocksLost, "offers for 25 blocks", count)
 	})
 }

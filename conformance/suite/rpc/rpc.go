@@ -27,8 +27,8 @@ func Specs(s *suite.Set) {
 		envelope, failures, authentication, versions, sendBundle, callBundle, cancelBundle, sendShare, simBundle, sendPrivate,
 		sendPrivateRaw, cancelPrivate,
 		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid,
-		terms, window, timeouts, refundLists, delayedLists,
-		followers, browsers, statistics, deployed, literal, exact,
+		bundleTerms, shareTerms, privateTerms, timeouts, refundLists, delayedLists,
+		followers, browsers, statistics, deployed, literal,
 	} {
 		add(s)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
 )
 
 // uuid makes a random UUID, which no other spec uses.
@@ -153,43 +154,148 @@ func sendBundle(s *suite.Set) {
 	plain("RPC-BUN-19", "takes a bundle without builders", fixed(object{"builders": []string{}}))
 }
 
-// cancelBundle: eth_cancelBundle.
-func cancelBundle(s *suite.Set) {
-	const method = "eth_cancelBundle"
-	// quiet fails the spec unless the call succeeds with one of the results that deployed servers
-	// give.
-	quiet := func(t *suite.T, answer *probe.RPCAnswer) {
-		t.Check(answer.Status == 200 && !answer.Refused(), "success", answer)
-		switch text := string(answer.Members["result"]); {
-		case text == "null" || text == "" && answer.Members != nil:
-		case text == "true" || text == "200" || strings.HasPrefix(text, "["):
-			t.Lenient("result %s in place of null", text)
-		default:
-			t.Check(false, "null, true, 200 or a list", text)
-		}
+// bundleTerms: what the members of eth_sendBundle do.
+func bundleTerms(s *suite.Set) {
+	s.Slow("RPC-BUN-21", "has the second version in its block, and not the first", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			signer, name := key(t), object{"replacementUuid": uuid(t)}
+			first, second, witness := money(t).send(1), money(t).send(2), money(t).send(3)
+			block := head(t) + 3
+			placed(t, block, nil, witness)
+			include(t, second, witness)
+			version := func(tx *types.Transaction) {
+				params := with(object{"txs": raws(t, tx), "blockNumber": hexNumber(block)}, name)
+				taken(t, call(t, signer, "eth_sendBundle", params), tx)
+			}
+			version(first)
+			builderHas(t, first)
+			version(second)
+			_ = t.Eventually(slots(t, 1)/4, func() error { // a bid before that may have the first version
+				if len(sentTo(t, second)) == 0 {
+					return errNotSent
+				}
+				return nil
+			})
+			include(t, first)
+			reached(t, block)
+			t.Check(receiptOf(t, first) == nil, "no block with the version that was replaced", "it is in a block")
+			if receiptOf(t, witness) == nil {
+				return false
+			}
+			t.Check(receiptOf(t, second) != nil, "the version that replaced it in its block", "no such bundle")
+			return true
+		})
+	})
+	s.Slow("RPC-BUN-17", "does not replace a bundle with the nil UUID", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			signer, none := key(t), object{"replacementUuid": "00000000-0000-0000-0000-000000000000"}
+			txs := []*types.Transaction{money(t).send(1), money(t).send(2)}
+			block := head(t) + 3
+			for _, tx := range txs {
+				params := with(object{"txs": raws(t, tx), "blockNumber": hexNumber(block)}, none)
+				taken(t, call(t, signer, "eth_sendBundle", params), tx)
+			}
+			include(t, txs...)
+			reached(t, block)
+			one, other := receiptOf(t, txs[0]), receiptOf(t, txs[1])
+			t.Check((one == nil) == (other == nil), "both bundles in their block", "one of them")
+			return one != nil
+		})
+	})
+	s.Slow("RPC-BUN-22", "is in no block outside of its time", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			early, late, fits := money(t).send(1), money(t).send(2), money(t).send(3)
+			block, now := head(t)+3, t.Now().Unix()
+			placed(t, block, object{"minTimestamp": now + 3600}, early)
+			// the block is two slots away at least; a service may refuse what is over by then
+			call(t, key(t), "eth_sendBundle",
+				object{"txs": raws(t, late), "blockNumber": hexNumber(block), "maxTimestamp": now})
+			placed(t, block, object{"minTimestamp": now - 60, "maxTimestamp": now + 3600}, fits)
+			include(t, early, late, fits)
+			reached(t, block)
+			t.Check(receiptOf(t, early) == nil, "no block with a bundle before its minTimestamp", "it is in a block")
+			t.Check(receiptOf(t, late) == nil, "no block with a bundle after its maxTimestamp", "it is in a block")
+			return receiptOf(t, fits) != nil
+		})
+	})
+	s.Slow("RPC-BUN-23", "is in its block with a transaction that reverts and may", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			txs, witness := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert)}, money(t).send(2)
+			block := head(t) + 3
+			placed(t, block, object{"revertingTxHashes": []string{txs[1].Hash().Hex()}}, txs...)
+			placed(t, block, nil, witness)
+			include(t, append(txs, witness)...)
+			reached(t, block)
+			if receiptOf(t, witness) == nil {
+				return false
+			}
+			for i, tx := range txs {
+				r := receiptOf(t, tx)
+				t.Check(r != nil, fmt.Sprintf("transaction %d of a bundle whose second one may revert in its block", i), "none")
+				t.Check(uint64(r.Status) == uint64(1-i), "the second one reverted, and not the first", r)
+			}
+			return true
+		})
+	})
+	s.Slow("RPC-BUN-24", "goes to the builder that is named, and not to the other one", func(t *suite.T) {
+		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
+			placed(t, head(t)+3, object{"builders": []string{world.BuilderNames[1]}}, tx)
+		})
+	})
+}
+
+// placed sends transactions as one bundle for a block.
+func placed(t *suite.T, block uint64, changes object, txs ...*types.Transaction) {
+	params := with(object{"txs": raws(t, txs...), "blockNumber": hexNumber(block)}, changes)
+	if answer := call(t, key(t), "eth_sendBundle", params); answer.Refused() {
+		t.Inconclusive("the bundle is refused: %s", answer)
 	}
-	s.It("RPC-CAN-01", "cancels a bundle that has a name", func(t *suite.T) {
-		signer, name, tx := key(t), uuid(t), money(t).send(1)
-		taken(t, call(t, signer, "eth_sendBundle", with(bundle(t, tx), object{"replacementUuid": name})), tx)
-		answer := call(t, signer, method, object{"replacementUuid": name})
-		t.Check(!answer.Refused(), "success", answer)
+}
+
+// whole: bundles are in the chain whole and in order.
+func whole(s *suite.Set) {
+	s.It("RPC-BUN-18", "is in its block whole and in order", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			// from three wallets, so that each transaction would be valid alone
+			txs := []*types.Transaction{money(t).send(3), money(t).send(1), money(t).send(2)}
+			block := head(t) + 2
+			placed(t, block, nil, txs...)
+			include(t, txs...)
+			reached(t, block)
+			first, found := receiptOf(t, txs[0]), 0
+			for i, tx := range txs {
+				if r := receiptOf(t, tx); r != nil {
+					found++
+					t.Check(uint64(r.Block) == block, fmt.Sprintf("transaction %d in block %d", i, block), r.Block)
+					t.Check(first != nil && uint64(r.Place) == uint64(first.Place)+uint64(i),
+						fmt.Sprintf("transaction %d of the bundle right behind the one before it", i), r.Place)
+				}
+			}
+			t.Check(found == 0 || found == len(txs), "all transactions of the bundle, or none",
+				fmt.Sprintf("%d of %d", found, len(txs)))
+			return found > 0
+		})
 	})
-	s.It("RPC-CAN-02", "refuses a cancel without a name", func(t *suite.T) {
-		right(t, "eth_cancelBundle")
-		refused(t, call(t, key(t), method, object{}))
-	})
-	s.It("RPC-CAN-03", "refuses a name that is no UUID", func(t *suite.T) {
-		right(t, "eth_cancelBundle")
-		refused(t, call(t, key(t), method, object{"replacementUuid": "my-bundle"}))
-		refused(t, call(t, key(t), method, object{"replacementUuid": 7}))
-	})
-	s.It("RPC-CAN-04", "answers one of the known results", func(t *suite.T) {
-		signer, name, tx := key(t), uuid(t), money(t).send(1)
-		taken(t, call(t, signer, "eth_sendBundle", with(bundle(t, tx), object{"replacementUuid": name})), tx)
-		quiet(t, call(t, signer, method, object{"replacementUuid": name}))
-	})
-	s.It("RPC-CAN-05", "takes a name that nobody used", func(t *suite.T) {
-		begun(t)
-		quiet(t, call(t, key(t), method, object{"replacementUuid": uuid(t)}))
+	s.It("RPC-BUN-18", "is not there in part", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			txs, witness := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert)}, money(t).send(1)
+			block := head(t) + 2
+			placed(t, block, nil, txs...)
+			placed(t, block, nil, witness)
+			include(t, append(txs, witness)...)
+			reached(t, block)
+			for i, tx := range txs {
+				t.Check(receiptOf(t, tx) == nil,
+					fmt.Sprintf("no transaction of a bundle whose second one reverts; transaction %d is not there", i),
+					"it is in a block")
+			}
+			return receiptOf(t, witness) != nil
+		})
 	})
 }

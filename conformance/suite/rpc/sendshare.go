@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
 )
 
 // hints are all names of hints that the description has.
@@ -30,6 +31,11 @@ func body(t *suite.T, txs ...*types.Transaction) []object {
 // share makes valid parameters of mev_sendBundle.
 func share(t *suite.T, txs ...*types.Transaction) object {
 	return object{"version": "v0.1", "inclusion": object{"block": hexNumber(head(t) + 2)}, "body": body(t, txs...)}
+}
+
+// validity has the refunds of a bundle of mev_sendBundle.
+func validity(refunds ...object) object {
+	return object{"validity": object{"refund": refunds}}
 }
 
 // hashed fails the spec unless the answer has the bundle's hash.
@@ -148,6 +154,22 @@ func sendShare(s *suite.Set) {
 		refused(t, call(t, key(t), method,
 			with(share(t), object{"body": append([]object{{"hash": common.Hash{9}.Hex()}}, body(t, w.send(1))...)})))
 	})
+	s.It("RPC-SHR-12", "refuses the hash of a transaction in place of its hint's", func(t *suite.T) {
+		owner, searcher := money(t), money(t)
+		target, follower := owner.send(1), searcher.send(2)
+		hint := object{"privacy": object{"hints": []string{"hash"}}}
+		window := object{"inclusion": object{"block": hexNumber(head(t) + 2), "maxBlock": hexNumber(head(t) + 20)}}
+		hashed(t, call(t, key(t), "mev_sendBundle", with(with(share(t, target), hint), window)), target.Hash())
+		following := with(with(share(t), window),
+			object{"body": append([]object{{"hash": target.Hash().Hex()}}, body(t, follower)...)})
+		err := t.Eventually(t.Target.Budgets.Hint(), func() error {
+			if call(t, key(t), "mev_sendBundle", following).Refused() {
+				return fmt.Errorf("refused, as it must be")
+			}
+			return nil
+		})
+		t.Check(err != nil, "a refusal, also once the order is shared", "it was taken")
+	})
 	s.It("RPC-SHR-13", "refuses a hash after the first place", func(t *suite.T) {
 		right(t, "mev_sendBundle")
 		elements := []object{{"tx": "0x02", "canRevert": false}, {"hash": common.Hash{9}.Hex()}}
@@ -166,8 +188,24 @@ func sendShare(s *suite.Set) {
 	})
 	never("RPC-SHR-15", "refuses refunds of 101 %",
 		fixed(object{"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 101}}}}))
+	s.It("RPC-SHR-15", "refuses refunds of 101 % in an inner bundle", func(t *suite.T) {
+		w := money(t)
+		inner := share(t, w.send(1), w.send(2), w.send(3))
+		outer := func(last int) object {
+			list := validity(object{"bodyIdx": 0, "percent": 60}, object{"bodyIdx": 1, "percent": last})
+			return with(share(t), object{"body": []object{{"bundle": with(inner, list)}}})
+		}
+		noted(t, call(t, key(t), "mev_sendBundle", outer(40)))
+		refused(t, call(t, key(t), "mev_sendBundle", outer(41)))
+	})
 	never("RPC-SHR-16", "refuses a refund of an element that is not there",
 		fixed(object{"validity": object{"refund": []object{{"bodyIdx": 5, "percent": 10}}}}))
+	s.It("RPC-SHR-16", "refuses the index that follows the last", func(t *suite.T) {
+		w := money(t)
+		params := share(t, w.send(1), w.send(2))
+		noted(t, call(t, key(t), "mev_sendBundle", with(params, validity(object{"bodyIdx": 1, "percent": 10}))))
+		refused(t, call(t, key(t), "mev_sendBundle", with(params, validity(object{"bodyIdx": 2, "percent": 10}))))
+	})
 	never("RPC-SHR-17", "refuses a split of 101 %", fixed(object{"validity": object{"refundConfig": []object{
 		{"address": sink.Hex(), "percent": 60}, {"address": common.Address{1}.Hex(), "percent": 41},
 	}}}))
@@ -222,5 +260,30 @@ func sendShare(s *suite.Set) {
 			txs = append(txs, w.send(1))
 		}
 		refused(t, call(t, key(t), method, share(t, txs...)))
+	})
+}
+
+// shareTerms: for which blocks orders of mev_sendBundle are offered, and to whom.
+func shareTerms(s *suite.Set) {
+	s.Slow("RPC-SHR-32", "is offered up to maxBlock and no longer", func(t *suite.T) {
+		watched(t)
+		tx, at := money(t).send(1), head(t)
+		noted(t, call(t, key(t), "mev_sendBundle", with(share(t, tx),
+			object{"inclusion": object{"block": hexNumber(at + 2), "maxBlock": hexNumber(at + 5)}})))
+		offeredFor(t, tx, at+2, at+5)
+	})
+	s.Slow("RPC-SHR-32", "is offered for its block only without maxBlock", func(t *suite.T) {
+		watched(t)
+		tx, at := money(t).send(1), head(t)
+		noted(t, call(t, key(t), "mev_sendBundle",
+			with(share(t, tx), object{"inclusion": object{"block": hexNumber(at + 3)}})))
+		offeredFor(t, tx, at+3, at+3)
+	})
+	s.Slow("RPC-SHR-31", "goes to the builder that is named, and not to the other one", func(t *suite.T) {
+		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
+			params := with(soon(t, 4), object{"body": body(t, tx),
+				"privacy": object{"builders": []string{world.BuilderNames[1]}}})
+			noted(t, call(t, key(t), "mev_sendBundle", params))
+		})
 	})
 }

@@ -113,6 +113,14 @@ func simBundle(s *suite.Set) {
 		t.Check(isHex(t, m, "refundableValue").Cmp(isHex(t, m, "profit")) == 0, "all of the profit without refunds",
 			isHex(t, m, "refundableValue"))
 	})
+	s.It("RPC-SIM-07", "counts what elements without a refund bring, and no others", func(t *suite.T) {
+		owner, searcher := money(t), money(t)
+		params, own := now(t, owner.send(1), searcher.create(1e17, codePayment)), big.NewInt(21000*tipWei)
+		full := isHex(t, works(t, params), "profit")
+		got := isHex(t, works(t, with(params, validity(object{"bodyIdx": 0, "percent": 10}))), "refundableValue")
+		want := new(big.Int).Sub(full, own)
+		t.Check(got.Cmp(want) == 0, "refundableValue "+want.String(), got)
+	})
 	s.It("RPC-SIM-08", "lists logs by element", func(t *suite.T) {
 		w := money(t)
 		m := works(t, now(t, w.send(1), w.create(0, emit(opNumber))))
@@ -216,6 +224,19 @@ func simBundle(s *suite.Set) {
 		most := new(big.Int).Div(new(big.Int).Mul(refundable, big.NewInt(90)), big.NewInt(100))
 		lost := new(big.Int).Sub(isHex(t, full, "profit"), isHex(t, shared, "profit"))
 		t.Check(lost.Cmp(most) == 0, "a profit that is lower by 90 % of refundableValue, "+most.String(), lost)
+	})
+	s.It("RPC-SIM-20", "takes each of several refunds off the profit", func(t *suite.T) {
+		first, second, searcher := money(t), money(t), money(t)
+		params := now(t, first.send(1), second.send(2), searcher.create(1e17, codePayment))
+		full := works(t, params)
+		shared := works(t, with(params, validity(object{"bodyIdx": 0, "percent": 50}, object{"bodyIdx": 1, "percent": 30})))
+		want := new(big.Int)
+		for _, percent := range []int64{50, 30} {
+			part := new(big.Int).Mul(isHex(t, shared, "refundableValue"), big.NewInt(percent))
+			want.Add(want, part.Div(part, big.NewInt(100)))
+		}
+		lost := new(big.Int).Sub(isHex(t, full, "profit"), isHex(t, shared, "profit"))
+		t.Check(lost.Cmp(want) == 0, "a profit that is lower by both refunds, "+want.String(), lost)
 	})
 	s.It("RPC-SIM-21", "needs no refunds", func(t *suite.T) {
 		works(t, with(now(t, money(t).send(1)), object{"validity": object{}}))

@@ -162,6 +162,13 @@ func events(s *suite.Set) {
 			t.Check(strings.Contains(strings.ToLower(text), double(order)), "no event but that of an order", text)
 		}
 	})
+	s.It("STR-EVT-16", "does not tell of simulated bundles", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		tx := rpc.Money(t).Transfer(1)
+		rpc.SimulateShared(t, tx)
+		untold(t, stream, tx.Hash())
+	})
 	s.It("STR-EVT-17", "may tell of other things as well", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()

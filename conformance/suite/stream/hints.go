@@ -91,6 +91,12 @@ func hints(s *suite.Set) {
 		t.Check(len(list) == 1 && slices.Equal(list[0].topics, want) && len(list[0].data) == 66,
 			"the log with three topics and 32 bytes", fmt.Sprint(list))
 	})
+	s.It("STR-HNT-06", "shares each log of a transaction", func(t *suite.T) {
+		code := emits(swapV2, topicA, topicB)
+		twice := strings.TrimSuffix(code, "00") + "60205fa0" + "00" // the second log has no topic
+		list := shared(t, told(t, []string{"logs"}, rpc.Money(t).Create(twice)))
+		t.Check(len(list) == 2, "two logs", fmt.Sprint(list))
+	})
 	s.It("STR-HNT-07", "shares of a swap no amounts", func(t *suite.T) {
 		e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
 		list := shared(t, e)

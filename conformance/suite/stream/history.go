@@ -141,6 +141,14 @@ func info(s *suite.Set) {
 		before := page(t, "timestampEnd=%d", max(earliest, 1)-1)
 		t.Check(len(before) == 0, "no record before minTimestamp", before)
 	})
+	s.It("STR-INF-05", "has the first record's time", func(t *suite.T) {
+		_, mine := past(t, 1)
+		t.Until(time.Unix(int64(*mine.Timestamp)+1, 0)) // so that not all events are of one second
+		past(t, 1)
+		first, earliest := page(t, "limit=1"), number(t, "minTimestamp")
+		t.Check(len(first) == 1 && *first[0].Timestamp == earliest, fmt.Sprintf("a first record of %d", earliest),
+			fmt.Sprint(first))
+	})
 	s.It("STR-INF-06", "has the latest time", func(t *suite.T) {
 		_, mine := past(t, 1)
 		latest := number(t, "maxTimestamp")
@@ -176,11 +184,32 @@ func history(s *suite.Set) {
 		t.Check(*mine.Block+1 >= before && *mine.Block <= after, fmt.Sprintf("a block from %d to %d", before, after),
 			*mine.Block)
 	})
+	s.It("STR-HIS-02", "says the block that was the newest when the event came", func(t *suite.T) {
+		for range 3 { // the chain may go on in between
+			before := rpc.Head(t)
+			_, mine := past(t, 1)
+			if after := rpc.Head(t); after <= before+1 {
+				t.Check(*mine.Block <= after, fmt.Sprintf("a block up to %d", after), *mine.Block)
+			}
+			if *mine.Block <= before {
+				return
+			}
+		}
+		t.Check(false, "the block before the event, at times", "always a later one")
+	})
 	s.It("STR-HIS-03", "says the time", func(t *suite.T) {
 		before := t.Now().Unix()
 		_, mine := past(t, 1)
 		at := int64(*mine.Timestamp)
 		t.Check(at >= before-1 && at <= t.Now().Unix()+1, "the time of the event in seconds", at)
+	})
+	s.It("STR-HIS-03", "says the time of each of two events", func(t *suite.T) {
+		_, older := past(t, 1)
+		t.Until(t.Now().Add(2 * time.Second))
+		before := uint64(t.Now().Unix())
+		_, newer := past(t, 1)
+		t.Check(*newer.Timestamp+1 >= before, fmt.Sprintf("a time from %d on", before-1), *newer.Timestamp)
+		t.Check(*newer.Timestamp > *older.Timestamp, fmt.Sprintf("a time after %d", *older.Timestamp), *newer.Timestamp)
 	})
 	s.It("STR-HIS-04", "holds the event as it was sent", func(t *suite.T) {
 		e, mine := past(t, 1)
@@ -226,6 +255,17 @@ func history(s *suite.Set) {
 			}
 		}
 		t.Check(uint64(len(seen)) >= count-from, fmt.Sprintf("%d records", count-from), len(seen))
+	})
+	s.It("STR-HIS-08", "does not shift pages when an event comes", func(t *suite.T) {
+		past(t, 2)
+		first := page(t, "limit=1")
+		past(t, 1)
+		second := page(t, "limit=1&offset=1")
+		both := page(t, "limit=2")
+		t.Check(len(first) == 1 && len(both) == 2 && len(second) == 1, "pages of one, two and one", fmt.Sprint(len(second)))
+		t.Check(string(both[0].Hint) == string(first[0].Hint), "the same first record", string(both[0].Hint))
+		t.Check(string(second[0].Hint) == string(both[1].Hint), "the second record on the second page",
+			string(second[0].Hint))
 	})
 	s.It("STR-HIS-09", "puts the older of two events first", func(t *suite.T) {
 		_, older := past(t, 1)
@@ -277,6 +317,16 @@ func history(s *suite.Set) {
 			}
 		})
 	}
+	s.It("STR-HIS-13", "bounds by a single second", func(t *suite.T) {
+		_, mine := past(t, 1)
+		got := page(t, "timestampStart=%d&timestampEnd=%d", *mine.Timestamp, *mine.Timestamp)
+		t.Check(len(got) > 0, fmt.Sprintf("a record of second %d", *mine.Timestamp), "none")
+	})
+	s.It("STR-HIS-11", "bounds by a single block", func(t *suite.T) {
+		_, mine := past(t, 1)
+		got := page(t, "blockStart=%d&blockEnd=%d", *mine.Block, *mine.Block)
+		t.Check(len(got) > 0, fmt.Sprintf("a record of block %d", *mine.Block), "none")
+	})
 	s.It("STR-HIS-14", "answers [] for a range without records", func(t *suite.T) {
 		got := page(t, "blockStart=9000000000000")
 		t.Check(len(got) == 0, "no records", len(got))

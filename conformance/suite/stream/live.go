@@ -77,6 +77,22 @@ func live(s *suite.Set) {
 		t.Check(lines[0].At.Sub(quiet.opened) <= pingWithin, "the first line within "+pingWithin.String(),
 			lines[0].At.Sub(quiet.opened))
 	})
+	s.It("STR-LIV-02", "is not silent for longer after an event", func(t *suite.T) {
+		if t.World == nil || t.Target.RPC == nil {
+			t.NotRun("nobody sends an order: needs a world (chain.worldUrl) and the bundle RPC (rpc.url)")
+		}
+		stream := openWith(t, client(t).By(clock.Real{}))
+		defer stream.Close()
+		_, found := heard(t, stream, rpc.Share(t, some, rpc.Money(t).Transfer(1)))
+		t.Check(found, "an event", "none")
+		_ = (clock.Real{}).Until(t, time.Now().Add(pingWithin)) // the spec may be over
+		lines := stream.Lines()
+		for i := 1; i < len(lines); i++ {
+			gap := lines[i].At.Sub(lines[i-1].At)
+			t.Check(gap <= pingWithin, "lines at most "+pingWithin.String()+" apart", gap)
+		}
+		t.Check(time.Since(lines[len(lines)-1].At) <= pingWithin, "a line within "+pingWithin.String(), "silence")
+	})
 	s.It("STR-LIV-03", "pings by a comment and a blank line", func(t *suite.T) {
 		lines := quiet.wait(t)
 		at := slices.IndexFunc(lines, func(l probe.Line) bool { return strings.Contains(l.Text, "ping") })

@@ -2,10 +2,53 @@ package rpc
 
 import (
 	"crypto/ecdsa"
+	"strings"
 
+	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
 )
+
+// cancelBundle: eth_cancelBundle.
+func cancelBundle(s *suite.Set) {
+	const method = "eth_cancelBundle"
+	// quiet fails the spec unless the call succeeds with one of the results that deployed servers
+	// give.
+	quiet := func(t *suite.T, answer *probe.RPCAnswer) {
+		t.Check(answer.Status == 200 && !answer.Refused(), "success", answer)
+		switch text := string(answer.Members["result"]); {
+		case text == "null" || text == "" && answer.Members != nil:
+		case text == "true" || text == "200" || strings.HasPrefix(text, "["):
+			t.Lenient("result %s in place of null", text)
+		default:
+			t.Check(false, "null, true, 200 or a list", text)
+		}
+	}
+	s.It("RPC-CAN-01", "cancels a bundle that has a name", func(t *suite.T) {
+		signer, name, tx := key(t), uuid(t), money(t).send(1)
+		taken(t, call(t, signer, "eth_sendBundle", with(bundle(t, tx), object{"replacementUuid": name})), tx)
+		answer := call(t, signer, method, object{"replacementUuid": name})
+		t.Check(!answer.Refused(), "success", answer)
+	})
+	s.It("RPC-CAN-02", "refuses a cancel without a name", func(t *suite.T) {
+		right(t, "eth_cancelBundle")
+		refused(t, call(t, key(t), method, object{}))
+	})
+	s.It("RPC-CAN-03", "refuses a name that is no UUID", func(t *suite.T) {
+		right(t, "eth_cancelBundle")
+		refused(t, call(t, key(t), method, object{"replacementUuid": "my-bundle"}))
+		refused(t, call(t, key(t), method, object{"replacementUuid": 7}))
+	})
+	s.It("RPC-CAN-04", "answers one of the known results", func(t *suite.T) {
+		signer, name, tx := key(t), uuid(t), money(t).send(1)
+		taken(t, call(t, signer, "eth_sendBundle", with(bundle(t, tx), object{"replacementUuid": name})), tx)
+		quiet(t, call(t, signer, method, object{"replacementUuid": name}))
+	})
+	s.It("RPC-CAN-05", "takes a name that nobody used", func(t *suite.T) {
+		begun(t)
+		quiet(t, call(t, key(t), method, object{"replacementUuid": uuid(t)}))
+	})
+}
 
 // cancelAt sends a bundle, waits until a builder has it, cancels it by a key, and then has a block
 // built. The receipt is nil if the bundle is not in the chain. A witness, which is not cancelled,
