@@ -225,7 +225,8 @@ func child(ctx context.Context, f folder, program string, how, clauses []string)
 
 // Baseline judges the correct target by all clauses that must fail on mutants, and returns the
 // clauses that do not pass: on those a mutant could be killed by accident. A clause that is
-// inconclusive is judged a second time; a clause that fails is not.
+// inconclusive is judged a second time; a clause that fails is not. The correct target has a world
+// of its own, because some specs want nobody else's orders in it.
 func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 	f, err := lay(p.Target)
 	if err != nil {
@@ -257,7 +258,7 @@ func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 // are inconclusive or did not run.
 func (p Proof) judge(ctx context.Context, f folder,
 	needed []string) (wrong []string, unsaid []report.Clause, err error) {
-	r, err := child(ctx, f, p.Program, []string{"--target", f.target()}, needed)
+	r, err := child(ctx, f, p.Program, []string{"--devnet", "--slot", p.Slot.String()}, needed)
 	if err != nil {
 		return nil, nil, err
 	}
