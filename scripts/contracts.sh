@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compiles the devnet's contracts (devnet/contract/*.sol) to the ABI and code beside them. With --check it changes nothing and fails if what is there
+# Compiles the devnet's contracts (devnet/chain/contracts/*.sol) to the ABI and code beside them. With --check it changes nothing and fails if what is there
 # is not what the sources give. The compiler, in the version of the lock file, comes from the registry that npm is configured with.
 set -euo pipefail
-cd "$(dirname "$0")/../devnet/contract"
+cd "$(dirname "$0")/../devnet/chain/contracts"
 
 for program in node npm; do
 	if ! command -v "$program" >/dev/null; then
@@ -20,7 +20,7 @@ trap 'rm -rf "$target"' EXIT
 node compile/compile.js "$target"
 for compiled in "$target"/*.json; do
 	cmp "$compiled" "$(basename "$compiled")" || {
-		echo "devnet/contract/$(basename "$compiled") is not what its source gives: run scripts/contracts.sh" >&2
+		echo "devnet/chain/contracts/$(basename "$compiled") is not what its source gives: run scripts/contracts.sh" >&2
 		exit 1
 	}
 done

@@ -20,7 +20,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/rpc/sign"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // executionNode is a node with its JSON-RPC, on whose chain 99 the test's key has money. Its newest
@@ -81,7 +81,7 @@ func ask(t *testing.T, url, method, params string) string {
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("X-Flashbots-Signature", sign.Header(key, body))
+	request.Header.Set("X-Flashbots-Signature", jsonrpc.SignatureHeader(key, body))
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

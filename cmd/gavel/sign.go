@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/internal/run"
-	"github.com/gavel-relay/gavel/rpc/sign"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // signKeyEnv holds the key if there is no file.
@@ -42,7 +42,7 @@ func signCommand() *cli.Command {
 			if err != nil {
 				return fmt.Errorf("read the body: %w", err)
 			}
-			_, err = fmt.Fprintln(cmd.Root().Writer, sign.Header(key, body))
+			_, err = fmt.Fprintln(cmd.Root().Writer, jsonrpc.SignatureHeader(key, body))
 			return err
 		},
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/devnet/sidecar"
+	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
@@ -75,10 +75,11 @@ func OpenSidecar(ctx context.Context, t *target.Target, network scripted.Network
 // serveOwn serves gavel's own sidecar in this process.
 func serveOwn(ctx context.Context, s *target.Sidecar, relays *scripted.Relays) (stop func() error, err error) {
 	n := relays.Network
-	handler, err := sidecar.New(sidecar.Config{Relays: relays.URLs(), MinBidWei: minBidWei, Spec: &eth.Spec{
-		GenesisTime: n.GenesisTime, GenesisForkVersion: n.GenesisForkVersion, SlotDuration: n.Slot, SlotsPerEpoch: 32,
-		Forks: []eth.ForkPoint{{Fork: n.Fork}},
-	}})
+	handler, err := proposer.NewSidecar(proposer.SidecarConfig{Relays: relays.URLs(), MinBidWei: minBidWei,
+		Spec: &eth.Spec{
+			GenesisTime: n.GenesisTime, GenesisForkVersion: n.GenesisForkVersion, SlotDuration: n.Slot, SlotsPerEpoch: 32,
+			Forks: []eth.ForkPoint{{Fork: n.Fork}},
+		}})
 	if err != nil {
 		return nil, err
 	}

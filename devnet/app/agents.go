@@ -4,14 +4,13 @@ import (
 	"context"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/agent"
 
 	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // agents returns all agents of the run.
-func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
-	cast := &agent.Cast{
+func (l *lab) agents(ctx context.Context) ([]Runner, error) {
+	cast := &Cast{
 		Network: l.network, BeaconURL: l.beaconURL, RPCURL: l.bundleURL, StreamURL: l.streamURL,
 		TxsPerSlot: l.cfg.TxsPerSlot, BlobEvery: l.cfg.BlobEvery, Log: l.log,
 	}
@@ -23,7 +22,7 @@ func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []agent.Runner{cast.Users(), proposers.Run}
+	list := []Runner{cast.Users(), proposers.Run}
 	if l.cfg.OrdersPerSlot > 0 {
 		users, err := cast.Private(ctx, l.cfg.OrdersPerSlot)
 		if err != nil {
@@ -39,7 +38,7 @@ func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
 		list = append(list, one)
 	}
 	for i := range l.cfg.Builders {
-		one, err := cast.Builder(i, agent.BuilderRole{Orders: l.builderListener(i)})
+		one, err := cast.Builder(i, BuilderRole{Orders: l.builderListener(i)})
 		if err != nil {
 			return nil, err
 		}
@@ -48,19 +47,19 @@ func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
 	return list, nil
 }
 
-func (l *lab) proposerRole() agent.ProposerRole {
-	return agent.ProposerRole{Remote: l.sidecar, Breaker: devnet.BreakerLimits{MissedInRow: l.cfg.CircuitBreaker}}
+func (l *lab) proposerRole() ProposerRole {
+	return ProposerRole{Remote: l.sidecar, Breaker: devnet.BreakerLimits{MissedInRow: l.cfg.CircuitBreaker}}
 }
 
 // relays returns the devnet's own relay and those of the configuration.
-func (l *lab) relays() ([]agent.Relay, error) {
-	list := []agent.Relay{{Name: "relay", URL: l.relayURL, Pubkey: network.RelayKey(l.cfg.Seed, 0).PublicKey()}}
+func (l *lab) relays() ([]Relay, error) {
+	list := []Relay{{Name: "relay", URL: l.relayURL, Pubkey: network.RelayKey(l.cfg.Seed, 0).PublicKey()}}
 	for _, address := range l.cfg.Relays {
 		base, key, err := devnet.ParseRelay(address)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, agent.Relay{Name: base, URL: base, Pubkey: key})
+		list = append(list, Relay{Name: base, URL: base, Pubkey: key})
 	}
 	return list, nil
 }

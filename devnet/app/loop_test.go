@@ -15,8 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent"
-	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/devnet/network"
 )
@@ -49,7 +48,7 @@ func newCustomer(t *testing.T, run display.Run) *customer {
 	if c.chain, err = ethclient.Dial(urls["execution RPC"]); err != nil {
 		t.Fatal(err)
 	}
-	if c.bundles, err = agent.Dial(context.Background(), urls["bundle RPC"], key); err != nil {
+	if c.bundles, err = Dial(context.Background(), urls["bundle RPC"], key); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -63,9 +62,9 @@ func (c *customer) swap() {
 	c.t.Helper()
 	tx, err := types.SignNewTx(c.key, types.LatestSignerForChainID(big.NewInt(network.ChainID)), &types.DynamicFeeTx{
 		ChainID: big.NewInt(network.ChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: contract.SwapGas,
-		To:  &contract.RouterAt, Value: new(big.Int).Mul(big.NewInt(60), big.NewInt(params.Ether)),
-		Data: contract.BuyCall(contract.PoolA, new(uint256.Int)),
+		Gas: chain.SwapGas,
+		To:  &chain.RouterAt, Value: new(big.Int).Mul(big.NewInt(60), big.NewInt(params.Ether)),
+		Data: chain.BuyCall(chain.PoolA, new(uint256.Int)),
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -153,12 +152,12 @@ func (c *customer) wantNinetyPercent() {
 	block, receipts := c.block(number)
 	at := int(receipt.TransactionIndex)
 	txs := block.Transactions()
-	if receipt.Status != types.ReceiptStatusSuccessful || len(txs) < at+3 || *txs[at+1].To() != contract.BackrunAt {
+	if receipt.Status != types.ReceiptStatusSuccessful || len(txs) < at+3 || *txs[at+1].To() != chain.BackrunAt {
 		c.t.Fatalf("the swap is number %d of %d in its block, its status %d", at, len(txs), receipt.Status)
 	}
 	// What the backrun paid follows from the pools' reserves, which were never moved before.
-	_, moved := contract.Opening().Buy(uint256.MustFromBig(c.sent.Value()))
-	_, profit := contract.Gap(moved, contract.Opening())
+	_, moved := chain.Opening().Buy(uint256.MustFromBig(c.sent.Value()))
+	_, profit := chain.Gap(moved, chain.Opening())
 	percent := new(uint256.Int).SetBytes(txs[at+1].Data()[4+2*32:])
 	value := part(profit, percent.Uint64())
 	want := part(value, 90)
@@ -274,7 +273,7 @@ func (c *customer) wantSame(number uint64) int {
 			continue
 		}
 		before := i - 1
-		for ; before > 0 && *txs[before].To() != contract.BackrunAt; before-- { // several payouts may follow a backrun
+		for ; before > 0 && *txs[before].To() != chain.BackrunAt; before-- { // several payouts may follow a backrun
 			if sender, err := types.Sender(types.LatestSignerForChainID(big.NewInt(network.ChainID)), txs[before]); err != nil ||
 				sender != from {
 				c.t.Errorf("block %d: payout %d follows no backrun", number, i)
@@ -306,7 +305,7 @@ func (c *customer) wantSame(number uint64) int {
 // stateOf is what the service says to the devnet's users of one of their orders.
 func (c *customer) stateOf(order common.Hash) string {
 	c.t.Helper()
-	users, err := agent.Dial(context.Background(), c.bundleURL, network.Wallet(testConfig(0).Seed, "user signer", 0))
+	users, err := Dial(context.Background(), c.bundleURL, network.Wallet(testConfig(0).Seed, "user signer", 0))
 	if err != nil {
 		c.t.Fatal(err)
 	}

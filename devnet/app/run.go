@@ -1,6 +1,7 @@
 // Package app runs the devnet: one execution node, one beacon node, a relay, a bundle RPC and an
 // event stream as any operator would run them, and agents that use them over HTTP. It knows how the
-// services are built, because it starts them; the agents do not.
+// services are built, because it starts them; the agents (cast.go) get addresses and keys only, and
+// use the services' public interfaces, with signed requests where these are needed (signed.go).
 //
 //	open chain ─▶ beacon node ─▶ relay ─▶ bundle RPC ─▶ stream ─▶ (mev-boost) ─▶ agents
 //	     ─▶ let the clock run ─▶ slots … ─▶ stop agents ─▶ summary from the chain

@@ -9,4 +9,15 @@
 //
 // Genesis is after the merge. Consensus forks activate execution forks: bellatrix = paris, capella
 // = shanghai, deneb = cancun, electra = prague, fulu = osaka.
+//
+// Genesis has the market of the devnet (market.go) at fixed addresses, with its storage filled, so
+// that trading can begin in block 1: two pools of wrapped ether and a token, a router through which
+// users swap, and a contract that closes the price gap between the pools. The Solidity sources are
+// in contracts/; scripts/contracts.sh compiles them to the JSON files there.
+//
+//	user ──buy, sell──▶ Router ──▶ PoolA ──Sync, Swap──▶ logs, which hints show
+//	                                 ≠ another price than
+//	searcher ──run──▶ Backrun ──▶ PoolA, PoolB ──▶ profit: a part to the block's fee recipient, the rest to the searcher
+//
+// The pools' arithmetic is in Go, too (quote.go), for agents that decide before they sign.
 package chain

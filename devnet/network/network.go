@@ -18,7 +18,6 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -157,7 +156,7 @@ func schedule(forks []eth.ForkPoint) []eth.ForkPoint {
 func (n *Network) openChain() (err error) {
 	n.Chain, err = chain.Open(chain.Config{
 		Spec: n.Spec, ChainID: ChainID, DataDir: n.DataDir, GasLimit: GasLimit, Funded: append(n.funded(), n.Funded...),
-		Accounts: contract.Genesis(Addresses(n.Traders)), RPCAddr: cmp.Or(n.RPCAddr, "127.0.0.1:0"), KeepStates: n.KeepStates,
+		Accounts: chain.Genesis(Addresses(n.Traders)), RPCAddr: cmp.Or(n.RPCAddr, "127.0.0.1:0"), KeepStates: n.KeepStates,
 	})
 	if err != nil {
 		return fmt.Errorf("open chain: %w", err)

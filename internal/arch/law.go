@@ -25,8 +25,8 @@ type Rule struct {
 // argument, start no goroutine, wait for nothing and lock nothing.
 var Pure = []string{
 	"internal/eth", "internal/jsonscan", "internal/orderflow", "relay", "relay/auction",
-	"relay/check", "relay/wire", "rpc", "rpc/bundle", "rpc/param", "rpc/pool", "rpc/refund",
-	"rpc/sign", "stream", "stream/hint", "devnet", "scenarios/plan", "monitor",
+	"relay/check", "relay/wire", "rpc", "rpc/bundle", "rpc/pool", "rpc/refund",
+	"stream", "stream/hint", "devnet", "scenarios/plan", "monitor",
 	"scenarios",
 }
 
@@ -81,7 +81,7 @@ var Law = []Rule{
 	{
 		Rooms: []string{"*/api/..."},
 		Banned: []string{
-			"*/api/*/...", "*/archive", "*/beacon", "internal/journal", "internal/store", "internal/exec/...",
+			"*/archive", "*/beacon", "internal/journal", "internal/store", "internal/exec/...",
 			"std:database/sql",
 		},
 		Because: "handlers decode, ask a port, and encode; what they do it with is not theirs to know",
@@ -105,12 +105,19 @@ var Law = []Rule{
 	},
 	{
 		Rooms:   []string{"devnet/agent/..."},
-		Banned:  []string{"relay/...", "stream/...", "rpc/...", "internal/serve", "internal/journal", "internal/store"},
+		Banned:  []string{"relay/...", "stream/...", "rpc/...", "internal/journal", "internal/store"},
 		Allowed: []string{"*/client", "devnet/network"},
 		Because: "agents are outsiders, or what happens in the laboratory proves nothing",
 	},
 	{
-		Rooms:   []string{"devnet", "devnet/chain", "devnet/contract", "devnet/beacon", "devnet/network", "devnet/display"},
+		Rooms:   []string{"devnet/agent/..."},
+		Except:  []string{"devnet/agent/proposer"},
+		Banned:  []string{"internal/serve"},
+		Allowed: []string{"*/client", "devnet/network"},
+		Because: "agents ask and do not serve, but for the sidecar of proposers outside of this process",
+	},
+	{
+		Rooms:   []string{"devnet", "devnet/chain", "devnet/beacon", "devnet/network", "devnet/display"},
 		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
 		Because: "the world around the services is there without them",
 	},

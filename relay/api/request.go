@@ -1,5 +1,3 @@
-// Package api is what the relay's HTTP handlers share: how they read requests (media, body, fork),
-// and with which status each refusal is answered.
 package api
 
 import (

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
-	"github.com/gavel-relay/gavel/relay/api/admin"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -31,7 +30,7 @@ func (a *App) adminMux() *serve.Mux {
 	mux.Handle(http.MethodGet, "/readyz", api.Statuses.Readyz(a.readiness))
 	mux.Handle(http.MethodGet, "/metrics", observe.Handler(a.watched.registry, a.log).ServeHTTP)
 	if a.cfg.AdminToken != "" {
-		admin.Mount(mux, admin.Config{
+		api.MountAdmin(mux, api.AdminConfig{
 			Clock: a.cfg.Clock, Token: a.cfg.AdminToken, Status: a.status, Records: a.builders, Changes: a.builders,
 			Trust:     a.builders,
 			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed, Kept: a.state.Kept,
@@ -45,8 +44,8 @@ func (a *App) ServeAdmin(ctx context.Context, listener net.Listener) error {
 	return serve.Serve(ctx, listener, a.Admin(), serve.Options{Log: a.log})
 }
 
-func (a *App) status() admin.Status {
-	return admin.Status{
+func (a *App) status() api.Status {
+	return api.Status{
 		Ready: a.Ready(), HeadSlot: a.registry.Head().Slot, Validators: a.registry.Validators(),
 		Registrations: a.registry.Registrations(),
 		KillSwitch:    a.killed.On(), ValidatorLive: a.cfg.ValidatorLive == nil || a.cfg.ValidatorLive(),

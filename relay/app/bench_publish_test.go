@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
-	"github.com/gavel-relay/gavel/relay/api/proposer"
 	"github.com/gavel-relay/gavel/relay/beacon"
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/slots"
@@ -106,7 +105,7 @@ func openDelivery(b *testing.B, h *benchWay) *delivery {
 		Facts: benchFacts(b, h.journal), Log: slog.New(slog.DiscardHandler), PublishTimeout: time.Minute,
 	})
 	mux := api.NewMux()
-	proposer.Mount(mux, proposer.Config{Spec: h.spec, Clock: clock.Real{}, Deliverer: deliverer, Ready: func() bool {
+	api.MountProposer(mux, api.ProposerConfig{Spec: h.spec, Clock: clock.Real{}, Deliverer: deliverer, Ready: func() bool {
 		return true
 	}})
 	d.handler = mux

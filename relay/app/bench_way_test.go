@@ -31,7 +31,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
-	"github.com/gavel-relay/gavel/relay/api/builder"
 	"github.com/gavel-relay/gavel/relay/builders"
 
 	"github.com/gavel-relay/gavel/relay/slots"
@@ -158,7 +157,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchWay {
 		Trouble: func(action string, err error) { b.Errorf("%s: %v", action, err) },
 	})
 	mux := api.NewMux()
-	builder.Mount(mux, builder.Config{
+	api.MountBuilder(mux, api.BuilderConfig{
 		Spec: h.spec, Clock: held, Submitter: h.pipeline,
 		Speculator: speculate.New(speculate.Config{
 			Spec: h.spec, Auction: h.pipeline, Key: bls.Derive("relay", 0), Verify: bls.Verify,

@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
-	"github.com/gavel-relay/gavel/relay/api/proposer"
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/top"
@@ -40,9 +39,10 @@ func headersOver(served top.Served) (handler http.Handler, board *top.Bids, path
 	board = &top.Bids{Served: served}
 	board.Show(key, bid)
 	mux := api.NewMux()
-	proposer.Mount(mux, proposer.Config{Spec: spec, Clock: clock.NewHeld(spec.SlotStart(65), 1), Headers: &top.Headers{
-		Bids: board, Spec: spec, Head: headOf{}, CutOff: 3 * time.Second, Stopped: new(killSwitch).On,
-	}})
+	api.MountProposer(mux, api.ProposerConfig{Spec: spec, Clock: clock.NewHeld(spec.SlotStart(65), 1),
+		Headers: &top.Headers{
+			Bids: board, Spec: spec, Head: headOf{}, CutOff: 3 * time.Second, Stopped: new(killSwitch).On,
+		}})
 	path = fmt.Sprintf("/eth/v1/builder/header/65/%#x/%#x", key.ParentHash[:], key.Proposer[:])
 	return mux, board, path, bid.SSZ
 }

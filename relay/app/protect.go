@@ -6,8 +6,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
-	"github.com/gavel-relay/gavel/relay/api/builder"
-	"github.com/gavel-relay/gavel/relay/api/proposer"
 )
 
 const (
@@ -56,7 +54,7 @@ func (a *App) bodies() *serve.BodyBudget {
 	byAddress := serve.ByClient(a.cfg.Limits.TrustedProxies)
 	return &serve.BodyBudget{LeastRate: a.cfg.Limits.BodyBytesPerSecond,
 		RoomOf: func(r *http.Request) (*serve.BodyRoom, string) {
-			if proposer.TakesSignedBlocks(r.URL.Path) {
+			if api.TakesSignedBlocks(r.URL.Path) {
 				return signed, byAddress(r)
 			}
 			if name := a.builderOf(r); name != "" {
@@ -76,7 +74,7 @@ func limiter(perSecond, burst, keys int) *serve.Limiter {
 
 // builderOf returns the name of the builder that has a request's API key; empty if there is none.
 func (a *App) builderOf(r *http.Request) string {
-	key := builder.APIKey(r)
+	key := api.APIKey(r)
 	if key == "" {
 		return ""
 	}

@@ -4,9 +4,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/api/builder"
-	"github.com/gavel-relay/gavel/relay/api/data"
-	"github.com/gavel-relay/gavel/relay/api/proposer"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/deliver"
 
@@ -56,13 +54,13 @@ func (a *App) wire() (err error) {
 	delivery.Publisher, delivery.Unrecorded = a.nodes, a.unrecordedPayload()
 	a.deliver = deliver.New(delivery)
 
-	a.mount(builder.Config{
+	a.mount(api.BuilderConfig{
 		Spec: a.spec, Clock: a.cfg.Clock, Submitter: a.submit, Headers: a.submit, Duties: a.registry, Identity: a.builders,
 		Speculator: speculate.New(speculate.Config{Spec: a.spec, Auction: a.submit, Key: a.cfg.Key, Verify: bls.Verify}),
-		Hydrator:   &submit.HydrationCache{BlockBytes: builder.MaxSSZ}, TopBids: a.broadcast,
+		Hydrator:   &submit.HydrationCache{BlockBytes: api.MaxSSZ}, TopBids: a.broadcast,
 		TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 		Network:        serve.ByClient(a.cfg.Limits.TrustedProxies),
-	}, proposer.Config{
+	}, api.ProposerConfig{
 		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,
 	})
 	return nil
@@ -70,12 +68,12 @@ func (a *App) wire() (err error) {
 
 // mount makes the handler of the three public APIs, and one of the proposers' API for a listener of
 // its own.
-func (a *App) mount(forBuilders builder.Config, forProposers proposer.Config) {
-	a.proposers = a.protect(a.newMux(func(mux *serve.Mux) { proposer.Mount(mux, forProposers) }))
+func (a *App) mount(forBuilders api.BuilderConfig, forProposers api.ProposerConfig) {
+	a.proposers = a.protect(a.newMux(func(mux *serve.Mux) { api.MountProposer(mux, forProposers) }))
 	a.api = a.newMux(func(mux *serve.Mux) {
-		proposer.Mount(mux, forProposers)
-		builder.Mount(mux, forBuilders)
-		data.Mount(mux, data.Config{Archive: newest{a.archive, a.registry}})
+		api.MountProposer(mux, forProposers)
+		api.MountBuilder(mux, forBuilders)
+		api.MountData(mux, api.DataConfig{Archive: newest{a.archive, a.registry}})
 	})
 	a.handler = a.protect(a.api)
 }

@@ -2,7 +2,7 @@
 // delivered, submissions that counted, and every validator's newest registration.
 // internal/projection keeps them up to date with the journal.
 //
-//	journal ──▶ projection.Follow ──Apply──▶ tables (delivered, received, registrations) ◀──queries── api/data
+//	journal ──▶ projection.Follow ──Apply──▶ tables (delivered, received, registrations) ◀──queries── api
 package archive
 
 import (

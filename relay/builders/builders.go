@@ -3,9 +3,9 @@
 // without a lock. Every change is a fact, and at start the changes of earlier runs are restored
 // from their facts.
 //
-//	configuration ─┐                                  ┌─▶ Of(pubkey), ByKey(api key)   ◀── submit, api/builder
+//	configuration ─┐                                  ┌─▶ Of(pubkey), ByKey(api key)   ◀── submit, api
 //	journal ─Restore┴─▶ records (the newest wins) ────┤
-//	api/admin ──Set, Remove, Promote──▶ fact          └─▶ All, Demotions               ◀── api/admin
+//	api ────────Set, Remove, Promote──▶ fact          └─▶ All, Demotions               ◀── api
 //	submit ──Demote──▶ fact, fact
 //
 // A record that was changed at run time overrides the configuration until it is removed, because a

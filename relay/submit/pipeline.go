@@ -1,6 +1,6 @@
 // Package submit takes a builder's submission to the auction. This file lists all steps in the
 // order in which they run. The files step1_rules to step7_record have that order too; the other
-// files hold what the steps use. Before the pipeline, relay/api/builder reads the request and
+// files hold what the steps use. Before the pipeline, relay/api reads the request and
 // relay/wire decodes it. A block that is sent twice needs no step of its own: its payload is put
 // into the escrow once, and a second bid of equal value does not lead.
 //

@@ -20,7 +20,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/sign"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // benchClients keep their connections. They are as many as a service has that is busy: who waits
@@ -143,7 +143,7 @@ func servingBare(b *testing.B) (address string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	scheme := sign.Scheme{}
+	scheme := jsonrpc.SignatureScheme{}
 	server := &http.Server{ReadHeaderTimeout: time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
@@ -186,7 +186,8 @@ func (s *service) bundleRequests(n int) [][]byte {
 			rawOf(tx), block)
 		all[i] = append(fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: rpc\r\nContent-Type: application/json\r\nUser-Agent: "+
 			"searcher/1.0\r\n"+
-			"X-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n", sign.Header(searchers[i%benchClients], body), len(body)),
+			"X-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n", jsonrpc.SignatureHeader(searchers[i%benchClients],
+			body), len(body)),
 			body...)
 	})
 	return all

@@ -12,7 +12,6 @@ import (
 
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
-	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
 // answer is a JSON-RPC answer.
@@ -39,7 +38,7 @@ func (s *service) call(key *ecdsa.PrivateKey, method string, params ...any) answ
 		s.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Flashbots-Signature", sign.Header(key, body))
+	r.Header.Set("X-Flashbots-Signature", jsonrpc.SignatureHeader(key, body))
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		s.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 	"github.com/gavel-relay/gavel/rpc/method"
-	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
 // discover returns the OpenRPC document (OpenRPC 1.3, Service Discovery), which does not list
@@ -27,7 +26,7 @@ func (w rawJSON) AppendJSON(to []byte) []byte { return append(to, w...) }
 
 // serveMethods makes the handler that serves the methods.
 func (a *App) serveMethods(methods []method.Method) error {
-	scheme := sign.Scheme{Headers: a.cfg.SignatureHeaders, Lenient0x: a.cfg.LenientSignatures}
+	scheme := jsonrpc.SignatureScheme{Headers: a.cfg.SignatureHeaders, Lenient0x: a.cfg.LenientSignatures}
 	cfg := jsonrpc.Config{
 		Methods: map[string]jsonrpc.Method{}, Clock: a.cfg.Clock, MaxBatch: a.cfg.Limits.Batch,
 		TrustedProxies: a.cfg.Limits.TrustedProxies,

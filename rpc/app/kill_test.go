@@ -25,8 +25,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 	"github.com/gavel-relay/gavel/rpc/send"
-	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
 // victimOf, in the environment, makes this test binary a service that a test kills: the execution
@@ -286,7 +286,7 @@ func (s *service) asks(key *ecdsa.PrivateKey, method string, params ...any) bool
 	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url, bytes.NewReader(body))
 	must(s, err)
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Flashbots-Signature", sign.Header(key, body))
+	r.Header.Set("X-Flashbots-Signature", jsonrpc.SignatureHeader(key, body))
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return false

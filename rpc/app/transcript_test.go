@@ -22,7 +22,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/sign"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // Each method has a transcript: what was sent, and what came. Lines:
@@ -191,7 +191,7 @@ func (s *script) ask(line string) string {
 		s.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Flashbots-Signature", sign.Header(accountKey(key), []byte(body)))
+	r.Header.Set("X-Flashbots-Signature", jsonrpc.SignatureHeader(accountKey(key), []byte(body)))
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		s.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/rpc/sign"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // What needs no signature is answered without one, and refused with a wrong one; all else is
@@ -19,7 +19,7 @@ func TestUnsigned(t *testing.T) {
 	}{
 		{"flashbots_getMevRefundTotalByRecipient", "", `"total":"0x0"`},
 		{"vendor_getMevRefundTotalBySender", "", `"total":"0x0"`},
-		{"flashbots_getMevRefundTotalBySender", sign.Header(accountKey(7), []byte("something else")), `"error"`},
+		{"flashbots_getMevRefundTotalBySender", jsonrpc.SignatureHeader(accountKey(7), []byte("something else")), `"error"`},
 		{"flashbots_getFeeRefundTotalsByRecipient", "", `"error"`},
 	} {
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + row.method +

@@ -3,12 +3,12 @@ package app
 import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/rpc/inclusion"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 	"github.com/gavel-relay/gavel/rpc/lifecycle"
 	"github.com/gavel-relay/gavel/rpc/method"
 	"github.com/gavel-relay/gavel/rpc/pool"
 	"github.com/gavel-relay/gavel/rpc/reputation"
 	"github.com/gavel-relay/gavel/rpc/send"
-	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
 // wire connects the packages. Each step makes what later steps use, so to follow an order, read
@@ -48,7 +48,7 @@ const sendParallel = 16
 func (a *App) wireBuilders() {
 	a.sender = send.New(send.Config{
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
-		Sign: func(body []byte) string { return sign.Header(a.cfg.Key, body) }, Parallel: sendParallel,
+		Sign: func(body []byte) string { return jsonrpc.SignatureHeader(a.cfg.Key, body) }, Parallel: sendParallel,
 	})
 }
 

@@ -7,25 +7,24 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // callParams is params[0] of eth_callBundle. The fields after timestamp are not in the interface
 // description.
 type callParams struct {
-	Txs         param.LaterList `json:"txs"`
-	BlockNumber param.Number    `json:"blockNumber"`
-	StateBlock  param.Block     `json:"stateBlockNumber"`
-	Timestamp   param.Number    `json:"timestamp"`
+	Txs         LaterList `json:"txs"`
+	BlockNumber Number    `json:"blockNumber"`
+	StateBlock  Block     `json:"stateBlockNumber"`
+	Timestamp   Number    `json:"timestamp"`
 
-	Coinbase      *param.Address  `json:"coinbase"`
-	TimeoutMs     param.Number    `json:"timeout"`
-	GasLimit      param.Number    `json:"gasLimit"`
-	Difficulty    param.BigNumber `json:"difficulty"`
-	BaseFee       param.BigNumber `json:"baseFee"`
-	ExcessBlobGas param.Number    `json:"excessBlobGas"`
+	Coinbase      *Address  `json:"coinbase"`
+	TimeoutMs     Number    `json:"timeout"`
+	GasLimit      Number    `json:"gasLimit"`
+	Difficulty    BigNumber `json:"difficulty"`
+	BaseFee       BigNumber `json:"baseFee"`
+	ExcessBlobGas Number    `json:"excessBlobGas"`
 	// TransactionIndex asks for a place in the block. Only 0, the top of the block, is accepted.
-	TransactionIndex param.Number `json:"transactionIndex"`
+	TransactionIndex Number `json:"transactionIndex"`
 }
 
 // Call is a decoded eth_callBundle request.
@@ -39,7 +38,7 @@ type Call struct {
 // ReadCallBundle reads the params of eth_callBundle. Errors are *rpc.Refused.
 func ReadCallBundle(params json.RawMessage, in Intake) (*Call, error) {
 	var p callParams
-	if err := param.Positional(params, &p); err != nil {
+	if err := ReadPositional(params, &p); err != nil {
 		return nil, err
 	}
 	if p.Txs.Count() == 0 {
@@ -57,7 +56,7 @@ func ReadCallBundle(params json.RawMessage, in Intake) (*Call, error) {
 		return nil, rpc.BundleMissingBlock.Plain()
 	}
 	if !p.StateBlock.Set && in.Limits.Literal {
-		return nil, param.Missing("params[0].stateBlockNumber")
+		return nil, MissingParam("params[0].stateBlockNumber")
 	}
 	if err := decode(txs); err != nil {
 		return nil, err

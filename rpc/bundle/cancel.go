@@ -7,31 +7,30 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // cancelParams is params[0] of eth_cancelBundle.
 type cancelParams struct {
-	Replacement    param.UUID     `json:"replacementUuid"`
-	SigningAddress *param.Address `json:"signingAddress"`
+	Replacement    UUID     `json:"replacementUuid"`
+	SigningAddress *Address `json:"signingAddress"`
 }
 
 // ReadCancelBundle reads the params of eth_cancelBundle, [{replacementUuid}], of a request by a
 // signer. Errors are *rpc.Refused.
 func ReadCancelBundle(params json.RawMessage, signer common.Address) (uuid.UUID, error) {
 	var p cancelParams
-	if err := param.Positional(params, &p); err != nil {
+	if err := ReadPositional(params, &p); err != nil {
 		return uuid.Nil, err
 	}
-	if p.Replacement == (param.UUID{}) {
-		return uuid.Nil, param.Missing("params[0].replacementUuid")
+	if p.Replacement == (UUID{}) {
+		return uuid.Nil, MissingParam("params[0].replacementUuid")
 	}
 	return uuid.UUID(p.Replacement), signedBy(p.SigningAddress, signer)
 }
 
 // signedBy refuses a proxy's request that names another signer than its own: orders belong to the
 // address that signs.
-func signedBy(named *param.Address, signer common.Address) error {
+func signedBy(named *Address, signer common.Address) error {
 	if named != nil && common.Address(*named) != signer {
 		return rpc.InvalidParams.With("params[0].signingAddress: the request is signed by %s: want that or none", signer)
 	}
@@ -42,13 +41,13 @@ func signedBy(named *param.Address, signer common.Address) error {
 // *rpc.Refused.
 func ReadCancelPrivate(params json.RawMessage) (common.Hash, error) {
 	var p struct {
-		TxHash *param.Hash `json:"txHash"`
+		TxHash *HashParam `json:"txHash"`
 	}
-	if err := param.Positional(params, &p); err != nil {
+	if err := ReadPositional(params, &p); err != nil {
 		return common.Hash{}, err
 	}
 	if p.TxHash == nil {
-		return common.Hash{}, param.Missing("params[0].txHash")
+		return common.Hash{}, MissingParam("params[0].txHash")
 	}
 	return common.Hash(*p.TxHash), nil
 }

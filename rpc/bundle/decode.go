@@ -9,13 +9,12 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // incomingTx is a transaction of a request: first as text, then decoded, then with its sender if
 // that is needed now.
 type incomingTx struct {
-	hex  param.HexBytes
+	hex  HexBytes
 	path func() string // its place in the request, for refusals only
 	raw  []byte
 	hash common.Hash
@@ -86,11 +85,11 @@ func hashes(txs []*incomingTx) []common.Hash {
 
 // readTxs reads the field txs, but does not decode the transactions: their number and size are
 // checked first.
-func readTxs(path string, list param.LaterList, limits Config) ([]*incomingTx, error) {
+func readTxs(path string, list LaterList, limits Config) ([]*incomingTx, error) {
 	if list.Count() > limits.MaxTxs {
 		return nil, rpc.BundleTooManyTxs.With("%s has %d, want at most %d", path, list.Count(), limits.MaxTxs)
 	}
-	texts, err := param.Elements[param.HexBytes](path, list)
+	texts, err := ReadElements[HexBytes](path, list)
 	if err != nil {
 		return nil, err
 	}

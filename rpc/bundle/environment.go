@@ -6,17 +6,16 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // blockParams are the fields that eth_callBundle and mev_simBundle both have, under different
 // names, for the block to simulate.
 type blockParams struct {
 	// parent is the block whose state is used; if it is not set, the newest.
-	parent                      param.Block
-	number, timestamp, gasLimit param.Number
-	coinbase                    *param.Address
-	baseFee                     param.BigNumber
+	parent                      Block
+	number, timestamp, gasLimit Number
+	coinbase                    *Address
+	baseFee                     BigNumber
 }
 
 // environment is the block in the simulator's form. What the request leaves out is derived from the

@@ -1,14 +1,12 @@
 package bundle
 
-import "github.com/gavel-relay/gavel/rpc/param"
-
 // The schemas of frequent requests are prepared.
 var (
-	_ = param.Prepare[sendParams]()
-	_ = param.Prepare[callParams]()
-	_ = param.Prepare[cancelParams]()
-	_ = param.Prepare[privateParams]()
-	_ = param.Prepare[bundleParams]()
-	_ = param.Prepare[elementParams]()
-	_ = param.Prepare[simulationParams]()
+	_ = Prepare[sendParams]()
+	_ = Prepare[callParams]()
+	_ = Prepare[cancelParams]()
+	_ = Prepare[privateParams]()
+	_ = Prepare[bundleParams]()
+	_ = Prepare[elementParams]()
+	_ = Prepare[simulationParams]()
 )

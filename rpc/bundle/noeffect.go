@@ -1,7 +1,7 @@
 package bundle
 
 // Tolerated are members of an object in params that are accepted although they have no effect,
-// because deployed clients send them. Other unknown members are refused (see param.Tolerant).
+// because deployed clients send them. Other unknown members are refused (see Tolerant).
 type Tolerated struct {
 	// Places are where the object occurs: a method and a path.
 	Places  []Place
@@ -160,26 +160,26 @@ const (
 	noFees    = "fees are not looked at"
 )
 
-// NoEffect implements param.Tolerant.
+// NoEffect implements Tolerant.
 func (sendParams) NoEffect() []string { return inBundle.Names() }
 
-// NoEffect implements param.Tolerant.
+// NoEffect implements Tolerant.
 func (callParams) NoEffect() []string { return inCall.Names() }
 
-// NoEffect implements param.Tolerant.
+// NoEffect implements Tolerant.
 func (metadataParams) NoEffect() []string { return inMetadata.Names() }
 
-// NoEffect implements param.Tolerant.
+// NoEffect implements Tolerant.
 func (sharePrivacy) NoEffect() []string { return inSharePrivacy.Names() }
 
-// NoEffect implements param.Tolerant.
+// NoEffect implements Tolerant.
 func (cancelParams) NoEffect() []string { return inCancel.Names() }
 
-// NoEffect implements param.Tolerant.
+// NoEffect implements Tolerant.
 func (privateParams) NoEffect() []string { return inPrivate.Names() }
 
-// NoEffect implements param.Tolerant.
+// NoEffect implements Tolerant.
 func (privacyParams) NoEffect() []string { return inPrivacy.Names() }
 
-// NoEffect implements param.Tolerant.
+// NoEffect implements Tolerant.
 func (privateRefund) NoEffect() []string { return inPrivateRefund.Names() }

@@ -6,20 +6,19 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // shareParams is one address' part of a refund: validity.refundConfig, and validity.refund of
 // private transactions.
 type shareParams struct {
-	Address *param.Address `json:"address"`
-	Percent *param.Percent `json:"percent"`
+	Address *Address `json:"address"`
+	Percent *Percent `json:"percent"`
 }
 
 // refundParams is a refund for an element: validity.refund of bundles.
 type refundParams struct {
-	Element param.Number   `json:"bodyIdx"`
-	Percent *param.Percent `json:"percent"`
+	Element Number   `json:"bodyIdx"`
+	Percent *Percent `json:"percent"`
 }
 
 // readShares reads how a refund is divided among addresses.
@@ -28,7 +27,7 @@ func readShares(path string, list []shareParams) ([]rpc.Share, error) {
 	var shares []rpc.Share
 	for i, share := range list {
 		if share.Address == nil {
-			return nil, param.Missing(fmt.Sprintf("%s[%d].address", path, i))
+			return nil, MissingParam(fmt.Sprintf("%s[%d].address", path, i))
 		}
 		if err := sum.add(path, i, share.Percent); err != nil {
 			return nil, err
@@ -45,7 +44,7 @@ func readRefunds(path string, list []refundParams, elements int) ([]rpc.ElementR
 	seen := map[uint64]bool{}
 	for i, refund := range list {
 		if !refund.Element.Set {
-			return nil, param.Missing(fmt.Sprintf("%s[%d].bodyIdx", path, i))
+			return nil, MissingParam(fmt.Sprintf("%s[%d].bodyIdx", path, i))
 		}
 		element := refund.Element.Value
 		if element >= uint64(elements) {
@@ -67,9 +66,9 @@ func readRefunds(path string, list []refundParams, elements int) ([]rpc.ElementR
 // percentSum adds up the percentages of one list.
 type percentSum int
 
-func (s *percentSum) add(path string, i int, percent *param.Percent) error {
+func (s *percentSum) add(path string, i int, percent *Percent) error {
 	if percent == nil {
-		return param.Missing(fmt.Sprintf("%s[%d].percent", path, i))
+		return MissingParam(fmt.Sprintf("%s[%d].percent", path, i))
 	}
 	if *percent < 0 || *percent > 100 {
 		return rpc.InvalidConstraints.With("%s[%d].percent: %d is not between 0 and 100", path, i, *percent)

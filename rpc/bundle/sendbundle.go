@@ -8,33 +8,32 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // sendParams is params[0] of eth_sendBundle. The fields after builders are not in the
 // interface description.
 type sendParams struct {
-	Txs             param.LaterList `json:"txs"`
-	BlockNumber     param.Number    `json:"blockNumber"`
-	MinTimestamp    param.Number    `json:"minTimestamp"`
-	MaxTimestamp    param.Number    `json:"maxTimestamp"`
-	RevertingHashes []param.Hash    `json:"revertingTxHashes"`
-	ReplacementUUID param.UUID      `json:"replacementUuid"`
-	Builders        []string        `json:"builders"`
+	Txs             LaterList   `json:"txs"`
+	BlockNumber     Number      `json:"blockNumber"`
+	MinTimestamp    Number      `json:"minTimestamp"`
+	MaxTimestamp    Number      `json:"maxTimestamp"`
+	RevertingHashes []HashParam `json:"revertingTxHashes"`
+	ReplacementUUID UUID        `json:"replacementUuid"`
+	Builders        []string    `json:"builders"`
 
-	UUID            param.UUID     `json:"uuid"`
-	Version         string         `json:"version"`
-	DroppingHashes  []param.Hash   `json:"droppingTxHashes"`
-	RefundPercent   param.Percent  `json:"refundPercent"`
-	RefundRecipient *param.Address `json:"refundRecipient"`
-	RefundHashes    []param.Hash   `json:"refundTxHashes"`
-	DelayedRefund   bool           `json:"delayedRefund"`
-	SigningAddress  *param.Address `json:"signingAddress"`
+	UUID            UUID        `json:"uuid"`
+	Version         string      `json:"version"`
+	DroppingHashes  []HashParam `json:"droppingTxHashes"`
+	RefundPercent   Percent     `json:"refundPercent"`
+	RefundRecipient *Address    `json:"refundRecipient"`
+	RefundHashes    []HashParam `json:"refundTxHashes"`
+	DelayedRefund   bool        `json:"delayedRefund"`
+	SigningAddress  *Address    `json:"signingAddress"`
 }
 
 // replacement is the replacement's UUID, from either of its fields.
 func (p *sendParams) replacement() uuid.UUID {
-	if p.ReplacementUUID != (param.UUID{}) {
+	if p.ReplacementUUID != (UUID{}) {
 		return uuid.UUID(p.ReplacementUUID)
 	}
 	return uuid.UUID(p.UUID)
@@ -51,7 +50,7 @@ func (p *sendParams) replacement() uuid.UUID {
 // to no address is accepted, and the order fails when it is simulated.
 func ReadSendBundle(params json.RawMessage, in Intake) (order *rpc.Order, cancel uuid.UUID, err error) {
 	var p sendParams
-	if err := param.Positional(params, &p); err != nil {
+	if err := ReadPositional(params, &p); err != nil {
 		return nil, uuid.Nil, err
 	}
 	if p.Version != "" && p.Version != "v1" && p.Version != "v2" {
@@ -109,8 +108,8 @@ func (p *sendParams) order(in Intake) (*rpc.Order, error) {
 	}
 	bundle.Elements = make([]rpc.Element, len(txs))
 	for i, s := range txs {
-		s.CanRevert = slices.Contains(p.RevertingHashes, param.Hash(names[i]))
-		s.CanDrop = slices.Contains(p.DroppingHashes, param.Hash(names[i]))
+		s.CanRevert = slices.Contains(p.RevertingHashes, HashParam(names[i]))
+		s.CanDrop = slices.Contains(p.DroppingHashes, HashParam(names[i]))
 		bundle.Elements[i].Tx = s.order()
 	}
 	return &rpc.Order{

@@ -6,14 +6,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // privateParams is params[0] of eth_sendPrivateTransaction.
 type privateParams struct {
-	Tx             *param.HexBytes `json:"tx"`
-	MaxBlockNumber param.Number    `json:"maxBlockNumber"`
-	Preferences    *preferences    `json:"preferences"`
+	Tx             *HexBytes    `json:"tx"`
+	MaxBlockNumber Number       `json:"maxBlockNumber"`
+	Preferences    *preferences `json:"preferences"`
 }
 
 // preferences say who may see a private transaction, which builders get it, and who earns from it.
@@ -26,7 +25,7 @@ type preferences struct {
 	CanRevert bool     `json:"canRevert"`
 	Builders  []string `json:"builders"`
 	// BlockRange is for how many blocks it is tried.
-	BlockRange param.Number  `json:"blockRange"`
+	BlockRange Number        `json:"blockRange"`
 	Privacy    privacyParams `json:"privacy"`
 	Validity   struct {
 		Refund       []privateRefund `json:"refund"`
@@ -50,7 +49,7 @@ const defaultHints = orderflow.Hash | orderflow.DefaultLogs
 // preferences}]. Errors are *rpc.Refused.
 func ReadSendPrivate(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	var p privateParams
-	if err := param.Positional(params, &p); err != nil {
+	if err := ReadPositional(params, &p); err != nil {
 		return nil, err
 	}
 	return p.order("params[0].tx", "params[0].preferences", in)
@@ -60,7 +59,7 @@ func ReadSendPrivate(params json.RawMessage, in Intake) (*rpc.Order, error) {
 // [tx, preferences]. Errors are *rpc.Refused.
 func ReadSendPrivateRaw(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	var p privateParams
-	if err := param.Positional(params, &p.Tx, &p.Preferences); err != nil {
+	if err := ReadPositional(params, &p.Tx, &p.Preferences); err != nil {
 		return nil, err
 	}
 	return p.order("params[0]", "params[1]", in)
@@ -68,13 +67,13 @@ func ReadSendPrivateRaw(params json.RawMessage, in Intake) (*rpc.Order, error) {
 
 func (p *privateParams) order(txPath, path string, in Intake) (*rpc.Order, error) {
 	if p.Tx == nil {
-		return nil, param.Missing(txPath)
+		return nil, MissingParam(txPath)
 	}
 	switch {
 	case p.Preferences == nil:
 		p.Preferences = new(preferences)
 	case p.Preferences.Fast == nil && in.Limits.Literal:
-		return nil, param.Missing(path + ".fast")
+		return nil, MissingParam(path + ".fast")
 	}
 	txs := []*incomingTx{{hex: *p.Tx, path: func() string {
 		return txPath

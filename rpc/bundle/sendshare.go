@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // ReadSendShare reads the params of mev_sendBundle. Errors are *rpc.Refused, from the first of
@@ -16,15 +15,15 @@ import (
 // their decoding; refunds, hints and wantRefund; their signatures. Only the senders that get
 // refunds, or whose orders others may follow, are recovered now; see ToExec for the others.
 func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
-	var raw param.Later
-	if err := param.Positional(params, &raw); err != nil {
+	var raw Later
+	if err := ReadPositional(params, &raw); err != nil {
 		return nil, err
 	}
 	return readShare(raw, false, in)
 }
 
 // readShare reads a bundle that is sent, or simulated as if it was sent.
-func readShare(raw param.Later, simulates bool, in Intake) (*rpc.Order, error) {
+func readShare(raw Later, simulates bool, in Intake) (*rpc.Order, error) {
 	r := shareReader{
 		limits: in.Limits, maxDepth: in.Limits.MaxDepth, maxBackruns: in.Limits.MaxBackruns, simulates: simulates,
 		windowOf: sendWindow(in),

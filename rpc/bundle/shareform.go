@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // bundleParams is a bundle of mev_sendBundle and mev_simBundle. An inner bundle has the same form,
@@ -17,25 +16,25 @@ import (
 type bundleParams struct {
 	Version   string `json:"version"`
 	Inclusion struct {
-		Block    param.Number `json:"block"`
-		MaxBlock param.Number `json:"maxBlock"`
+		Block    Number `json:"block"`
+		MaxBlock Number `json:"maxBlock"`
 	} `json:"inclusion"`
-	Body     param.LaterList `json:"body"`
+	Body     LaterList `json:"body"`
 	Validity struct {
 		Refund       []refundParams `json:"refund"`
 		RefundConfig []shareParams  `json:"refundConfig"`
 	} `json:"validity"`
 	Privacy         sharePrivacy   `json:"privacy"`
 	Metadata        metadataParams `json:"metadata"`
-	ReplacementUUID param.UUID     `json:"replacementUuid"`
-	Simulation      param.Later    `json:"simOptions"`
+	ReplacementUUID UUID           `json:"replacementUuid"`
+	Simulation      Later          `json:"simOptions"`
 }
 
 // sharePrivacy says who may know of a bundle.
 type sharePrivacy struct {
-	Hints      []string       `json:"hints"`
-	Builders   []string       `json:"builders"`
-	WantRefund *param.Percent `json:"wantRefund"`
+	Hints      []string `json:"hints"`
+	Builders   []string `json:"builders"`
+	WantRefund *Percent `json:"wantRefund"`
 }
 
 // metadataParams is what services write about a bundle for each other.
@@ -45,11 +44,11 @@ type metadataParams struct {
 
 // elementParams is an element of a body: exactly one of hash, tx and bundle.
 type elementParams struct {
-	Hash       *param.Hash     `json:"hash"`
-	Tx         *param.HexBytes `json:"tx"`
-	Bundle     param.Later     `json:"bundle"`
-	CanRevert  bool            `json:"canRevert"`
-	RevertMode string          `json:"revertMode"`
+	Hash       *HashParam `json:"hash"`
+	Tx         *HexBytes  `json:"tx"`
+	Bundle     Later      `json:"bundle"`
+	CanRevert  bool       `json:"canRevert"`
+	RevertMode string     `json:"revertMode"`
 }
 
 // shareForm is a bundle whose form has been checked and whose transactions are not decoded yet.
@@ -85,12 +84,12 @@ type shareReader struct {
 
 // form reads the bundle at path. depth is how many bundles it is in; within is the window of the
 // bundle around it, nil for none.
-func (r *shareReader) form(path string, raw param.Later, depth int, within *rpc.Window) (*shareForm, error) {
+func (r *shareReader) form(path string, raw Later, depth int, within *rpc.Window) (*shareForm, error) {
 	if depth > r.maxDepth {
 		return nil, rpc.BundleTooDeep.With("%s", path)
 	}
 	f := &shareForm{path: path}
-	if err := param.Value(path, raw.JSON(), &f.params); err != nil {
+	if err := ReadParam(path, raw.JSON(), &f.params); err != nil {
 		return nil, err
 	}
 	switch f.params.Version {
@@ -118,7 +117,7 @@ func (r *shareReader) checkMeant(f *shareForm, depth int) error {
 	case p.Simulation.Set() && (!r.simulates || depth != 0):
 		return rpc.InvalidParams.With("%s.simOptions: only the outermost bundle of mev_simBundle has options of a simulation",
 			f.path)
-	case depth != 0 && p.ReplacementUUID != (param.UUID{}):
+	case depth != 0 && p.ReplacementUUID != (UUID{}):
 		return rpc.InvalidParams.With("%s.replacementUuid: only the outermost bundle has a name", f.path)
 	case depth != 0 && len(p.Privacy.Builders) > 0:
 		return rpc.InvalidParams.With("%s.privacy.builders: builders are those of the outermost bundle", f.path)
@@ -183,7 +182,7 @@ func (r *shareReader) readBody(f *shareForm, depth int) error {
 	case n > r.limits.MaxShareTxs:
 		return rpc.InvalidBodySize.With("%s has %d elements, want at most %d", path, n, r.limits.MaxShareTxs)
 	}
-	elements, err := param.Elements[elementParams](path, f.params.Body)
+	elements, err := ReadElements[elementParams](path, f.params.Body)
 	if err != nil {
 		return err
 	}

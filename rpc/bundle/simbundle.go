@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // Simulation is a decoded mev_simBundle request.
@@ -26,8 +25,8 @@ type Simulation struct {
 // be anywhere, and it may have more than one backrun. Overrides are in its simOptions or in the
 // second parameter, which takes precedence, field by field. Errors are *rpc.Refused.
 func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
-	var raw, second param.Later
-	if err := param.Positional(params, &raw, &second); err != nil {
+	var raw, second Later
+	if err := ReadPositional(params, &raw, &second); err != nil {
 		return nil, err
 	}
 	r := shareReader{limits: in.Limits, maxDepth: in.Limits.MaxSimDepth, simulates: true, windowOf: simWindow}
@@ -61,9 +60,9 @@ func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
 func (f *shareForm) hasRefunds() error {
 	switch {
 	case f.params.Validity.Refund == nil:
-		return param.Missing(f.path + ".validity.refund")
+		return MissingParam(f.path + ".validity.refund")
 	case f.params.Validity.RefundConfig == nil:
-		return param.Missing(f.path + ".validity.refundConfig")
+		return MissingParam(f.path + ".validity.refundConfig")
 	}
 	return nil
 }
@@ -73,12 +72,12 @@ func (f *shareForm) hasRefunds() error {
 // if it was sent. It refuses overrides, because with chosen overrides the answer would reveal more.
 // Errors are *rpc.Refused.
 func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
-	var raw, second param.Later
-	if err := param.Positional(params, &raw, &second); err != nil {
+	var raw, second Later
+	if err := ReadPositional(params, &raw, &second); err != nil {
 		return nil, err
 	}
 	var first bundleParams
-	if err := param.Value("params[0]", raw.JSON(), &first); err != nil {
+	if err := ReadParam("params[0]", raw.JSON(), &first); err != nil {
 		return nil, err
 	}
 	options, err := readOptions(first.Simulation, second)
@@ -86,7 +85,7 @@ func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
 		return nil, err
 	}
 	if !options.Parent.Set || options.Parent.Latest {
-		options.Parent = param.Block{}
+		options.Parent = Block{}
 	}
 	if options != (simulationParams{}) {
 		return nil, rpc.InvalidParams.With("simOptions: a bundle that follows a hash is simulated for the next block as " +

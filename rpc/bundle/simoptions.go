@@ -4,41 +4,40 @@ import (
 	"cmp"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // simulationParams are the overrides of mev_simBundle. Two of them have two spellings.
 type simulationParams struct {
-	Parent      param.Block     `json:"parentBlock"`
-	BlockNumber param.Number    `json:"blockNumber"`
-	Number      param.Number    `json:"number"`
-	Coinbase    *param.Address  `json:"coinbase"`
-	Timestamp   param.Number    `json:"timestamp"`
-	Time        param.Number    `json:"time"`
-	GasLimit    param.Number    `json:"gasLimit"`
-	BaseFee     param.BigNumber `json:"baseFee"`
-	Timeout     param.Number    `json:"timeout"`
+	Parent      Block     `json:"parentBlock"`
+	BlockNumber Number    `json:"blockNumber"`
+	Number      Number    `json:"number"`
+	Coinbase    *Address  `json:"coinbase"`
+	Timestamp   Number    `json:"timestamp"`
+	Time        Number    `json:"time"`
+	GasLimit    Number    `json:"gasLimit"`
+	BaseFee     BigNumber `json:"baseFee"`
+	Timeout     Number    `json:"timeout"`
 }
 
 // readSimulation reads overrides at path. It refuses two spellings of one override with different
 // values.
-func readSimulation(path string, raw param.Later) (p simulationParams, err error) {
+func readSimulation(path string, raw Later) (p simulationParams, err error) {
 	if !raw.Set() {
 		return p, nil
 	}
-	if err := param.Value(path, raw.JSON(), &p); err != nil {
+	if err := ReadParam(path, raw.JSON(), &p); err != nil {
 		return p, err
 	}
 	for _, spelling := range []struct {
 		names     string
-		one, same param.Number
+		one, same Number
 	}{{"blockNumber and number", p.BlockNumber, p.Number}, {"timestamp and time", p.Timestamp, p.Time}} {
 		if spelling.one.Set && spelling.same.Set && spelling.one != spelling.same {
 			return p, rpc.InvalidParams.With("%s: %s differ, and mean the same", path, spelling.names)
 		}
 	}
 	p.BlockNumber, p.Timestamp = cmp.Or(p.BlockNumber, p.Number), cmp.Or(p.Timestamp, p.Time)
-	p.Number, p.Time = param.Number{}, param.Number{}
+	p.Number, p.Time = Number{}, Number{}
 	return p, nil
 }
 
@@ -54,7 +53,7 @@ func (p simulationParams) mergeOver(below simulationParams) simulationParams {
 }
 
 // readOptions returns the overrides in a bundle and those after it; the latter take precedence.
-func readOptions(inside, after param.Later) (simulationParams, error) {
+func readOptions(inside, after Later) (simulationParams, error) {
 	below, err := readSimulation("params[0].simOptions", inside)
 	if err != nil {
 		return below, err

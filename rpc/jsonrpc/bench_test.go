@@ -17,7 +17,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/internal/serve/servetest"
-	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
 // usualBody is an eth_sendBundle of 2,000 bytes.
@@ -86,7 +85,7 @@ func BenchmarkEnvelope(b *testing.B) {
 // clients that keep their connections ask each in turn, so that the load on the machine is the same
 // for both.
 func BenchmarkSignedOverLoopback(b *testing.B) {
-	scheme := sign.Scheme{}
+	scheme := SignatureScheme{}
 	config := benchConfig()
 	config.Verify = func(header http.Header, body []byte) (common.Address, error) {
 		signer, refused := scheme.Signer(header.Values, body)
@@ -106,7 +105,7 @@ func BenchmarkSignedOverLoopback(b *testing.B) {
 		b.Fatal(err)
 	}
 	body := usualBody()
-	header := sign.Header(key, []byte(body))
+	header := SignatureHeader(key, []byte(body))
 	budget := serve.NewBodyBudget(256<<20, time.Second)
 	ours := httptest.NewServer(serve.Wrap(budget.Wrap(server), slog.New(slog.DiscardHandler)))
 	defer ours.Close()
@@ -137,7 +136,7 @@ func benchConfig() Config {
 
 // reading reads the body, recovers the signature if there is a scheme, and answers what is there to
 // be answered.
-func reading(scheme *sign.Scheme) http.Handler {
+func reading(scheme *SignatureScheme) http.Handler {
 	answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"bundleHash":"%v"}}`, common.Hash{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

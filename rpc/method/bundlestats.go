@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // statsBlocks is how far from the newest block statistics may be asked for.
@@ -114,20 +114,20 @@ func (s bundleStatsResult) inV1() bundleStatsV1Result {
 // askedStats returns the bundle whose statistics are asked for.
 func (m *Methods) askedStats(call *Call) (common.Hash, error) {
 	var p struct {
-		Hash   *param.Hash  `json:"bundleHash"`
-		Number param.Number `json:"blockNumber"`
+		Hash   *bundle.HashParam `json:"bundleHash"`
+		Number bundle.Number     `json:"blockNumber"`
 	}
-	if err := param.Positional(call.Params, &p); err != nil {
+	if err := bundle.ReadPositional(call.Params, &p); err != nil {
 		return common.Hash{}, err
 	}
 	if p.Hash == nil {
-		return common.Hash{}, param.Missing("params[0].bundleHash")
+		return common.Hash{}, bundle.MissingParam("params[0].bundleHash")
 	}
 	return common.Hash(*p.Hash), m.nearHead(p.Number)
 }
 
 // nearHead refuses a block that is too far from the newest one.
-func (m *Methods) nearHead(number param.Number) error {
+func (m *Methods) nearHead(number bundle.Number) error {
 	head := m.Submitter.Head().Number
 	if number.Set && (number.Value+statsBlocks < head || number.Value > head+statsBlocks) {
 		return rpc.StatsTooOld.With("%d, the newest one is %d", number.Value, head)

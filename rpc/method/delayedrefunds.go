@@ -8,16 +8,16 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // delayedParams asks for delayed refunds.
 type delayedParams struct {
-	Recipient *param.Address `json:"recipient"`
-	From      param.Number   `json:"blockRangeFrom"`
-	To        param.Number   `json:"blockRangeTo"`
-	Cursor    string         `json:"cursor"`
-	Hash      *param.Hash    `json:"hash"`
+	Recipient *bundle.Address   `json:"recipient"`
+	From      bundle.Number     `json:"blockRangeFrom"`
+	To        bundle.Number     `json:"blockRangeTo"`
+	Cursor    string            `json:"cursor"`
+	Hash      *bundle.HashParam `json:"hash"`
 }
 
 // query checks the parameters against each other.
@@ -31,7 +31,7 @@ func (p *delayedParams) query() (rpc.DelayedQuery, error) {
 	}
 	switch {
 	case p.Recipient == nil:
-		return q, param.Missing("params[0].recipient")
+		return q, bundle.MissingParam("params[0].recipient")
 	case q.Hash != nil && (q.FromBlock == nil || q.ToBlock == nil):
 		return q, rpc.InvalidRange.With("params[0].hash needs both blockRangeFrom and blockRangeTo")
 	case q.FromBlock != nil && q.ToBlock != nil && *q.FromBlock > *q.ToBlock:
@@ -67,7 +67,7 @@ func (m *Methods) delayedRefunds() Method {
 		Do: func(ctx context.Context, call *Call) (any, error) {
 			var p delayedParams
 			var second string
-			if err := param.Positional(call.Params, &p, &second); err != nil {
+			if err := bundle.ReadPositional(call.Params, &p, &second); err != nil {
 				return nil, err
 			}
 			q, err := p.query()

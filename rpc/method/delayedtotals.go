@@ -6,7 +6,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // delayedTotals is buildernet_getDelayedRefundTotalsByRecipient.
@@ -25,7 +25,7 @@ func (m *Methods) delayedTotals() Method {
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidRange, rpc.NotReady},
 		Do: func(ctx context.Context, call *Call) (any, error) {
 			var p delayedParams
-			if err := param.Positional(call.Params, &p); err != nil {
+			if err := bundle.ReadPositional(call.Params, &p); err != nil {
 				return nil, err
 			}
 			p.Hash = nil

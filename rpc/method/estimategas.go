@@ -10,28 +10,27 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
-	"github.com/gavel-relay/gavel/rpc/param"
 )
 
 // estimateParams is params[0] of eth_estimateGasBundle.
 type estimateParams struct {
-	Txs              []callParams `json:"txs"`
-	BlockNumber      param.Number `json:"blockNumber"`
-	StateBlockNumber param.Block  `json:"stateBlockNumber"`
-	Timestamp        param.Number `json:"timestamp"`
+	Txs              []callParams  `json:"txs"`
+	BlockNumber      bundle.Number `json:"blockNumber"`
+	StateBlockNumber bundle.Block  `json:"stateBlockNumber"`
+	Timestamp        bundle.Number `json:"timestamp"`
 }
 
 // callParams is an unsigned transaction. Its data may also be called input.
 type callParams struct {
-	From  *param.Address  `json:"from"`
-	To    *param.Address  `json:"to"`
-	Gas   param.Number    `json:"gas"`
-	Value param.BigNumber `json:"value"`
-	Data  param.HexBytes  `json:"data"`
-	Input *param.HexBytes `json:"input"`
+	From  *bundle.Address  `json:"from"`
+	To    *bundle.Address  `json:"to"`
+	Gas   bundle.Number    `json:"gas"`
+	Value bundle.BigNumber `json:"value"`
+	Data  bundle.HexBytes  `json:"data"`
+	Input *bundle.HexBytes `json:"input"`
 }
 
-// NoEffect implements param.Tolerant.
+// NoEffect implements bundle.Tolerant.
 func (callParams) NoEffect() []string { return bundle.InGasCall.Names() }
 
 // estimateGas is eth_estimateGasBundle.
@@ -70,7 +69,7 @@ type gasEstimate struct {
 
 func (m *Methods) doEstimateGas(ctx context.Context, call *Call) (any, error) {
 	var p estimateParams
-	if err := param.Positional(call.Params, &p); err != nil {
+	if err := bundle.ReadPositional(call.Params, &p); err != nil {
 		return nil, err
 	}
 	txs, err := m.unsigned(p.Txs)

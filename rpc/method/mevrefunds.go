@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // MevRefunds sums up refunds that orders got from the bundles that followed them, at a time.
@@ -51,12 +51,12 @@ func mevTotal(
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.NotReady},
 		Beyond:   true, Unsigned: true,
 		Do: func(ctx context.Context, call *Call) (any, error) {
-			var who *param.Address
-			if err := param.Positional(call.Params, &who); err != nil {
+			var who *bundle.Address
+			if err := bundle.ReadPositional(call.Params, &who); err != nil {
 				return nil, err
 			}
 			if who == nil {
-				return nil, param.Missing("params[0]")
+				return nil, bundle.MissingParam("params[0]")
 			}
 			sums, err := totals(ctx, call.At, common.Address(*who))
 			if err != nil {

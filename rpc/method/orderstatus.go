@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // Tracker has the status of orders.
@@ -97,12 +97,12 @@ func (m *Methods) orderStatus() Method {
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.OrderUnknown, rpc.NotReady},
 		Beyond:   true,
 		Do: func(ctx context.Context, call *Call) (any, error) {
-			var first *param.Hash
-			if err := param.Positional(call.Params, &first); err != nil {
+			var first *bundle.HashParam
+			if err := bundle.ReadPositional(call.Params, &first); err != nil {
 				return nil, err
 			}
 			if first == nil {
-				return nil, param.Missing("params[0]")
+				return nil, bundle.MissingParam("params[0]")
 			}
 			return m.statusFor(ctx, call, common.Hash(*first))
 		},

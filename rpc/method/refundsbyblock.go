@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // refundsByBlock is flashbots_getFeeRefundsByBlock.
@@ -23,19 +23,19 @@ func (m *Methods) refundsByBlock() Method {
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
 		Do: func(ctx context.Context, call *Call) (any, error) {
 			var p struct {
-				Number param.Number `json:"block_number"`
-				Cursor string       `json:"cursor"`
+				Number bundle.Number `json:"block_number"`
+				Cursor string        `json:"cursor"`
 			}
-			var first param.Later
+			var first bundle.Later
 			var second string
-			if err := param.Positional(call.Params, &first, &second); err != nil {
+			if err := bundle.ReadPositional(call.Params, &first, &second); err != nil {
 				return nil, err
 			}
 			if err := objectOr(first, &p, &p.Number); err != nil {
 				return nil, err
 			}
 			if !p.Number.Set {
-				return nil, param.Missing("params[0].block_number")
+				return nil, bundle.MissingParam("params[0].block_number")
 			}
 			return answerPage(m.Refunds.ByBlock(ctx, call.At, p.Number.Value, cmp.Or(p.Cursor, second), m.pageSize()))
 		},

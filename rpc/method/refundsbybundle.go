@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // refundsByBundle is flashbots_getFeeRefundsByBundle.
@@ -26,19 +26,19 @@ func (m *Methods) refundsByBundle() Method {
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
 		Do: func(ctx context.Context, call *Call) (any, error) {
 			var p struct {
-				Hash   *param.Hash `json:"bundle_hash"`
-				Cursor string      `json:"cursor"`
+				Hash   *bundle.HashParam `json:"bundle_hash"`
+				Cursor string            `json:"cursor"`
 			}
-			var first param.Later
+			var first bundle.Later
 			var second string
-			if err := param.Positional(call.Params, &first, &second); err != nil {
+			if err := bundle.ReadPositional(call.Params, &first, &second); err != nil {
 				return nil, err
 			}
 			if err := objectOr(first, &p, &p.Hash); err != nil {
 				return nil, err
 			}
 			if p.Hash == nil {
-				return nil, param.Missing("params[0].bundle_hash")
+				return nil, bundle.MissingParam("params[0].bundle_hash")
 			}
 			return answerPage(m.Refunds.ByBundle(ctx, call.At, common.Hash(*p.Hash), cmp.Or(p.Cursor, second), m.pageSize()))
 		},
@@ -46,15 +46,15 @@ func (m *Methods) refundsByBundle() Method {
 }
 
 // objectOr reads the first parameter: an object, or only its main value.
-func objectOr(first param.Later, whole, value any) error {
+func objectOr(first bundle.Later, whole, value any) error {
 	raw := first.JSON()
 	if raw == nil {
 		return nil
 	}
 	if isObject(raw) {
-		return param.Value("params[0]", raw, whole)
+		return bundle.ReadParam("params[0]", raw, whole)
 	}
-	return param.Value("params[0]", raw, value)
+	return bundle.ReadParam("params[0]", raw, value)
 }
 
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }

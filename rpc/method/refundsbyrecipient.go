@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // refundsByRecipient is flashbots_getFeeRefundsByRecipient.
@@ -27,15 +27,15 @@ func (m *Methods) refundsByRecipient() Method {
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
 		Do: func(ctx context.Context, call *Call) (any, error) {
 			var p struct {
-				Recipient *param.Address `json:"recipient"`
-				Cursor    string         `json:"cursor"`
+				Recipient *bundle.Address `json:"recipient"`
+				Cursor    string          `json:"cursor"`
 			}
 			var second string
-			if err := param.Positional(call.Params, &p, &second); err != nil {
+			if err := bundle.ReadPositional(call.Params, &p, &second); err != nil {
 				return nil, err
 			}
 			if p.Recipient == nil {
-				return nil, param.Missing("params[0].recipient")
+				return nil, bundle.MissingParam("params[0].recipient")
 			}
 			return answerPage(m.Refunds.ByRecipient(ctx, call.At, common.Address(*p.Recipient),
 				cmp.Or(p.Cursor, second), m.pageSize()))

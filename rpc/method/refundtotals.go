@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // refundTotals is flashbots_getFeeRefundTotalsByRecipient.
@@ -25,12 +25,12 @@ func (m *Methods) refundTotals() Method {
 		),
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.NotReady},
 		Do: func(ctx context.Context, call *Call) (any, error) {
-			var recipient *param.Address
-			if err := param.Positional(call.Params, &recipient); err != nil {
+			var recipient *bundle.Address
+			if err := bundle.ReadPositional(call.Params, &recipient); err != nil {
 				return nil, err
 			}
 			if recipient == nil {
-				return nil, param.Missing("params[0]")
+				return nil, bundle.MissingParam("params[0]")
 			}
 			totals, err := m.Refunds.Totals(ctx, call.At, common.Address(*recipient))
 			if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // Receivers keeps where refunds go.
@@ -34,15 +34,15 @@ func (m *Methods) setRecipient() Method {
 		),
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.NotYourAddress, rpc.JournalUnavailable},
 		Do: func(_ context.Context, call *Call) (any, error) {
-			var from, to *param.Address
-			if err := param.Positional(call.Params, &from, &to); err != nil {
+			var from, to *bundle.Address
+			if err := bundle.ReadPositional(call.Params, &from, &to); err != nil {
 				return nil, err
 			}
 			switch {
 			case from == nil:
-				return nil, param.Missing("params[0]")
+				return nil, bundle.MissingParam("params[0]")
 			case to == nil:
-				return nil, param.Missing("params[1]")
+				return nil, bundle.MissingParam("params[1]")
 			case common.Address(*from) != call.Signer:
 				return nil, rpc.NotYourAddress.With("signed by %s, not by %s", call.Signer, common.Address(*from))
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/param"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
 // Users has the reputation of signers.
@@ -87,7 +87,7 @@ func userStatsShape(high, allPaid, allGas, weekPaid, weekGas, dayPaid, dayGas st
 
 // completeUserStats completes a version of the method. blockOf reads the block that is asked for;
 // form converts the result to that version.
-func (m *Methods) completeUserStats(version Method, blockOf func(json.RawMessage) (param.Number, error),
+func (m *Methods) completeUserStats(version Method, blockOf func(json.RawMessage) (bundle.Number, error),
 	form func(userStatsResult) any) Method {
 	version.Refusals, version.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld}, true
 	version.Do = func(_ context.Context, call *Call) (any, error) {
@@ -104,21 +104,21 @@ func (m *Methods) completeUserStats(version Method, blockOf func(json.RawMessage
 }
 
 // statsBlockOfObject reads the block from an object.
-func statsBlockOfObject(params json.RawMessage) (param.Number, error) {
+func statsBlockOfObject(params json.RawMessage) (bundle.Number, error) {
 	var p struct {
-		Number param.Number `json:"blockNumber"`
+		Number bundle.Number `json:"blockNumber"`
 	}
-	err := param.Positional(params, &p)
+	err := bundle.ReadPositional(params, &p)
 	return p.Number, err
 }
 
 // statsBlock reads the block, which is the parameter itself or in an object.
-func statsBlock(params json.RawMessage) (param.Number, error) {
+func statsBlock(params json.RawMessage) (bundle.Number, error) {
 	if bytes.HasPrefix(bytes.TrimLeft(params, "[ \t\r\n"), []byte("{")) {
 		return statsBlockOfObject(params)
 	}
-	var number param.Number
-	err := param.Positional(params, &number)
+	var number bundle.Number
+	err := bundle.ReadPositional(params, &number)
 	return number, err
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
+	"github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/scenarios/fault"
@@ -20,14 +20,14 @@ import (
 )
 
 // cast prepares the agents of the run. Every connection of theirs goes through a proxy.
-func (l *lab) cast() *agent.Cast {
-	c := &agent.Cast{
+func (l *lab) cast() *app.Cast {
+	c := &app.Cast{
 		Network: l.network, BeaconURL: l.beaconURL, TxsPerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery,
 		Link: l.links.to, ClockOf: func(name string) clock.Clock { return l.clockOf(name) }, Tell: l.told, Log: l.log,
 	}
 	for _, one := range l.relays {
 		key := network.RelayKey(l.plan.Seed, one.index).PublicKey()
-		c.Relays = append(c.Relays, agent.Relay{Name: one.name, URL: one.met, Pubkey: key})
+		c.Relays = append(c.Relays, app.Relay{Name: one.name, URL: one.met, Pubkey: key})
 	}
 	if l.hasOrderFlow() {
 		c.RPCURL, c.StreamURL = l.flow.rpc.url(), l.flow.stream.url()
@@ -36,7 +36,7 @@ func (l *lab) cast() *agent.Cast {
 }
 
 // agents returns all agents of the run.
-func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
+func (l *lab) agents(ctx context.Context) ([]app.Runner, error) {
 	cast := l.cast()
 	list, err := l.orderFlowAgents(ctx, cast)
 	if err != nil {
@@ -60,13 +60,13 @@ func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
 }
 
 // builder returns a builder of the plan. If the plan has order flow, the builder takes orders too.
-func (l *lab) builder(cast *agent.Cast, i int) (agent.Runner, error) {
+func (l *lab) builder(cast *app.Cast, i int) (app.Runner, error) {
 	strategy := moves(l.plan.Builders[i].Strategy)
 	if strategy.has("offline") {
-		return agent.Idle, nil
+		return app.Idle, nil
 	}
 	only, _ := strategy.find("only")
-	role := agent.BuilderRole{Strategy: strategy.bidding(), Conduct: strategy.conduct(), Only: only.Name, Listens: true}
+	role := app.BuilderRole{Strategy: strategy.bidding(), Conduct: strategy.conduct(), Only: only.Name, Listens: true}
 	if l.hasOrderFlow() {
 		role.Orders = l.flow.builders[i]
 	}
@@ -81,8 +81,8 @@ func (l *lab) builder(cast *agent.Cast, i int) (agent.Runner, error) {
 
 // proposers returns all validators behind one sidecar. If a strategy wants to see a payload, the
 // sidecar uses version 1 of the endpoint, which answers with the payload.
-func (l *lab) proposers(cast *agent.Cast) (*proposer.Proposer, error) {
-	return cast.Proposers(agent.ProposerRole{
+func (l *lab) proposers(cast *app.Cast) (*proposer.Proposer, error) {
+	return cast.Proposers(app.ProposerRole{
 		Conduct: conductOf(l.plan.Proposers), Storm: stormOf(l.plan.Proposers),
 		V1:            l.anyMove("unbundle", "equivocate", "replay"),
 		HeaderTimeout: l.headerTimeout(), SubmitTimeout: wallTime(l.plan.Slot, l.plan.Speed),

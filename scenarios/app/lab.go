@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
+	"github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/run"
@@ -188,8 +188,8 @@ func (l *lab) startClock() error {
 
 // everybody returns all parts that are not gavel's own services: dishonest relays, which run in
 // front of honest ones, agents, and the monitor.
-func (l *lab) everybody(ctx context.Context) ([]agent.Runner, error) {
-	var list []agent.Runner
+func (l *lab) everybody(ctx context.Context) ([]app.Runner, error) {
+	var list []app.Runner
 	for _, one := range l.relays {
 		url, run, err := one.front(ctx)
 		if err != nil {
@@ -214,7 +214,7 @@ func (l *lab) everybody(ctx context.Context) ([]agent.Runner, error) {
 
 // monitor makes a monitor that watches all relays from outside: it knows only their addresses and
 // keys.
-func (l *lab) monitor() (agent.Runner, error) {
+func (l *lab) monitor() (app.Runner, error) {
 	cfg := monitorapp.Config{
 		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part",
 			plan.MonitorName),

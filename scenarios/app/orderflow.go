@@ -9,7 +9,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/devnet/agent"
 	devnetapp "github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -106,8 +105,8 @@ func (o *orderFlow) close() {
 }
 
 // orderFlowAgents returns the users and searchers of a plan, and the payer.
-func (l *lab) orderFlowAgents(ctx context.Context, cast *agent.Cast) ([]agent.Runner, error) {
-	var list []agent.Runner
+func (l *lab) orderFlowAgents(ctx context.Context, cast *devnetapp.Cast) ([]devnetapp.Runner, error) {
+	var list []devnetapp.Runner
 	for i, one := range l.plan.Users {
 		run, err := trader(ctx, cast, one.Name, l.network.Traders[i], one.Strategy)
 		if err != nil {
@@ -134,16 +133,17 @@ func (l *lab) orderFlowAgents(ctx context.Context, cast *agent.Cast) ([]agent.Ru
 
 // trader returns an agent that sends what its strategy says.
 func trader(
-	ctx context.Context, cast *agent.Cast, name string, wallet *ecdsa.PrivateKey, strategy moves,
-) (agent.Runner, error) {
+	ctx context.Context, cast *devnetapp.Cast, name string, wallet *ecdsa.PrivateKey, strategy moves,
+) (devnetapp.Runner, error) {
 	if strategy.has("offline") {
-		return agent.Idle, nil
+		return devnetapp.Idle, nil
 	}
 	return cast.Trader(ctx, name, wallet, strategy.trading())
 }
 
 // searcher returns a searcher that follows hints, only listens, or sends bundles of its own.
-func (l *lab) searcher(ctx context.Context, cast *agent.Cast, i int, one plan.SearcherPlan) (agent.Runner, error) {
+func (l *lab) searcher(ctx context.Context, cast *devnetapp.Cast, i int,
+	one plan.SearcherPlan) (devnetapp.Runner, error) {
 	switch first := one.Strategy[0]; {
 	case first.Is("backrun"):
 		return cast.Searcher(ctx, i)

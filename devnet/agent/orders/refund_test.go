@@ -11,7 +11,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
-	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
 func someTx(from common.Address) Element {
@@ -117,8 +117,8 @@ func TestARefundOnTheChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, moved := contract.Opening().Buy(uint256.MustFromBig(s.Txs["A"].Value()))
-	_, profit := contract.Gap(moved, contract.Opening())
+	_, moved := chain.Opening().Buy(uint256.MustFromBig(s.Txs["A"].Value()))
+	_, profit := chain.Gap(moved, chain.Opening())
 	payment := percentOf(profit, 50)
 	cost := new(uint256.Int).Mul(baseFee, uint256.NewInt(30_000))
 	refund := new(uint256.Int).Sub(percentOf(payment, 90), cost)

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
@@ -76,8 +76,8 @@ func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int, percent
 	tx, err := types.SignNewTx(wallet, s.signer, &types.DynamicFeeTx{
 		ChainID: s.signer.ChainID(), Nonce: uint64(nonce), GasTipCap: new(big.Int),
 		GasFeeCap: new(big.Int).Lsh(baseFeeWei.ToBig(), 1),
-		Gas:       contract.BackrunGas, To: &contract.BackrunAt, Value: stake.ToBig(),
-		Data: contract.RunCall(contract.PoolA, contract.PoolB, percent),
+		Gas:       chain.BackrunGas, To: &chain.BackrunAt, Value: stake.ToBig(),
+		Data: chain.RunCall(chain.PoolA, chain.PoolB, percent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sign a backrun: %w", err)
@@ -101,10 +101,10 @@ func (s *Searcher) head(ctx context.Context) (uint64, *uint256.Int, error) {
 }
 
 // reserves returns the pools' reserves at the head of the chain.
-func (s *Searcher) reserves(ctx context.Context) (map[common.Address]contract.Reserves, error) {
-	etherCall, tokenCall := contract.ReserveCalls()
+func (s *Searcher) reserves(ctx context.Context) (map[common.Address]chain.Reserves, error) {
+	etherCall, tokenCall := chain.ReserveCalls()
 	var batch []rpc.BatchElem
-	for _, pool := range contract.Pools {
+	for _, pool := range chain.Pools {
 		for _, data := range [][]byte{etherCall, tokenCall} {
 			call := map[string]any{"to": pool, "input": hexutil.Bytes(data)}
 			batch = append(batch, rpc.BatchElem{Method: "eth_call", Args: []any{call, "latest"}, Result: new(hexutil.Bytes)})
@@ -113,8 +113,8 @@ func (s *Searcher) reserves(ctx context.Context) (map[common.Address]contract.Re
 	if err := s.Node.BatchCallContext(ctx, batch); err != nil {
 		return nil, fmt.Errorf("read the pools: %w", err)
 	}
-	out := map[common.Address]contract.Reserves{}
-	for i, pool := range contract.Pools {
+	out := map[common.Address]chain.Reserves{}
+	for i, pool := range chain.Pools {
 		word := func(n int) (*uint256.Int, error) {
 			answer := *batch[n].Result.(*hexutil.Bytes)
 			if batch[n].Error != nil || len(answer) != 32 {
@@ -130,7 +130,7 @@ func (s *Searcher) reserves(ctx context.Context) (map[common.Address]contract.Re
 		if err != nil {
 			return nil, err
 		}
-		out[pool] = contract.Reserves{EtherWei: etherWei, Tokens: tokens}
+		out[pool] = chain.Reserves{EtherWei: etherWei, Tokens: tokens}
 	}
 	return out, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
@@ -19,7 +19,7 @@ type situation struct {
 	// head is the newest block, with its base fee and the pools' reserves after it.
 	head       uint64
 	baseFeeWei *uint256.Int
-	reserves   map[common.Address]contract.Reserves
+	reserves   map[common.Address]chain.Reserves
 }
 
 // decision is what a searcher does about a hint.
@@ -49,8 +49,8 @@ func decide(at situation) decision {
 	}
 	pools := maps.Clone(at.reserves)
 	maps.Copy(pools, seen.after)
-	_, profitWei := contract.Gap(pools[contract.PoolA], pools[contract.PoolB])
-	costWei := new(uint256.Int).Mul(at.baseFeeWei, uint256.NewInt(contract.BackrunGas))
+	_, profitWei := chain.Gap(pools[chain.PoolA], pools[chain.PoolB])
+	costWei := new(uint256.Int).Mul(at.baseFeeWei, uint256.NewInt(chain.BackrunGas))
 	d.follows = percentOf(profitWei, 100-d.percent).Gt(costWei)
 	return d
 }
@@ -60,23 +60,23 @@ type reading struct {
 	// moved says that a pool's price will move. after are the reserves of the pools of which the
 	// hint has the whole logs.
 	moved bool
-	after map[common.Address]contract.Reserves
+	after map[common.Address]chain.Reserves
 }
 
 // read looks for a swap in a hint: a Swap's topic in a log, or a call of the router.
 func read(hint client.Event) reading {
-	seen := reading{after: map[common.Address]contract.Reserves{}}
+	seen := reading{after: map[common.Address]chain.Reserves{}}
 	for _, log := range hint.Logs {
-		if _, ours := contract.Other(log.Address); !ours || len(log.Topics) == 0 {
+		if _, ours := chain.Other(log.Address); !ours || len(log.Topics) == 0 {
 			continue
 		}
-		if reserves, ok := contract.Synced(log.Topics, log.Data); ok {
+		if reserves, ok := chain.Synced(log.Topics, log.Data); ok {
 			seen.after[log.Address] = reserves
 		}
-		seen.moved = seen.moved || log.Topics[0] == contract.SwapTopic
+		seen.moved = seen.moved || log.Topics[0] == chain.SwapTopic
 	}
 	seen.moved = seen.moved || slices.ContainsFunc(hint.Txs, func(tx client.Tx) bool {
-		return tx.To != nil && *tx.To == contract.RouterAt
+		return tx.To != nil && *tx.To == chain.RouterAt
 	})
 	return seen
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
 // Each row is a hint and a base fee, and whether a searcher follows: with the whole logs it knows
 // what there is to earn, with less it tries its luck, with nothing it does not.
 func TestDecide(t *testing.T) {
-	router, stranger := contract.RouterAt, common.Address{1}
+	router, stranger := chain.RouterAt, common.Address{1}
 	const gwei = params.GWei
 	for _, c := range []struct {
 		name    string
@@ -23,23 +23,23 @@ func TestDecide(t *testing.T) {
 		follows bool
 	}{
 		{"nothing but a hash", client.Event{}, gwei, false},
-		{"a great swap with all its logs", client.Event{Logs: swapped(contract.PoolA, ether(30), true)}, gwei, true},
-		{"in the other pool", client.Event{Logs: swapped(contract.PoolB, ether(30), true)}, gwei, true},
-		{"a swap that leaves no gap", client.Event{Logs: swapped(contract.PoolA, ether(1), true)}, 0, false},
-		{"a gap that does not pay for the gas", client.Event{Logs: swapped(contract.PoolA, ether(30), true)},
+		{"a great swap with all its logs", client.Event{Logs: swapped(chain.PoolA, ether(30), true)}, gwei, true},
+		{"in the other pool", client.Event{Logs: swapped(chain.PoolB, ether(30), true)}, gwei, true},
+		{"a swap that leaves no gap", client.Event{Logs: swapped(chain.PoolA, ether(1), true)}, 0, false},
+		{"a gap that does not pay for the gas", client.Event{Logs: swapped(chain.PoolA, ether(30), true)},
 			1_000_000 * gwei,
 			false},
-		{"a pool that moves, nobody knows how far", client.Event{Logs: swapped(contract.PoolA, ether(1), false)}, gwei, true},
+		{"a pool that moves, nobody knows how far", client.Event{Logs: swapped(chain.PoolA, ether(1), false)}, gwei, true},
 		{"a pool that nobody knows", client.Event{Logs: swapped(stranger, ether(30), true)}, gwei, false},
-		{"a log without topics", client.Event{Logs: []client.Log{{Address: contract.PoolA}}}, gwei, false},
+		{"a log without topics", client.Event{Logs: []client.Log{{Address: chain.PoolA}}}, gwei, false},
 		{"a call of the router", client.Event{Txs: []client.Tx{{}, {To: &router}}}, gwei, true},
 		{"a call of something else", client.Event{Txs: []client.Tx{{To: &stranger}}}, gwei, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := decide(situation{
 				name: "searcher-1", hint: c.hint, head: 7, baseFeeWei: uint256.NewInt(c.baseFee),
-				reserves: map[common.Address]contract.Reserves{
-					contract.PoolA: contract.Opening(), contract.PoolB: contract.Opening(),
+				reserves: map[common.Address]chain.Reserves{
+					chain.PoolA: chain.Opening(), chain.PoolB: chain.Opening(),
 				},
 			})
 			if d.follows != c.follows {

@@ -23,7 +23,6 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/stream/client"
 )
@@ -142,7 +141,7 @@ func newWorld(t *testing.T, hints Hints) *world {
 	t.Helper()
 	funded := []common.Address{addressOf(key("user")), addressOf(key("a")), addressOf(key("b"))}
 	node, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded,
-		Accounts: contract.Genesis(funded)})
+		Accounts: chain.Genesis(funded)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,10 +173,10 @@ func newWorld(t *testing.T, hints Hints) *world {
 
 // swapped is what a pool logs after a purchase, whole or trimmed.
 func swapped(pool common.Address, etherWei *uint256.Int, whole bool) []client.Log {
-	_, after := contract.Opening().Buy(etherWei)
+	_, after := chain.Opening().Buy(etherWei)
 	e, k := after.EtherWei.Bytes32(), after.Tokens.Bytes32()
-	sync := client.Log{Address: pool, Topics: []common.Hash{contract.SyncTopic}, Data: append(e[:], k[:]...)}
-	swap := client.Log{Address: pool, Topics: []common.Hash{contract.SwapTopic, {}, {}}}
+	sync := client.Log{Address: pool, Topics: []common.Hash{chain.SyncTopic}, Data: append(e[:], k[:]...)}
+	swap := client.Log{Address: pool, Topics: []common.Hash{chain.SwapTopic, {}, {}}}
 	if whole {
 		return []client.Log{sync, swap}
 	}
@@ -189,15 +188,15 @@ func TestFollow(t *testing.T) {
 	w := newWorld(t, spoken{})
 	for name, hint := range map[string]client.Event{
 		"nothing but a hash":                  {},
-		"a gap that does not pay for the gas": {Logs: swapped(contract.PoolA, ether(3), true)},
+		"a gap that does not pay for the gas": {Logs: swapped(chain.PoolA, ether(3), true)},
 	} {
 		if err := w.follow(t.Context(), hint); err != nil || len(w.service.bundles) > 0 {
 			t.Errorf("%s: %d bundles, %v", name, len(w.service.bundles), err)
 		}
 	}
 	for name, hint := range map[string]client.Event{
-		"whole logs": {Logs: swapped(contract.PoolA, ether(30), true)},
-		"a guess":    {Logs: swapped(contract.PoolA, ether(1), false)},
+		"whole logs": {Logs: swapped(chain.PoolA, ether(30), true)},
+		"a guess":    {Logs: swapped(chain.PoolA, ether(1), false)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.service.bundles = nil
@@ -228,9 +227,9 @@ func (w *world) wantBackrun(t *testing.T) {
 		t.Fatal(err)
 	}
 	target, err := types.SignNewTx(key("user"), w.signer, &types.DynamicFeeTx{
-		ChainID: big.NewInt(testChainID), GasFeeCap: big.NewInt(100 * params.GWei), Gas: contract.SwapGas,
-		To:    &contract.RouterAt,
-		Value: ether(30).ToBig(), Data: contract.BuyCall(contract.PoolA, new(uint256.Int)),
+		ChainID: big.NewInt(testChainID), GasFeeCap: big.NewInt(100 * params.GWei), Gas: chain.SwapGas,
+		To:    &chain.RouterAt,
+		Value: ether(30).ToBig(), Data: chain.BuyCall(chain.PoolA, new(uint256.Int)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -244,8 +243,8 @@ func (w *world) wantBackrun(t *testing.T) {
 	if out, err := draft.Apply(t.Context(), target); err != nil || !out.Succeeded {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	_, moved := contract.Opening().Buy(ether(30))
-	_, profit := contract.Gap(moved, contract.Opening())
+	_, moved := chain.Opening().Buy(ether(30))
+	_, profit := chain.Gap(moved, chain.Opening())
 	out, err := draft.Apply(t.Context(), backrun)
 	if err != nil || !out.Succeeded || out.PaidWei.Lt(percentOf(profit, 50)) || !out.PaidWei.Lt(percentOf(profit, 95)) {
 		t.Errorf("of a gap of %s wei: %+v, %v", profit, out, err)
@@ -254,7 +253,7 @@ func (w *world) wantBackrun(t *testing.T) {
 
 // A searcher hears hints from the stream and uses its wallets in turn; it ends with its context.
 func TestRun(t *testing.T) {
-	hint := client.Event{Hash: common.Hash{1}, Logs: swapped(contract.PoolA, ether(30), true), Raw: json.RawMessage("{}")}
+	hint := client.Event{Hash: common.Hash{1}, Logs: swapped(chain.PoolA, ether(30), true), Raw: json.RawMessage("{}")}
 	w := newWorld(t, spoken{events: []client.Event{hint, hint, hint}})
 	w.service.taken = make(chan struct{}, 3)
 	ctx, cancel := context.WithCancel(t.Context())

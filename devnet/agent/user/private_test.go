@@ -18,7 +18,6 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -155,7 +154,7 @@ func TestWantedTransactionsSucceed(t *testing.T) {
 	wallet := wallets(1)[0]
 	account := []common.Address{addressOf(wallet)}
 	node, err := chain.Open(chain.Config{Spec: specOf(eth.Capella), ChainID: testChainID, Funded: account,
-		Accounts: contract.Genesis(account)})
+		Accounts: chain.Genesis(account)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +180,7 @@ func TestWantedTransactionsSucceed(t *testing.T) {
 		if err != nil || !out.Succeeded {
 			t.Fatalf("transaction %d to %s: %+v, %v", nonce, tx.To(), out, err)
 		}
-		if *tx.To() == contract.RouterAt {
+		if *tx.To() == chain.RouterAt {
 			swaps++
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -182,10 +182,10 @@ const swapEther = 30
 func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error) {
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
 		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt(params.GWei),
-		GasFeeCap: big.NewInt(200 * params.GWei), Gas: contract.SwapGas,
-		To: &contract.RouterAt, Value: new(big.Int).Add(new(big.Int).Mul(big.NewInt(swapEther), big.NewInt(params.Ether)),
+		GasFeeCap: big.NewInt(200 * params.GWei), Gas: chain.SwapGas,
+		To: &chain.RouterAt, Value: new(big.Int).Add(new(big.Int).Mul(big.NewInt(swapEther), big.NewInt(params.Ether)),
 			new(big.Int).SetUint64(uint64(slot))),
-		Data: contract.BuyCall(contract.PoolA, new(uint256.Int)),
+		Data: chain.BuyCall(chain.PoolA, new(uint256.Int)),
 	})
 	if err != nil {
 		return common.Hash{}, fmt.Errorf("sign: %w", err)

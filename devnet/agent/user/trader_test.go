@@ -18,7 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -126,7 +126,7 @@ func (h *market) read(raw []byte) *types.Transaction {
 func (h *market) say(tx *types.Transaction) string {
 	what := fmt.Sprintf("%d bytes", len(tx.Data()))
 	switch {
-	case *tx.To() == contract.RouterAt:
+	case *tx.To() == chain.RouterAt:
 		ether, odd := new(big.Int).DivMod(tx.Value(), big.NewInt(params.Ether), new(big.Int))
 		what = fmt.Sprintf("swap of %d ETH and %d wei", ether, odd)
 	case len(tx.Data()) == 0:

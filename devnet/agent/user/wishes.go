@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
 // privacy is the strategy of users that send to the bundle RPC only.
@@ -54,25 +54,25 @@ func (p privacy) decide(at moment) private {
 func wanted(random *rand.Rand) *types.DynamicFeeTx {
 	tx := &types.DynamicFeeTx{
 		GasTipCap: big.NewInt((1 + random.Int64N(30)) * params.GWei / 10), GasFeeCap: big.NewInt(200 * params.GWei),
-		Gas: contract.SwapGas, To: &contract.RouterAt, Value: new(big.Int),
+		Gas: chain.SwapGas, To: &chain.RouterAt, Value: new(big.Int),
 	}
-	pool, amount := contract.Pools[random.IntN(2)], new(uint256.Int).Mul(uint256.NewInt(5+random.Uint64N(36)),
+	pool, amount := chain.Pools[random.IntN(2)], new(uint256.Int).Mul(uint256.NewInt(5+random.Uint64N(36)),
 		uint256.NewInt(params.Ether))
 	switch random.IntN(5) {
 	case 0:
 		tx.Gas, tx.To, tx.Value = params.TxGas, &common.Address{0x70, byte(random.Uint32())},
 			big.NewInt(1+random.Int64N(params.GWei))
 	case 1, 2:
-		tx.Value, tx.Data = amount.ToBig(), contract.BuyCall(pool, new(uint256.Int))
+		tx.Value, tx.Data = amount.ToBig(), chain.BuyCall(pool, new(uint256.Int))
 	default:
 		tokens := amount.Mul(amount, openingPrice)
-		tx.Data = contract.SellCall(pool, tokens, new(uint256.Int))
+		tx.Data = chain.SellCall(pool, tokens, new(uint256.Int))
 	}
 	return tx
 }
 
 // openingPrice is how many tokens an ether buys at genesis.
-var openingPrice = new(uint256.Int).Div(contract.OpeningTokens, contract.OpeningEtherWei)
+var openingPrice = new(uint256.Int).Div(chain.OpeningTokens, chain.OpeningEtherWei)
 
 // wishes returns one of nine kinds of preferences.
 func (p privacy) wishes(random *rand.Rand, self common.Address) map[string]any {

@@ -25,7 +25,6 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -55,7 +54,7 @@ func OpenChain(t *testing.T, spec *eth.Spec) *chain.Node {
 	for i := range 10 {
 		funded = append(funded, Address(Wallet("user", i)))
 	}
-	node, err := chain.Open(chain.Config{Spec: spec, ChainID: ChainID, Funded: funded, Accounts: contract.Genesis(funded)})
+	node, err := chain.Open(chain.Config{Spec: spec, ChainID: ChainID, Funded: funded, Accounts: chain.Genesis(funded)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,23 +96,23 @@ func New(t *testing.T, handler http.Handler) *Market {
 		tx, err := types.SignNewTx(Wallet("user", user), Signer(), &types.DynamicFeeTx{
 			ChainID: big.NewInt(ChainID), Nonce: nonce, GasTipCap: big.NewInt(tipGwei * params.GWei),
 			GasFeeCap: big.NewInt(100 * params.GWei),
-			Gas:       contract.BackrunGas, To: &to, Value: value, Data: data,
+			Gas:       chain.BackrunGas, To: &to, Value: value, Data: data,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.Txs[name] = tx
 	}
-	call("A", 0, 0, 1, contract.RouterAt, ether(20), contract.BuyCall(contract.PoolA, new(uint256.Int)))
+	call("A", 0, 0, 1, chain.RouterAt, ether(20), chain.BuyCall(chain.PoolA, new(uint256.Int)))
 	call("A2", 0, 1, 90, common.Address{0xa2}, ether(1), nil)
 	for i, percent := range []uint64{50, 60, 80} {
-		call(fmt.Sprint("B", percent), 1+i, 0, 0, contract.BackrunAt, ether(100),
-			contract.RunCall(contract.PoolA, contract.PoolB, percent))
+		call(fmt.Sprint("B", percent), 1+i, 0, 0, chain.BackrunAt, ether(100),
+			chain.RunCall(chain.PoolA, chain.PoolB, percent))
 	}
 	call("P", 8, 0, 5, common.Address{0xaa}, ether(1), nil)
 	call("Q", 9, 0, 3, common.Address{0xbb}, ether(1), nil)
-	call("R", 7, 0, 2, contract.RouterAt, ether(1),
-		contract.BuyCall(contract.PoolB, uint256.MustFromBig(ether(1_000_000))))
+	call("R", 7, 0, 2, chain.RouterAt, ether(1),
+		chain.BuyCall(chain.PoolB, uint256.MustFromBig(ether(1_000_000))))
 	for i := range 10 {
 		m.payees[Address(Wallet("user", i))] = fmt.Sprint("user", i)
 	}

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gavel-relay/gavel/internal/heaptest"
+)
+
+// What a request of the operator costs in memory is bounded by what it sends, whatever it sends,
+// with the token and without: the greatest heap is four times the decompressed body and a mebibyte,
+// and the answer is short. An operation that is not in the table must read no body.
+func TestAdminMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
+	begins := map[string][]string{
+		"PUT /admin/v1/builders/{name}":          {`{"pubkeys":`, `{"pubkeys":["0x00"],"why":`},
+		"POST /admin/v1/builders/{name}/promote": {`{"why":`},
+		"POST /admin/v1/builders/{name}/suspend": {`{"why":`},
+		"PUT /admin/v1/kill-switch":              {`{"on":true,"why":`},
+	}
+	h := newHouse(t)
+	paths := strings.NewReplacer("{name}", "alpha", "{block_hash}", "0x")
+	for _, pattern := range h.mux.Patterns() {
+		within, reads := begins[pattern]
+		delete(begins, pattern)
+		method, path, _ := strings.Cut(pattern, " ")
+		path = paths.Replace(path)
+		for _, body := range heaptest.Bodies(adminMemoryBody, within...) {
+			allowed := heaptest.Allowed(len(body.Text))
+			if !reads {
+				allowed = heaptest.Extra
+			}
+			answer := new(heaptest.Answer)
+			peak := heaptest.Peak(t, allowed, func() {
+				r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(body.Text))
+				r.ContentLength = -1 // as of what comes packed
+				r.Header.Set("Authorization", "Bearer "+token)
+				answer = new(heaptest.Answer)
+				h.handler.ServeHTTP(answer, r)
+			})
+			if peak > allowed || answer.Bytes > adminMaxAnswerBytes {
+				t.Errorf("%s, %s: %d bytes of heap and %d of answer for %d", pattern, body.Name, peak, answer.Bytes, len(body.Text))
+			}
+		}
+	}
+	for pattern := range begins {
+		t.Errorf("nobody answers %s", pattern)
+	}
+}
+
+const (
+	adminMemoryBody     = 1<<20 - 1<<10
+	adminMaxAnswerBytes = 64 << 10
+)

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/speculate"
+	"github.com/gavel-relay/gavel/relay/submit"
+)
+
+// builderNow is what every clock of these tests reads: the start of slot 64, the first one of fulu.
+// Slots 32 to 63 are electra's.
+var builderNow = time.Unix(1_700_000_000, 0)
+
+func builderTestSpec() *eth.Spec {
+	return &eth.Spec{
+		GenesisTime: builderNow.Add(-64 * 12 * time.Second), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
+		Forks: []eth.ForkPoint{{Fork: eth.Deneb}, {Fork: eth.Electra, Epoch: 1}, {Fork: eth.Fulu, Epoch: 2}},
+	}
+}
+
+// builderFakePorts stands for the rooms behind the handlers and keeps what it was sent.
+type builderFakePorts struct {
+	received []*relay.Submission
+	headers  []*relay.HeaderSubmission
+	cache    submit.HydrationCache
+	outcome  relay.Outcome
+	err      error
+	duties   []relay.RegisteredDuty
+	version  uint64
+	auction  auction
+	ahead    []*speculate.Ahead
+}
+
+func (d *builderFakePorts) Submit(_ context.Context, s *relay.Submission,
+	ahead *speculate.Ahead) (relay.Outcome, error) {
+	d.received, d.ahead = append(d.received, s), append(d.ahead, ahead)
+	return d.outcome, d.err
+}
+
+func (d *builderFakePorts) Duties() ([]relay.RegisteredDuty, uint64) { return d.duties, d.version }
+
+func (d *builderFakePorts) SubmitHeader(_ context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
+	d.headers = append(d.headers, h)
+	return d.outcome, d.err
+}
+
+// ByKey knows one builder: the one whose public key is all zeros, as in the submission of these
+// tests.
+func (d *builderFakePorts) ByKey(apiKey string) (relay.Builder, bool) {
+	switch apiKey {
+	case "alpha's":
+		return relay.Builder{Name: "alpha", Pubkeys: []phase0.BLSPubKey{{}}}, true
+	case "beta's":
+		return relay.Builder{Name: "beta", Pubkeys: []phase0.BLSPubKey{{1}}}, true
+	}
+	return relay.Builder{}, false
+}
+
+func (d *builderFakePorts) handler() http.Handler {
+	mux := NewMux()
+	MountBuilder(mux, BuilderConfig{Spec: builderTestSpec(), Clock: clock.NewHeld(builderNow, 1), Submitter: d,
+		Speculator: d.auction.speculator(),
+		Headers:    d, Duties: d,
+		Identity: d, Hydrator: &d.cache})
+	return mux
+}
+
+// builderAsk sends a request. Headers are lines "Name: value".
+func builderAsk(t *testing.T, handler http.Handler, request, headers string, body []byte) *httptest.ResponseRecorder {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	r := httptest.NewRequest(method, path, bytes.NewReader(body))
+	for line := range strings.Lines(headers) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		r.Header.Add(name, value)
+	}
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, r)
+	return answer
+}
+
+// builderWantRefusal wants the refusal's status and text in the common form.
+func builderWantRefusal(t *testing.T, answer *httptest.ResponseRecorder, want relay.Refusal) {
+	t.Helper()
+	var body struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil {
+		t.Fatalf("the answer is no JSON: %q", answer.Body)
+	}
+	if answer.Code != Statuses[want.ID] || body.Code != Statuses[want.ID] ||
+		!strings.HasPrefix(body.Message, want.Short) {
+		t.Errorf("%d %s, want %d %s", answer.Code, answer.Body, Statuses[want.ID], want.Short)
+	}
+	if got := answer.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("content type %q", got)
+	}
+}
+
+func TestBuilderPathsAndMethods(t *testing.T) {
+	for request, want := range map[string]relay.Refusal{
+		"GET /relay/v1/builder":             relay.NotFound,
+		"POST /relay/v2/builder/blocks":     relay.NotFound,
+		"GET /relay/v1/builder/blocks":      relay.MethodNotAllowed,
+		"POST /relay/v1/builder/validators": relay.MethodNotAllowed,
+	} {
+		builderWantRefusal(t, builderAsk(t, new(builderFakePorts).handler(), request, "", nil), want)
+	}
+}
