@@ -77,7 +77,14 @@ const (
 	limitedListeners = 3
 	// refundsPerPage is a limit of the first RPC, so that the refunds that the suite makes fill pages.
 	refundsPerPage = 4
+	// eventsPerPage is a limit of the first stream, so that the events that the suite causes fill more
+	// than a page.
+	eventsPerPage = 24
 )
+
+// usualPerSecond is an RPC's rate for one address unless its operator says otherwise
+// (docs/flags.md).
+const usualPerSecond = 10_000
 
 // set is a set of services in the world: which they are of their kind, and their settings.
 type set struct {
@@ -102,8 +109,9 @@ func (l *Local) open(ctx context.Context) error {
 			HeaderCutOff: cutOff, PayloadCutOff: 2 * slot, RevealDelay: time.Millisecond, Trusted: trusted,
 		},
 		rpc: devnetapp.RPCConfig{Builders: l.registry(), EarliestBlock: world.EarliestRefundBlock,
-			Limits: rpcapp.Limits{RefundsPerPage: refundsPerPage}},
-		stream: devnetapp.StreamConfig{Hints: new(hint.DefaultConfig())},
+			// The devnet's RPCs have no rate unless they are given one; this one has the usual rate.
+			Limits: rpcapp.Limits{RefundsPerPage: refundsPerPage, PerSecond: usualPerSecond}},
+		stream: devnetapp.StreamConfig{Hints: new(hint.DefaultConfig()), MaxLimit: eventsPerPage},
 	}
 	literal := first
 	first.stream.Hints.GasUsed = true // so that all that a stream may share is judged

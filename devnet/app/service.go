@@ -189,6 +189,8 @@ type StreamConfig struct {
 	Network string `json:"network,omitempty"`
 	// Hints is what the operator shows beside what senders share; nil is hint.DefaultConfig.
 	Hints *hint.Config `json:"hints,omitempty"`
+	// MaxLimit is how many events a page of the history has at most; 0 is the stream's default.
+	MaxLimit int `json:"max_limit,omitempty"`
 	// Limits bound what clients can use. Without a rate, the stream takes any number of requests.
 	Limits streamapp.Limits `json:"limits"`
 }
@@ -198,7 +200,8 @@ func OpenStream(ctx context.Context, c StreamConfig, env Env) (*streamapp.App, e
 	c.Limits.PerSecond = cmp.Or(c.Limits.PerSecond, -1)
 	stream, err := streamapp.New(ctx, streamapp.Config{
 		Source: c.Source, DataDir: c.DataDir, Journal: journal.Config{URL: c.JournalURL}, Clock: env.Clock,
-		Network: cmp.Or(c.Network, "devnet"), Hints: c.Hints, Limits: c.Limits, Log: env.Log,
+		Network: cmp.Or(c.Network, "devnet"), Hints: c.Hints, MaxLimit: c.MaxLimit, Limits: c.Limits,
+		Log: env.Log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open event stream: %w", err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-//go:embed patches/*.patch trial/*.patch
+//go:embed patches/*.patch
 var patches embed.FS
 
 const (
@@ -60,9 +60,6 @@ func patched(root string) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, m := range slices.Concat(All, Trial) {
 		raw, err := patches.ReadFile("patches/" + m.ID + ".patch")
-		if err != nil {
-			raw, err = patches.ReadFile("trial/" + m.ID + ".patch")
-		}
 		if err != nil {
 			return nil, fmt.Errorf("mutant %s has no patch: %w", m.ID, err)
 		}

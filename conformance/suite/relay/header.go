@@ -160,14 +160,14 @@ func header(r *specs) {
 			t.Check(got == want, want+" for Accept: "+accept, got)
 		}
 	})
-	r.It("REL-HDR-12", "carries the commitments of the blobs", func(t *suite.T) {
+	r.It("REL-HDR-12", "carries the commitments of two blobs in their order", func(t *suite.T) {
 		a := r.open(t)
 		since(t, eth.Deneb, "blobs")
-		s := a.submitted(a.blockWith("a", gwei(1000), 1, gasLimit))
+		s := a.submitted(a.blockWith("a", gwei(1000), 2, gasLimit))
 		bid := a.serves(s)
 		t.Check(fmt.Sprint(bid.Message.BlobKZGCommitments) == fmt.Sprint(s.BlobsBundle.Commitments),
-			"the commitment of the block's blob",
-			len(bid.Message.BlobKZGCommitments))
+			fmt.Sprintf("the commitments of the block's blobs: %v", s.BlobsBundle.Commitments),
+			bid.Message.BlobKZGCommitments)
 	})
 	r.It("REL-HDR-13", "carries the execution requests", func(t *suite.T) {
 		a, s := leading(t)

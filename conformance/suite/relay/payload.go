@@ -213,15 +213,15 @@ func payload(r *specs) {
 		err := a.published(s)
 		t.Check(err == nil, "the block on the chain", err)
 	})
-	r.It("REL-PAY-08", "reveals the blobs", func(t *suite.T) {
+	r.It("REL-PAY-08", "reveals two blobs, each with its own commitment and proofs", func(t *suite.T) {
 		since(t, eth.Deneb, "blobs")
-		a, s, block := r.won(t, 1)
+		a, s, block := r.won(t, 2)
 		both := readPayload(t, a.ask(payloadPath, block))
 		isOf(t, both, s)
 		want, err := s.BlobsBundle.HashTreeRoot()
 		t.Ready(err, "hash blobs")
 		got, err := both.BlobsBundle.HashTreeRoot()
-		t.Check(err == nil && got == want, "the blob with its commitment and its proofs",
+		t.Check(err == nil && got == want, "both blobs with their commitments and proofs, in their order",
 			fmt.Sprintf("%d blobs, %d commitments, %d proofs",
 				len(both.BlobsBundle.Blobs), len(both.BlobsBundle.Commitments), len(both.BlobsBundle.Proofs)))
 	})

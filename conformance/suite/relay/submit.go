@@ -115,6 +115,18 @@ func submit(r *specs) {
 		a.submitted(high)
 		a.serves(high)
 	})
+	r.It("REL-SUB-31", "serves the higher of two builders' bids that can be cancelled", func(t *suite.T) {
+		a := r.open(t)
+		high, low := a.block("a", gwei(3000)), a.block("b", gwei(2000))
+		for _, s := range []*submission{high, low} {
+			answer := t.Preparing().Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
+			if answer.Status == http.StatusBadRequest {
+				t.Unsupported("cancellations are off: %s", answer)
+			}
+			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
+		}
+		a.serves(high)
+	})
 	r.It("REL-SUB-32", "leaves the leading bid where it is when another is refused", func(t *suite.T) {
 		a := r.open(t)
 		good, bad := a.block("a", gwei(2000)), a.block("b", gwei(3000))

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"crypto/ecdsa"
+	"slices"
 	"strings"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
@@ -78,13 +79,16 @@ func cancelAt(t *suite.T, by func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey) (
 }
 
 // held says whether a builder may still include one of the orders that it received.
-func held(list []world.Sent) bool {
+func held(list []world.Sent) bool { return len(holders(list)) > 0 }
+
+// holders returns the builders that may still include one of the orders, each once.
+func holders(list []world.Sent) (names []string) {
 	for _, s := range list {
-		if !s.Cancelled {
-			return true
+		if !s.Cancelled && !slices.Contains(names, s.Builder) {
+			names = append(names, s.Builder)
 		}
 	}
-	return false
+	return names
 }
 
 // cancelled: cancelled bundles do not appear in the chain.
@@ -95,6 +99,36 @@ func cancelled(s *suite.Set) {
 			r, ok := cancelAt(t, func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey { return signer })
 			t.Check(r == nil, "no block with the cancelled bundle", r)
 			return ok
+		})
+	})
+	s.It("RPC-CAN-06", "takes a cancelled bundle back from each builder that has it", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			signer, name, tx := key(t), uuid(t), money(t).send(1)
+			block := head(t) + 3
+			taken(t, call(t, signer, "eth_sendBundle", object{"txs": raws(t, tx), "blockNumber": hexNumber(block),
+				"replacementUuid": name, "builders": world.BuilderNames}), tx)
+			t.Ready(t.Eventually(slots(t, 6), func() error {
+				if len(holders(sentTo(t, tx))) < 2 {
+					return errNotSent
+				}
+				return nil
+			}), "wait for the bundle at two of the world's builders")
+			if answer := call(t, signer, "eth_cancelBundle", object{"replacementUuid": name}); answer.Refused() {
+				t.Inconclusive("the cancel is refused: %s", answer)
+			}
+			var still []string
+			err := t.Eventually(slots(t, 1)/4, func() error {
+				if still = holders(sentTo(t, tx)); len(still) > 0 {
+					return errHeld
+				}
+				return nil
+			})
+			if err != nil && head(t) >= block { // the cancel came too late
+				return false
+			}
+			t.Check(err == nil, "no builder that may still include the bundle", still)
+			return true
 		})
 	})
 	s.It("RPC-CAN-07", "leaves the bundle to its own signer", func(t *suite.T) {

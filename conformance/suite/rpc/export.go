@@ -21,6 +21,13 @@ func (w Wallet) Transfer(valueWei int64, data ...byte) *types.Transaction {
 	return w.w.send(valueWei, data...)
 }
 
+// Again makes a transfer with the same nonce as the transaction before, so that either may be
+// included.
+func (w Wallet) Again(valueWei int64) *types.Transaction {
+	w.w.next = max(w.w.next, 1) - 1
+	return w.w.send(valueWei)
+}
+
 // Create makes a transaction that runs code to create a contract.
 func (w Wallet) Create(code string) *types.Transaction { return w.w.create(0, code) }
 
@@ -52,6 +59,15 @@ func Share(t *suite.T, hints []string, txs ...*types.Transaction) common.Hash {
 		params["privacy"] = object{"hints": hints}
 	}
 	return sentAs(t, "mev_sendBundle", params)
+}
+
+// ShareAround is Share for a bundle with one transaction in a bundle inside, and one behind it.
+// Both bundles share the hints.
+func ShareAround(t *suite.T, hints []string, inner, outer *types.Transaction) common.Hash {
+	privacy := object{"privacy": object{"hints": hints}}
+	inside := with(with(soon(t, 5), object{"body": body(t, inner)}), privacy)
+	params := with(soon(t, 5), object{"body": append([]object{{"bundle": inside}}, body(t, outer)...)})
+	return sentAs(t, "mev_sendBundle", with(params, privacy))
 }
 
 // sentAs sends an order that prepares a spec, and returns its hash. The spec is inconclusive if the

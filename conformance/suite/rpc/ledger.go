@@ -43,33 +43,41 @@ func (m *refundSet) makeOnce(t *suite.T, make func(t *suite.T)) {
 	}
 }
 
-// makePaid makes refunds that blocks pay: bundles with an inner bundle, whose refund goes to the
-// recipient.
+// makePaid makes refunds that blocks pay: all but one together, and the last in a later block.
 func (m *refundSet) makePaid(t *suite.T) {
 	m.makeOnce(t, func(t *suite.T) {
-		var txs []*types.Transaction
-		for range refundsMade {
-			b := &backrun{owner: money(t), tx: money(t).create(paysWei, codePayment)}
-			b.target = b.owner.send(1)
-			inner := with(soon(t, patience), object{"body": body(t, b.target), "validity": object{
-				"refundConfig": []object{{"address": m.recipient.Hex(), "percent": 100}}}})
-			outer := with(soon(t, patience), object{"body": append([]object{{"bundle": inner}}, body(t, b.tx)...),
-				"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 90}}}})
-			if answer := call(t, m.signer, "mev_sendBundle", outer); answer.Refused() {
-				t.Inconclusive("a bundle with a refund is refused: %s", answer)
-			}
-			m.backruns, txs = append(m.backruns, b), append(txs, b.tx)
-		}
-		for _, b := range m.backruns {
-			builderHas(t, b.tx)
-		}
-		include(t, txs...)
-		for _, b := range m.backruns {
-			if b.at = lands(t, b.tx, slots(t, patience+2)); b.at == nil {
-				t.Inconclusive("a bundle with a refund is in no block")
-			}
-		}
+		m.payTogether(t, refundsMade-1)
+		m.payTogether(t, 1)
 	})
+}
+
+// payTogether makes so many refunds, usually in one block: bundles with an inner bundle, whose
+// refund goes to the recipient.
+func (m *refundSet) payTogether(t *suite.T, count int) {
+	var group []*backrun
+	var txs []*types.Transaction
+	for range count {
+		b := &backrun{owner: money(t), tx: money(t).create(paysWei, codePayment)}
+		b.target = b.owner.send(1)
+		inner := with(soon(t, patience), object{"body": body(t, b.target), "validity": object{
+			"refundConfig": []object{{"address": m.recipient.Hex(), "percent": 100}}}})
+		outer := with(soon(t, patience), object{"body": append([]object{{"bundle": inner}}, body(t, b.tx)...),
+			"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 90}}}})
+		if answer := call(t, m.signer, "mev_sendBundle", outer); answer.Refused() {
+			t.Inconclusive("a bundle with a refund is refused: %s", answer)
+		}
+		group, txs = append(group, b), append(txs, b.tx)
+	}
+	for _, b := range group {
+		builderHas(t, b.tx)
+	}
+	include(t, txs...)
+	for _, b := range group {
+		if b.at = lands(t, b.tx, slots(t, patience+2)); b.at == nil {
+			t.Inconclusive("a bundle with a refund is in no block")
+		}
+	}
+	m.backruns = append(m.backruns, group...)
 }
 
 // makeDelayed makes refunds that are to be paid outside of their blocks: all but one in one block,
@@ -234,15 +242,28 @@ func refundLists(s *suite.Set) {
 	s.Slow("RPC-RFK-03", "lists the refunds of a block", func(t *suite.T) {
 		m.makePaid(t)
 		known := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})
-		block := known[0].Block
-		list, _ := allOf(t, byBlock, object{"block_number": block})
-		found := map[string]bool{}
-		for _, r := range list {
-			t.Check(r.Block == block, "refunds of block "+block, r)
-			found[r.Hash] = true
+		for _, block := range []string{known[0].Block, known[len(known)-1].Block} { // the refunds are of two blocks
+			list, _ := allOf(t, byBlock, object{"block_number": block})
+			found := map[string]bool{}
+			for _, r := range list {
+				t.Check(r.Block == block, "refunds of block "+block, r)
+				found[r.Hash] = true
+			}
+			for _, r := range known {
+				t.Check(r.Block != block || found[r.Hash], "the refund of "+r.Hash, list)
+			}
 		}
-		for _, r := range known {
-			t.Check(r.Block != block || found[r.Hash], "the refund of "+r.Hash, list)
+	})
+	s.Slow("RPC-RFR-02", "has no cursor behind the last record", func(t *suite.T) {
+		if t.World == nil {
+			t.NotRun("there are no refunds to list without a world (chain.worldUrl)")
+		}
+		m.makePaid(t)
+		query := object{"recipient": m.recipient.Hex()}
+		m.listedAll(t, byRecipient, query)
+		for p := pageOf(t, byRecipient, query); p.Cursor != ""; {
+			p = pageOf(t, byRecipient, with(query, object{"cursor": p.Cursor}))
+			t.Check(len(p.Refunds) > 0, "records at a cursor, which says that there are more", p)
 		}
 	})
 	s.Slow("RPC-RFR-09", "continues at its cursors, and ends", func(t *suite.T) {

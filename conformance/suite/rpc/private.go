@@ -331,5 +331,6 @@ func tried(s *suite.Set) {
 		t.Check(last >= least && last <= most, fmt.Sprintf("offers for blocks up to %d, 25 from the newest one",
 			after+blocksTried), fmt.Sprintf("for %d to %d", first, last))
 		t.Check(count >= blocksTried-blocksLost, "offers for 25 blocks", count)
+		t.Check(last-first < blocksTried, "offers for 25 blocks in a row at most", fmt.Sprintf("for %d to %d", first, last))
 	})
 }

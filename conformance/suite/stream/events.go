@@ -63,6 +63,17 @@ func events(s *suite.Set) {
 		has(t, e.txs[0], "hash", one.Hash().Hex())
 		has(t, e.txs[1], "hash", two.Hash().Hex())
 	})
+	s.It("STR-EVT-06", "has the transactions of an inner bundle in their place", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		w := rpc.Money(t)
+		inner, outer := w.Transfer(1), w.Transfer(2)
+		e, found := heard(t, stream, rpc.ShareAround(t, []string{"tx_hash"}, inner, outer))
+		t.Check(found, "the event of the bundle", "none")
+		t.Check(len(e.txs) == 2, "two elements", e.raw)
+		has(t, e.txs[0], "hash", inner.Hash().Hex())
+		has(t, e.txs[1], "hash", outer.Hash().Hex())
+	})
 	s.It("STR-EVT-07", "leaves out what is not shared", func(t *suite.T) {
 		hasOnly(t, told(t, some, rpc.Money(t).Transfer(1, 1, 2, 3, 4)).tx(t), "to")
 	})
