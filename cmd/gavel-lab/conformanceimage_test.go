@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/target/container"
 	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 )
@@ -56,7 +55,7 @@ func TestImage(t *testing.T) {
 // containers will be in a folder, after the test's end only.
 func openImage(t *testing.T, image string) (where *target.Target, logs string) {
 	t.Helper()
-	engine, err := container.Open(t.Context())
+	engine, err := app.OpenEngine(t.Context())
 	has := false
 	if err == nil {
 		has, err = engine.Has(t.Context(), image)
@@ -76,9 +75,9 @@ func openImage(t *testing.T, image string) (where *target.Target, logs string) {
 }
 
 // startedContainers starts gavel in containers.
-func startedContainers(t *testing.T, engine *container.Docker, image string) (*target.Target, string) {
+func startedContainers(t *testing.T, engine *app.Docker, image string) (*target.Target, string) {
 	t.Helper()
-	ours, err := container.Gavel(true)
+	ours, err := app.GavelInContainers(true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/target/container"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/clock"
 )
@@ -53,7 +52,7 @@ func Open(ctx context.Context, s Source) (t *target.Target, end func(), err erro
 		return nil, end, Mistake("literal is for our own image: a target file names its literal instances itself")
 	}
 	if t == nil {
-		if t, err = container.Gavel(s.Literal); err != nil {
+		if t, err = GavelInContainers(s.Literal); err != nil {
 			return nil, end, Mistake("%v", err)
 		}
 	}
@@ -63,8 +62,8 @@ func Open(ctx context.Context, s Source) (t *target.Target, end func(), err erro
 	case len(t.Containers) == 0:
 		return t, end, nil
 	}
-	engine, err := container.Open(ctx)
-	lost := errors.Is(err, container.ErrNoEngine) && s.Target == nil
+	engine, err := OpenEngine(ctx)
+	lost := errors.Is(err, ErrNoEngine) && s.Target == nil
 	if lost && s.InProcess {
 		fmt.Fprintf(s.Notes, "%v\ngavel's services of this build are judged, in this process, and not %s\n", err, s.Image)
 		return openLocal(ctx, s)

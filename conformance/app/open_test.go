@@ -6,7 +6,6 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/target/container"
 )
 
 // A target at addresses is taken as it is. Containers without an engine cannot be judged, and an
@@ -31,11 +30,11 @@ func TestOpen(t *testing.T) {
 	end()
 	var unusable app.UnusableError
 	_, end, err = app.Open(t.Context(), app.Source{Target: contained, Notes: t.Output()})
-	if end(); !errors.As(err, &unusable) || !errors.Is(err, container.ErrNoEngine) {
+	if end(); !errors.As(err, &unusable) || !errors.Is(err, app.ErrNoEngine) {
 		t.Errorf("containers without an engine: %v", err)
 	}
 	_, end, err = app.Open(t.Context(), app.Source{Image: "gavel:dev", Notes: t.Output()})
-	if end(); !errors.As(err, &unusable) || !errors.Is(err, container.ErrNoEngine) {
+	if end(); !errors.As(err, &unusable) || !errors.Is(err, app.ErrNoEngine) {
 		t.Errorf("an image without an engine: %v", err)
 	}
 }

@@ -1,5 +1,16 @@
 // Package app puts a run together: the target, its world, the specs of all interfaces, verdicts and
-// the report.
+// the report. It also starts and stops targets in containers (docker.go), whose world runs outside
+// of the containers, on this machine:
+//
+//	target.yaml ─┐                                   ┌─ container "relay"
+//	             ├─▶ StartContainers ─▶ Engine ──────┼─ container "rpc" ── "stream" in its network
+//	words ───────┘     │                             └──────────┬────────────┘
+//	(BEACON_URL, …)    ▼                                        ▼ gateway of the engine's network
+//	      RunningContainers.Target: where they are    world: beacon node, execution node, validation node
+//
+// A container learns about the world only what its command, environment and files say, so an
+// implementation of somebody else is started in the same way as ours. The suite reaches all
+// containers at published ports.
 package app
 
 import (

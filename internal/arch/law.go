@@ -129,7 +129,7 @@ var Law = []Rule{
 	},
 	{
 		Rooms:   []string{"..."},
-		Except:  []string{"conformance/target/container", "conformance/app", "cmd/..."},
+		Except:  []string{"conformance/app", "cmd/..."},
 		Banned:  []string{"mod:github.com/testcontainers/...", "mod:github.com/moby/..."},
 		Because: "one room speaks to the container engine; the others get addresses",
 	},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/internal/heaptest"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 )
 
 // What a request of the operator costs in memory is bounded by what it sends, whatever it sends,
@@ -26,17 +26,17 @@ func TestAdminMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 		delete(begins, pattern)
 		method, path, _ := strings.Cut(pattern, " ")
 		path = paths.Replace(path)
-		for _, body := range heaptest.Bodies(adminMemoryBody, within...) {
-			allowed := heaptest.Allowed(len(body.Text))
+		for _, body := range servetest.Bodies(adminMemoryBody, within...) {
+			allowed := servetest.Allowed(len(body.Text))
 			if !reads {
-				allowed = heaptest.Extra
+				allowed = servetest.Extra
 			}
-			answer := new(heaptest.Answer)
-			peak := heaptest.Peak(t, allowed, func() {
+			answer := new(servetest.Answer)
+			peak := servetest.Peak(t, allowed, func() {
 				r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(body.Text))
 				r.ContentLength = -1 // as of what comes packed
 				r.Header.Set("Authorization", "Bearer "+token)
-				answer = new(heaptest.Answer)
+				answer = new(servetest.Answer)
 				h.handler.ServeHTTP(answer, r)
 			})
 			if peak > allowed || answer.Bytes > adminMaxAnswerBytes {

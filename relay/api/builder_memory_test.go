@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/clock"
-	"github.com/gavel-relay/gavel/internal/heaptest"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/wire"
@@ -36,12 +36,12 @@ func TestBuilderMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 		}
 		return begins
 	}
-	bodies := map[string][]heaptest.Body{
-		"POST /relay/v1/builder/blocks": append(heaptest.Bodies(builderMemoryBody, before(text,
+	bodies := map[string][]servetest.Body{
+		"POST /relay/v1/builder/blocks": append(servetest.Bodies(builderMemoryBody, before(text,
 			`"message":`, `"transactions":`, `"commitments":`, `"blobs":`, `"deposits":`)...), smallTransactions(t)...),
-		"POST /relay/v1/builder/headers": heaptest.Bodies(builderMemoryBody, before(header, `"message":`, `"deposits":`)...),
+		"POST /relay/v1/builder/headers": servetest.Bodies(builderMemoryBody, before(header, `"message":`, `"deposits":`)...),
 	}
-	unread := heaptest.Bodies(builderMemoryBody)
+	unread := servetest.Bodies(builderMemoryBody)
 	d := &silent{}
 	mux := NewMux()
 	MountBuilder(mux, BuilderConfig{
@@ -58,22 +58,22 @@ func TestBuilderMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 		}
 		method, path, _ := strings.Cut(pattern, " ")
 		for _, body := range list {
-			allowed := heaptest.Allowed(len(body.Text))
+			allowed := servetest.Allowed(len(body.Text))
 			if !reads {
-				allowed = heaptest.Extra
+				allowed = servetest.Extra
 			}
 			mediaType := "application/json"
 			if strings.HasPrefix(body.Name, "SSZ") {
 				mediaType = "application/octet-stream"
 			}
 			small := packed(t, "gzip", body.Text)
-			answer := new(heaptest.Answer)
-			peak := heaptest.Peak(t, allowed, func() {
+			answer := new(servetest.Answer)
+			peak := servetest.Peak(t, allowed, func() {
 				r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(small))
 				r.Header.Set("Content-Type", mediaType)
 				r.Header.Set("Content-Encoding", "gzip")
 				r.Header.Set("X-Api-Key", "alpha's")
-				answer = new(heaptest.Answer)
+				answer = new(servetest.Answer)
 				mux.ServeHTTP(answer, r)
 			})
 			if peak > allowed || answer.Bytes > builderMaxAnswerBytes {
@@ -99,17 +99,17 @@ func (d *silent) SubmitHeader(context.Context, *relay.HeaderSubmission) (relay.O
 
 // smallTransactions are good submissions but for their transactions: as many as go into a body,
 // each as short as can be.
-func smallTransactions(t *testing.T) (all []heaptest.Body) {
+func smallTransactions(t *testing.T) (all []servetest.Body) {
 	t.Helper()
 	text, ssz := submission(t)
 	good := `"0x` + strings.Repeat("02", 100) + `"`
 	for _, tx := range []string{`"0x02"`, `"0x` + strings.Repeat("02", 20) + `"`} {
 		list := strings.TrimSuffix(strings.Repeat(tx+",", builderMemoryBody/(len(tx)+1)), ",")
-		all = append(all, heaptest.Body{Name: "JSON of transactions like " + tx, Text: bytes.Replace(text, []byte(good),
+		all = append(all, servetest.Body{Name: "JSON of transactions like " + tx, Text: bytes.Replace(text, []byte(good),
 			[]byte(list), 1)})
 	}
 	for _, length := range []int{0, 1, 20} {
-		all = append(all, heaptest.Body{Name: "SSZ of short transactions",
+		all = append(all, servetest.Body{Name: "SSZ of short transactions",
 			Text: withTransactions(ssz, builderMemoryBody/(4+length), length)})
 	}
 	return all

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/internal/heaptest"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay/api"
 )
 
@@ -19,24 +19,24 @@ func TestMemoryOfARequestIsBoundedByWhatItSends(t *testing.T) {
 	api.MountData(mux, api.DataConfig{Archive: brokenArchive{}})
 	for _, pattern := range mux.Patterns() {
 		method, path, _ := strings.Cut(pattern, " ")
-		for _, sent := range heaptest.Bodies(body) {
-			answer := new(heaptest.Answer)
-			if peak := heaptest.Peak(t, heaptest.Extra, func() {
-				answer = new(heaptest.Answer)
+		for _, sent := range servetest.Bodies(body) {
+			answer := new(servetest.Answer)
+			if peak := servetest.Peak(t, servetest.Extra, func() {
+				answer = new(servetest.Answer)
 				mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(sent.Text)))
-			}); peak > heaptest.Extra || answer.Bytes > answerBytes {
+			}); peak > servetest.Extra || answer.Bytes > answerBytes {
 				t.Errorf("%s, %s: %d bytes of heap and %d of answer", pattern, sent.Name, peak, answer.Bytes)
 			}
 		}
 		for _, item := range []string{"a&", "slot=1&", "limit=1&", "block_hash=0x&", "%61=%61&", "a"} {
 			sent := strings.Repeat(item, query/len(item))
-			answer := new(heaptest.Answer)
-			if peak := heaptest.Peak(t, heaptest.Allowed(query), func() {
-				answer = new(heaptest.Answer)
+			answer := new(servetest.Answer)
+			if peak := servetest.Peak(t, servetest.Allowed(query), func() {
+				answer = new(servetest.Answer)
 				r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 				r.URL.RawQuery = sent
 				mux.ServeHTTP(answer, r)
-			}); peak > heaptest.Allowed(query) || answer.Bytes > answerBytes {
+			}); peak > servetest.Allowed(query) || answer.Bytes > answerBytes {
 				t.Errorf("%s, a query of %q: %d bytes of heap and %d of answer", pattern, item, peak, answer.Bytes)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/heaptest"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -39,10 +39,10 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 		begins, reads := marks[pattern]
 		delete(marks, pattern)
 		method, path, _ := strings.Cut(pattern, " ")
-		for _, body := range heaptest.Bodies(memoryBody, begins...) {
-			allowed := heaptest.Allowed(len(body.Text))
+		for _, body := range servetest.Bodies(memoryBody, begins...) {
+			allowed := servetest.Allowed(len(body.Text))
 			if !reads {
-				allowed = heaptest.Extra
+				allowed = servetest.Extra
 			}
 			if peak, answered := peakOf(t, mux, method, path, wire.JSON, body.Text, allowed); peak > allowed ||
 				answered > maxAnswerBytes {
@@ -67,7 +67,7 @@ func TestMemoryOfTheLongestSlashing(t *testing.T) {
 	text, ssz := blindedBlockWith(t, []*electra.AttesterSlashing{{Attestation1: longest(), Attestation2: longest()}})
 	for media, body := range map[wire.Media][]byte{wire.JSON: text, wire.SSZ: ssz} {
 		d := &fakePorts{contents: testContents()}
-		allowed := heaptest.Allowed(len(body))
+		allowed := servetest.Allowed(len(body))
 		peak, _ := peakOf(t, d.handler(), http.MethodPost, blindedBlocksV2, media, body, allowed)
 		if peak > allowed {
 			t.Errorf("%s: %d bytes of heap for %d", media.ContentType(), peak, len(body))
@@ -84,15 +84,15 @@ func peakOf(t *testing.T, handler http.Handler, method, path string, media wire.
 	allowed int64) (peak, answered int64) {
 	t.Helper()
 	small := gzipped(t, body)
-	answer := new(heaptest.Answer)
-	peak = heaptest.Peak(t, allowed, func() {
+	answer := new(servetest.Answer)
+	peak = servetest.Peak(t, allowed, func() {
 		r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(small))
 		r.Header.Set("Content-Type", media.ContentType())
 		r.Header.Set("Content-Encoding", "gzip")
 		if media == wire.SSZ {
 			r.Header.Set("Eth-Consensus-Version", "fulu")
 		}
-		answer = new(heaptest.Answer)
+		answer = new(servetest.Answer)
 		handler.ServeHTTP(answer, r)
 	})
 	return peak, int64(answer.Bytes)

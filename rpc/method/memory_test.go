@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/google/uuid"
 
-	"github.com/gavel-relay/gavel/internal/heaptest"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
@@ -67,7 +67,7 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 func TestMemoryOfAnEnvelopeIsBoundedByItsBody(t *testing.T) {
 	server, _ := memoryServer(t)
 	const one = `{"jsonrpc":"2.0","id":1,"method":"eth_cancelBundle","params":`
-	checkMemory(t, server, "the envelope", append(heaptest.Bodies(memoryBody,
+	checkMemory(t, server, "the envelope", append(servetest.Bodies(memoryBody,
 		`{"jsonrpc":`, `{"jsonrpc":"2.0","id":`, `{"jsonrpc":"2.0","id":1,"method":`, `[`,
 		`[{"jsonrpc":"2.0","id":1,"method":`),
 		closed(memoryBody, one, `{"jsonrpc":"2.0","id":`, `{"jsonrpc":"2.0","method":"x","id":`)...))
@@ -76,17 +76,17 @@ func TestMemoryOfAnEnvelopeIsBoundedByItsBody(t *testing.T) {
 	ids := "[" +
 		strings.TrimSuffix(strings.Repeat(`{"jsonrpc":"2.0","method":"x","id":"`+strings.Repeat("a", memoryBody/100-50)+`"},`,
 			100), ",") + "]"
-	checkMemory(t, server, "a batch", []heaptest.Body{{Name: "full entries", Text: []byte(batch)},
+	checkMemory(t, server, "a batch", []servetest.Body{{Name: "full entries", Text: []byte(batch)},
 		{Name: "long ids", Text: []byte(ids)}})
 }
 
 // closed are bodies behind good beginnings, with all that is open closed where the value allows it:
 // the envelope lets nothing through to a method that is not JSON.
-func closed(size int, within ...string) (all []heaptest.Body) {
+func closed(size int, within ...string) (all []servetest.Body) {
 	for _, begin := range within {
 		end := closing(begin)
-		for _, body := range heaptest.Bodies(size - len(begin) - len(end)) {
-			all = append(all, heaptest.Body{Name: body.Name + " behind " + begin[max(0, len(begin)-40):],
+		for _, body := range servetest.Bodies(size - len(begin) - len(end)) {
+			all = append(all, servetest.Body{Name: body.Name + " behind " + begin[max(0, len(begin)-40):],
 				Text: []byte(begin + string(body.Text) + end)})
 		}
 	}
@@ -112,16 +112,16 @@ func closing(document string) (end string) {
 	return end
 }
 
-func checkMemory(t *testing.T, server http.Handler, what string, bodies []heaptest.Body) {
+func checkMemory(t *testing.T, server http.Handler, what string, bodies []servetest.Body) {
 	t.Helper()
 	for _, body := range bodies {
-		allowed := heaptest.Allowed(len(body.Text))
-		answer := new(heaptest.Answer)
-		peak := heaptest.Peak(t, allowed, func() {
+		allowed := servetest.Allowed(len(body.Text))
+		answer := new(servetest.Answer)
+		peak := servetest.Peak(t, allowed, func() {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(body.Text))
 			r.ContentLength = -1 // as of what comes packed
 			r.Header.Set("Content-Type", "application/json")
-			answer = new(heaptest.Answer)
+			answer = new(servetest.Answer)
 			server.ServeHTTP(answer, r)
 		})
 		if peak > allowed || answer.Bytes > maxAnswerBytes {

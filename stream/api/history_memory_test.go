@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/internal/heaptest"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/stream"
 )
 
@@ -28,19 +28,19 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 		}
 		method, path, _ := strings.Cut(pattern, " ")
 		check := func(name string, allowed int64, request func() *http.Request) {
-			answer := new(heaptest.Answer)
-			peak := heaptest.Peak(t, allowed, func() {
-				answer = new(heaptest.Answer)
+			answer := new(servetest.Answer)
+			peak := servetest.Peak(t, allowed, func() {
+				answer = new(servetest.Answer)
 				mux.ServeHTTP(answer, request())
 			})
 			if peak > allowed || answer.Bytes > answerBytes {
 				t.Errorf("%s, %s: %d bytes of heap and %d of answer", pattern, name, peak, answer.Bytes)
 			}
 		}
-		for _, body := range heaptest.Bodies(size, `{"blockStart":`, `{"limit":1,"other":`) {
-			allowed := int64(heaptest.Extra)
+		for _, body := range servetest.Bodies(size, `{"blockStart":`, `{"limit":1,"other":`) {
+			allowed := int64(servetest.Extra)
 			if reads[pattern] {
-				allowed = heaptest.Allowed(len(body.Text))
+				allowed = servetest.Allowed(len(body.Text))
 			}
 			check(body.Name, allowed, func() *http.Request {
 				r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(body.Text))
@@ -49,7 +49,7 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 			})
 		}
 		for _, item := range []string{"a&", "limit=1&", "%61=%61&", "a"} {
-			check("a query of "+item, heaptest.Allowed(60_000), func() *http.Request {
+			check("a query of "+item, servetest.Allowed(60_000), func() *http.Request {
 				r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 				r.URL.RawQuery = strings.Repeat(item, 60_000/len(item))
 				return r

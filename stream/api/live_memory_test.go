@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/internal/heaptest"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/stream"
 )
 
@@ -27,23 +27,23 @@ func TestMemoryOfARequestIsBoundedByWhatItSends(t *testing.T) {
 		method, _, _ := strings.Cut(pattern, " ")
 		for _, media := range []string{"text/html", "text/event-stream"} {
 			check := func(name string, allowed int64, query, body string) {
-				answer := new(heaptest.Answer)
-				peak := heaptest.Peak(t, allowed, func() {
+				answer := new(servetest.Answer)
+				peak := servetest.Peak(t, allowed, func() {
 					r := httptest.NewRequestWithContext(gone, method, "/", strings.NewReader(body))
 					r.URL.RawQuery = query
 					r.Header.Set("Accept", media)
-					answer = new(heaptest.Answer)
+					answer = new(servetest.Answer)
 					mux.ServeHTTP(answer, r)
 				})
 				if peak > allowed || answer.Bytes > answerBytes {
 					t.Errorf("%s for %s, %s: %d bytes of heap and %d of answer", pattern, media, name, peak, answer.Bytes)
 				}
 			}
-			for _, sent := range heaptest.Bodies(body) {
-				check(sent.Name, heaptest.Extra, "", string(sent.Text))
+			for _, sent := range servetest.Bodies(body) {
+				check(sent.Name, servetest.Extra, "", string(sent.Text))
 			}
 			for _, item := range []string{"a&", "ids=1&", "lastEventId=1&", "%61=%61&", "a"} {
-				check("a query of "+item, heaptest.Allowed(query), strings.Repeat(item, query/len(item)), "")
+				check("a query of "+item, servetest.Allowed(query), strings.Repeat(item, query/len(item)), "")
 			}
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // bids lets a builder work on slot 3, with something happening after each bid, and tells what was
 // bid: the orders in each block.
-func bids(t *testing.T, before func(s *orderstest.Market),
-	after func(s *orderstest.Market, n int)) (blocks []string, values []*uint256.Int) {
+func bids(t *testing.T, before func(s *chaintest.Market),
+	after func(s *chaintest.Market, n int)) (blocks []string, values []*uint256.Int) {
 	t.Helper()
 	r, c := newRelay(t, registered(3))
 	node := opened(t, specOf(eth.Capella))
@@ -24,7 +24,7 @@ func bids(t *testing.T, before func(s *orderstest.Market),
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := orderstest.New(t, handler)
+	s := chaintest.New(t, handler)
 	before(s)
 	r.after = func(n int) { after(s, n) }
 	b.auction(t.Context(), attributesFor(node, 3))
@@ -50,28 +50,28 @@ func bids(t *testing.T, before func(s *orderstest.Market),
 // An order that is cancelled is in no later bid. What was bid with it stays: a later bid is made
 // only if it is higher.
 func TestACancelledOrderIsInNoLaterBid(t *testing.T) {
-	rich := func(s *orderstest.Market) orderstest.Object {
-		return s.Bundle("A B80", orderstest.Object{"replacementUuid": orderstest.UUID(1)})
+	rich := func(s *chaintest.Market) chaintest.Object {
+		return s.Bundle("A B80", chaintest.Object{"replacementUuid": chaintest.UUID(1)})
 	}
-	cancel := func(s *orderstest.Market) {
-		s.Want("true", "eth_cancelBundle", orderstest.Object{"replacementUuid": orderstest.UUID(1)})
+	cancel := func(s *chaintest.Market) {
+		s.Want("true", "eth_cancelBundle", chaintest.Object{"replacementUuid": chaintest.UUID(1)})
 	}
 	for _, c := range []struct {
 		name   string
-		before func(s *orderstest.Market)
-		after  func(s *orderstest.Market, n int)
+		before func(s *chaintest.Market)
+		after  func(s *chaintest.Market, n int)
 		want   string
 	}{
 		{
-			name: "no bid is lowered", before: func(s *orderstest.Market) { s.Send("eth_sendBundle", rich(s)) },
-			after: func(s *orderstest.Market, n int) { cancel(s) }, want: "A B80",
+			name: "no bid is lowered", before: func(s *chaintest.Market) { s.Send("eth_sendBundle", rich(s)) },
+			after: func(s *chaintest.Market, n int) { cancel(s) }, want: "A B80",
 		},
 		{
 			name: "a better order takes its place",
-			before: func(s *orderstest.Market) {
-				s.Send("eth_sendBundle", s.Bundle("P", orderstest.Object{"replacementUuid": orderstest.UUID(1)}))
+			before: func(s *chaintest.Market) {
+				s.Send("eth_sendBundle", s.Bundle("P", chaintest.Object{"replacementUuid": chaintest.UUID(1)}))
 			},
-			after: func(s *orderstest.Market, n int) {
+			after: func(s *chaintest.Market, n int) {
 				if n == 0 {
 					cancel(s)
 					s.Send("eth_sendBundle", s.Bundle("A B80", nil))
@@ -79,8 +79,8 @@ func TestACancelledOrderIsInNoLaterBid(t *testing.T) {
 			}, want: "P, A B80, A B80",
 		},
 		{
-			name: "it may come again", before: func(s *orderstest.Market) { s.Send("eth_sendBundle", rich(s)) },
-			after: func(s *orderstest.Market, n int) {
+			name: "it may come again", before: func(s *chaintest.Market) { s.Send("eth_sendBundle", rich(s)) },
+			after: func(s *chaintest.Market, n int) {
 				if n == 0 {
 					cancel(s)
 					s.Send("eth_sendBundle", rich(s))
@@ -88,10 +88,10 @@ func TestACancelledOrderIsInNoLaterBid(t *testing.T) {
 			}, want: "A B80, A B80, A B80",
 		},
 		{
-			name: "orders come between bids", before: func(s *orderstest.Market) {
+			name: "orders come between bids", before: func(s *chaintest.Market) {
 				s.Send("eth_sendBundle", s.Bundle("Q", nil))
 			},
-			after: func(s *orderstest.Market, n int) {
+			after: func(s *chaintest.Market, n int) {
 				if n == 0 {
 					s.Send("eth_sendBundle", s.Bundle("P", nil))
 				}

@@ -19,8 +19,8 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -47,13 +47,13 @@ func specOf(fork eth.Fork) *eth.Spec {
 // the users pays for a blob.
 func opened(t *testing.T, spec *eth.Spec) *pool {
 	t.Helper()
-	node := orderstest.OpenChain(t, spec)
+	node := chaintest.OpenChain(t, spec)
 	p := &pool{Node: node, pending: transfers(t, 10, 2)}
 	if fork := spec.ForkAt(0); fork >= eth.Deneb {
 		sidecar := chain.Sidecar(fork, 0)
-		tx, err := types.SignNewTx(orderstest.Wallet("blobs", 0), orderstest.Signer(),
+		tx, err := types.SignNewTx(chaintest.Wallet("blobs", 0), chaintest.Signer(),
 			&types.BlobTx{
-				ChainID: uint256.NewInt(orderstest.ChainID), GasTipCap: uint256.NewInt(params.GWei),
+				ChainID: uint256.NewInt(chaintest.ChainID), GasTipCap: uint256.NewInt(params.GWei),
 				GasFeeCap: uint256.NewInt(100 * params.GWei),
 				Gas:       params.TxGas, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(),
 				Sidecar: sidecar,
@@ -87,9 +87,9 @@ func newBuilder(spec *eth.Spec, node *pool, clients ...*client.Client) *Builder 
 	}
 	return New(Config{
 		Name: "a builder whose name is longer than extra data", Key: bls.Derive("builder", 1),
-		Wallet: orderstest.Wallet("builder",
+		Wallet: chaintest.Wallet("builder",
 			0), Node: node,
-		Signer: orderstest.Signer(),
+		Signer: chaintest.Signer(),
 		Spec:   spec, Clock: clocktest.NewLeap(spec.SlotStart(2).Add(time.Second), spec.SlotStart(100), nil),
 		Relays: relays, Seed: 5,
 	})

@@ -8,7 +8,7 @@ import (
 	builderspec "github.com/attestantio/go-builder-client/spec"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -61,7 +61,7 @@ func TestCheats(t *testing.T) {
 			CheatStateRoot: block.StateRoot != wantedBlock.StateRoot && trace.BlockHash == block.BlockHash &&
 				cheat != CheatPayment,
 			CheatPayment: len(block.Transactions) > 0 &&
-				*lastOf(t, block).To() == orderstest.Address(orderstest.Wallet("builder", 0)),
+				*lastOf(t, block).To() == chaintest.Address(chaintest.Wallet("builder", 0)),
 		} {
 			if is {
 				wrong = append(wrong, name)

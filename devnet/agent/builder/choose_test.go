@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
 
-	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 )
 
 // transfers are the first n transactions of each of some wallets, all first ones first.
@@ -18,9 +18,9 @@ func transfers(t *testing.T, wallets, n int) []*types.Transaction {
 	var list []*types.Transaction
 	for nonce := range uint64(n) {
 		for i := range wallets {
-			tx, err := types.SignNewTx(orderstest.Wallet("user", i), orderstest.Signer(),
+			tx, err := types.SignNewTx(chaintest.Wallet("user", i), chaintest.Signer(),
 				&types.DynamicFeeTx{
-					ChainID: big.NewInt(orderstest.ChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+					ChainID: big.NewInt(chaintest.ChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
 					GasFeeCap: big.NewInt(100 * params.GWei),
 					Gas:       params.TxGas, To: &common.Address{1}, Value: big.NewInt(1),
 				})
@@ -66,7 +66,7 @@ func TestChooseOfNothing(t *testing.T) {
 	if chosen := choose(nil, 1, 1, 10); len(chosen) != 0 {
 		t.Errorf("%d chosen", len(chosen))
 	}
-	unsigned := types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(orderstest.ChainID)})
+	unsigned := types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(chaintest.ChainID)})
 	if chosen := choose([]*types.Transaction{unsigned}, 1, 1, 10); len(chosen) != 0 {
 		t.Error("a transaction of nobody is chosen")
 	}

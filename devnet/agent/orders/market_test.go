@@ -6,14 +6,14 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // market is a market whose orders an intake takes.
 type market struct {
-	*orderstest.Market
+	*chaintest.Market
 
 	t      *testing.T
 	node   *chain.Node
@@ -23,7 +23,7 @@ type market struct {
 // newMarket opens a chain for it.
 func newMarket(t *testing.T) *market {
 	t.Helper()
-	return marketOn(t, orderstest.OpenChain(t, &eth.Spec{
+	return marketOn(t, chaintest.OpenChain(t, &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), GenesisForkVersion: phase0.Version{9}, SlotDuration: 12 * time.Second,
 		SlotsPerEpoch: 4, Forks: []eth.ForkPoint{{Fork: eth.Capella, Version: phase0.Version{9, byte(eth.Capella)}}},
 	}))
@@ -32,18 +32,18 @@ func newMarket(t *testing.T) *market {
 // marketOn is on a chain that others may use too: nothing is imported into it.
 func marketOn(t *testing.T, node *chain.Node) *market {
 	t.Helper()
-	intake := New(orderstest.Wallet("builder", 0), orderstest.Signer())
+	intake := New(chaintest.Wallet("builder", 0), chaintest.Signer())
 	handler, err := intake.Handler()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &market{Market: orderstest.New(t, handler), t: t, node: node, intake: intake}
+	return &market{Market: chaintest.New(t, handler), t: t, node: node, intake: intake}
 }
 
 // draft is block 1 with the orders that go together there, and their results.
 func (s *market) draft() (*chain.Draft, []*result) {
 	s.t.Helper()
-	draft, err := s.node.Draft(s.t.Context(), orderstest.Args(s.node))
+	draft, err := s.node.Draft(s.t.Context(), chaintest.Args(s.node))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -7,16 +7,16 @@ import (
 
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 )
 
 // A private transaction is tried for 25 blocks from the first one that is built after it came, and
 // no longer than it says itself.
 func TestAPrivateTransactionIsTriedFor25Blocks(t *testing.T) {
 	s := newMarket(t)
-	s.Want(`"`+s.Hash("P").Hex()+`"`, "eth_sendPrivateTransaction", orderstest.Object{"tx": s.Raw("P")})
+	s.Want(`"`+s.Hash("P").Hex()+`"`, "eth_sendPrivateTransaction", chaintest.Object{"tx": s.Raw("P")})
 	s.Want(`"`+s.Hash("Q").Hex()+`"`, "eth_sendPrivateTransaction",
-		orderstest.Object{"tx": s.Raw("Q"), "maxBlockNumber": "0x68"})
+		chaintest.Object{"tx": s.Raw("Q"), "maxBlockNumber": "0x68"})
 	var got []string
 	for block := uint64(100); block < 130; block++ {
 		var names types.Transactions

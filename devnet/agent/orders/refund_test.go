@@ -10,8 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/orders/orderstest"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 )
 
 func someTx(from common.Address) Element {
@@ -110,7 +110,7 @@ func TestPayouts(t *testing.T) {
 // of it, what the user gets of that, and what the builder keeps, to the wei.
 func TestARefundOnTheChain(t *testing.T) {
 	s := newMarket(t)
-	s.Send("eth_sendBundle", s.Bundle("A B50", orderstest.Object{"refundPercent": 90}))
+	s.Send("eth_sendBundle", s.Bundle("A B50", chaintest.Object{"refundPercent": 90}))
 	draft, placed := s.draft()
 	baseFee, tip := draft.BaseFeeWei(), uint256.NewInt(params.GWei)
 	built, err := draft.Finish(t.Context())
@@ -124,7 +124,7 @@ func TestARefundOnTheChain(t *testing.T) {
 	refund := new(uint256.Int).Sub(percentOf(payment, 90), cost)
 
 	payout := built.Block.Transactions()[2]
-	if *payout.To() != orderstest.Address(orderstest.Wallet("user", 0)) || payout.Value().Cmp(refund.ToBig()) != 0 ||
+	if *payout.To() != chaintest.Address(chaintest.Wallet("user", 0)) || payout.Value().Cmp(refund.ToBig()) != 0 ||
 		len(payout.Data()) != 0 {
 		t.Errorf("%s wei go to %s, want %s", payout.Value(), payout.To(), refund)
 	}
@@ -146,7 +146,7 @@ func TestARefundOnTheChain(t *testing.T) {
 // gasOf is what a transaction after A uses.
 func (s *market) gasOf(name string) *uint256.Int {
 	s.t.Helper()
-	draft, err := s.node.Draft(s.t.Context(), orderstest.Args(s.node))
+	draft, err := s.node.Draft(s.t.Context(), chaintest.Args(s.node))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
 // Package chaintest has chains for tests of validators: with money on them, with blocks that are
-// good or wrong in one way, and the contract that every validator must keep.
+// good or wrong in one way, and the contract that every validator must keep. For tests of builders
+// it has a market of named transactions, whose orders are sent over HTTP (market.go).
 package chaintest
 
 import (

@@ -1,6 +1,7 @@
 // Package command is what the commands of both programs have in common. A mistake of the caller
 // gets one line that says what to do, and status 2. A flag may also be set in a configuration file.
-// The documents are made from the flags themselves.
+// The documents are made from the flags themselves. Lists that operators write
+// in YAML, such as lists of builders, are read in one way (list.go).
 package command
 
 import (

@@ -1,5 +1,6 @@
-// Package servetest has clients that cost as little as possible, so that a benchmark measures the
-// server and not them. It is for tests only.
+// Package servetest is for tests of what a request costs. It has clients that cost as little as
+// possible, so that a benchmark measures the server and not them; and hostile request bodies
+// (bodies.go), with the largest heap while a handler works on them (heap.go).
 package servetest
 
 import (

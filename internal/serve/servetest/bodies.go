@@ -1,4 +1,4 @@
-package heaptest
+package servetest
 
 import (
 	"fmt"

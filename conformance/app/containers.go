@@ -1,4 +1,4 @@
-package container
+package app
 
 import (
 	"context"
@@ -21,11 +21,11 @@ type Engine interface {
 	// is ended, and the error shows its last lines. Network is an earlier server whose network the
 	// container joins. If it is nil, the container has its own network and publishes ports; these
 	// include the ports of the containers that will join it.
-	Run(ctx context.Context, c target.Container, network Server, ports []int) (Server, error)
+	Run(ctx context.Context, c target.Container, network Container, ports []int) (Container, error)
 }
 
-// Server is a running container.
-type Server interface {
+// Container is a running container.
+type Container interface {
 	// Address is the host:port at which this machine reaches one of the container's ports.
 	Address(ctx context.Context, port int) (string, error)
 	// Log returns all that the container has written so far. The caller must close it.
@@ -34,20 +34,21 @@ type Server interface {
 	End(ctx context.Context) error
 }
 
-// Running has the running containers of a target.
-type Running struct {
+// RunningContainers has the running containers of a target.
+type RunningContainers struct {
 	// Target has the addresses at which the containers are reached. Its own list of containers is
 	// empty, so that it is used like any other target.
 	Target *target.Target
 
 	names   []string
-	servers []Server
+	servers []Container
 }
 
-// Start starts the containers of a target one after another, each when the one before is ready. If
-// one fails, those before it are ended. For words see Words.
-func Start(ctx context.Context, engine Engine, t *target.Target, words map[string]string) (_ *Running, err error) {
-	r := new(Running)
+// StartContainers starts the containers of a target one after another, each when the one before is
+// ready. If one fails, those before it are ended. For words see Words.
+func StartContainers(ctx context.Context, engine Engine, t *target.Target,
+	words map[string]string) (_ *RunningContainers, err error) {
+	r := new(RunningContainers)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Stop(context.WithoutCancel(ctx)))
@@ -70,8 +71,8 @@ func Start(ctx context.Context, engine Engine, t *target.Target, words map[strin
 	return r, nil
 }
 
-// server returns the server with this name; nil if there is none.
-func (r *Running) server(name string) Server {
+// containerServer returns the server with this name; nil if there is none.
+func (r *RunningContainers) server(name string) Container {
 	if at := slices.Index(r.names, name); at >= 0 {
 		return r.servers[at]
 	}
@@ -96,7 +97,8 @@ func portsOf(all []target.Container, c target.Container) []int {
 
 // resolve returns the target with the addresses that the engine gave. It replaces placeholders in
 // the target's YAML text, so that no field can be forgotten.
-func (r *Running) resolve(ctx context.Context, t *target.Target, words map[string]string) (*target.Target, error) {
+func (r *RunningContainers) resolve(ctx context.Context, t *target.Target,
+	words map[string]string) (*target.Target, error) {
 	bare := *t
 	bare.Containers = nil
 	text, err := yaml.Marshal(bare)
@@ -115,14 +117,14 @@ func (r *Running) resolve(ctx context.Context, t *target.Target, words map[strin
 	if failed != nil {
 		return nil, failed
 	}
-	if found, err = expand(found, words); err != nil {
+	if found, err = expandWords(found, words); err != nil {
 		return nil, err
 	}
 	return target.Parse([]byte(found))
 }
 
 // address returns the host:port at which the engine published a container's port.
-func (r *Running) address(ctx context.Context, name, port string) (string, error) {
+func (r *RunningContainers) address(ctx context.Context, name, port string) (string, error) {
 	number, err := strconv.Atoi(port)
 	if err != nil {
 		return "", err
@@ -135,7 +137,7 @@ func (r *Running) address(ctx context.Context, name, port string) (string, error
 }
 
 // WriteLogs writes the log of each container to folder/NAME.log.
-func (r *Running) WriteLogs(ctx context.Context, folder string) error {
+func (r *RunningContainers) WriteLogs(ctx context.Context, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil { // everybody may read logs, as the report beside them
 		return fmt.Errorf("write logs: %w", err)
 	}
@@ -146,7 +148,7 @@ func (r *Running) WriteLogs(ctx context.Context, folder string) error {
 	return failed
 }
 
-func writeLog(ctx context.Context, server Server, path string) error {
+func writeLog(ctx context.Context, server Container, path string) error {
 	log, err := server.Log(ctx)
 	if err != nil {
 		return fmt.Errorf("read the log for %s: %w", path, err)
@@ -164,7 +166,7 @@ func writeLog(ctx context.Context, server Server, path string) error {
 }
 
 // Stop ends all containers, the last one first.
-func (r *Running) Stop(ctx context.Context) error {
+func (r *RunningContainers) Stop(ctx context.Context) error {
 	var failed error
 	for i, server := range slices.Backward(r.servers) {
 		if err := server.End(ctx); err != nil {

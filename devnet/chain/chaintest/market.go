@@ -1,6 +1,4 @@
-// Package orderstest has a market of named transactions, whose orders tests send to a builder over
-// HTTP.
-package orderstest
+package chaintest
 
 import (
 	"bytes"
@@ -27,9 +25,6 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
-
-// ChainID is that of the market's chain.
-const ChainID = 77
 
 // Signer returns the signer of the market's chain.
 func Signer() types.Signer { return types.LatestSignerForChainID(big.NewInt(ChainID)) }

@@ -1,4 +1,4 @@
-package container
+package app
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// Words returns the texts that ${…} stands for in the image, command, environment and files of a
-// container: what a server must know to follow a world. Host is where containers reach the world.
-func Words(facts world.Facts, host string) (map[string]string, error) {
+// WorldWords returns the texts that ${…} stands for in the image, command, environment and files of
+// a container: what a server must know to follow a world. Host is where containers reach the world.
+func WorldWords(facts world.Facts, host string) (map[string]string, error) {
 	words := map[string]string{
 		"CHAIN_ID": strconv.FormatUint(facts.ChainID, 10), "GENESIS_TIME": strconv.FormatInt(facts.GenesisTime, 10),
 		"GENESIS_FORK_VERSION": facts.GenesisForkVersion, "GENESIS_VALIDATORS_ROOT": facts.GenesisValidatorsRoot,
@@ -40,13 +40,13 @@ func Words(facts world.Facts, host string) (map[string]string, error) {
 	return words, nil
 }
 
-var word = regexp.MustCompile(`\$\{([A-Z][A-Z0-9_]*)\}`)
+var wordPattern = regexp.MustCompile(`\$\{([A-Z][A-Z0-9_]*)\}`)
 
-// expand replaces the words in a text. An unknown word is an error, so that a mistake in the file
-// does not show first as a server that fails.
-func expand(text string, words map[string]string) (string, error) {
+// expandWords replaces the words in a text. An unknown word is an error, so that a mistake in the
+// file does not show first as a server that fails.
+func expandWords(text string, words map[string]string) (string, error) {
 	var unknown []string
-	expanded := word.ReplaceAllStringFunc(text, func(found string) string {
+	expanded := wordPattern.ReplaceAllStringFunc(text, func(found string) string {
 		value, known := words[found[2:len(found)-1]]
 		if !known {
 			unknown = append(unknown, found)
@@ -65,7 +65,7 @@ func expandAll(c target.Container, words map[string]string) (target.Container, e
 	expanded := c
 	var err error
 	into := func(text string) string {
-		value, mistake := expand(text, words)
+		value, mistake := expandWords(text, words)
 		if err == nil {
 			err = mistake
 		}

@@ -1,4 +1,4 @@
-package container
+package app
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // InWorld is a target in containers with its network and the world that it follows.
 type InWorld struct {
-	*Running
+	*RunningContainers
 
 	network *Network
 	world   *world.World
@@ -33,7 +33,8 @@ func (d *Docker) StartInWorld(ctx context.Context, t *target.Target, image strin
 	if err != nil {
 		return nil, err
 	}
-	c := &InWorld{network: network, ended: make(chan error, 1), stops: func() {}, Running: new(Running), log: log}
+	c := &InWorld{network: network, ended: make(chan error, 1), stops: func() {},
+		RunningContainers: new(RunningContainers), log: log}
 	defer func() {
 		if err != nil {
 			c.Stop("")
@@ -48,18 +49,18 @@ func (d *Docker) StartInWorld(ctx context.Context, t *target.Target, image strin
 	worldCtx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends after the containers
 	c.stops = stop
 	go func() { c.ended <- c.world.Run(worldCtx) }()
-	words, err := Words(c.world.Facts, network.Reach)
+	words, err := WorldWords(c.world.Facts, network.Reach)
 	if err != nil {
 		return nil, err
 	}
 	if image != "" {
 		words["IMAGE"] = image
 	}
-	running, err := Start(ctx, network, t, words)
+	running, err := StartContainers(ctx, network, t, words)
 	if err != nil {
 		return nil, err
 	}
-	c.Running = running
+	c.RunningContainers = running
 	c.Target.Chain.WorldURL = c.world.URL
 	fmt.Fprintf(log, "%d containers started in %s\n", len(t.Containers), time.Since(began).Round(100*time.Millisecond))
 	return c, nil
@@ -75,7 +76,7 @@ func (c *InWorld) Stop(out string) {
 	if out != "" {
 		failures = append(failures, c.WriteLogs(ctx, filepath.Join(out, "logs")))
 	}
-	failures = append(failures, c.Running.Stop(ctx))
+	failures = append(failures, c.RunningContainers.Stop(ctx))
 	if c.stops(); c.world != nil {
 		failures = append(failures, <-c.ended, c.world.Close())
 	}

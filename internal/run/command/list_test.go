@@ -1,4 +1,4 @@
-package yamllist
+package command
 
 import (
 	"reflect"
@@ -27,7 +27,7 @@ func TestDecode(t *testing.T) {
 		{"{", nil, "[1:1] "},
 		{"!0 000", nil, "not YAML that can be read: "}, // here the library panics
 	} {
-		list, err := Decode[friend]([]byte(c.text))
+		list, err := DecodeList[friend]([]byte(c.text))
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -44,7 +44,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if list, err := Decode[friend](text); err != nil && list != nil {
+		if list, err := DecodeList[friend](text); err != nil && list != nil {
 			t.Errorf("both %v and %v", list, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package container
+package app
 
 import (
 	"context"
@@ -32,8 +32,8 @@ type Docker struct {
 	provider *testcontainers.DockerProvider
 }
 
-// Open finds the engine. The error wraps ErrNoEngine if there is none.
-func Open(ctx context.Context) (*Docker, error) {
+// OpenEngine finds the engine. The error wraps ErrNoEngine if there is none.
+func OpenEngine(ctx context.Context) (*Docker, error) {
 	quiet := log.NewNoopLogger()
 	log.SetDefault(quiet) // the caller gets errors instead
 	provider, err := testcontainers.NewDockerProvider(testcontainers.WithLogger(quiet),
@@ -67,7 +67,7 @@ func (d *Docker) Has(ctx context.Context, image string) (bool, error) {
 }
 
 // Run implements Engine.
-func (n *Network) Run(ctx context.Context, c target.Container, joined Server, ports []int) (Server, error) {
+func (n *Network) Run(ctx context.Context, c target.Container, joined Container, ports []int) (Container, error) {
 	request := testcontainers.ContainerRequest{
 		Image: c.Image, Cmd: c.Command, Env: c.Environment, Labels: map[string]string{"gavel.conformance.container": c.Name},
 		WaitingFor: readiness(c),
@@ -75,22 +75,22 @@ func (n *Network) Run(ctx context.Context, c target.Container, joined Server, po
 		HostConfigModifier: func(host *dockerapi.HostConfig) { host.ExtraHosts = []string{hostName + ":host-gateway"} },
 	}
 	for _, port := range ports {
-		request.ExposedPorts = append(request.ExposedPorts, tcp(port))
+		request.ExposedPorts = append(request.ExposedPorts, tcpPort(port))
 	}
 	for path, text := range c.Files {
 		request.Files = append(request.Files, testcontainers.ContainerFile{Reader: strings.NewReader(text),
 			ContainerFilePath: path, FileMode: 0o444})
 	}
-	var publisher *server
+	var publisher *containerServer
 	if joined != nil {
-		publisher = joined.(*server) // the caller passes a Server that this engine has returned
+		publisher = joined.(*containerServer) // the caller passes a Server that this engine has returned
 		request.Networks, request.NetworkAliases = nil, nil
 		mode := dockerapi.NetworkMode("container:" + publisher.container.GetContainerID())
 		request.WaitingFor = published{request.WaitingFor, publisher.container}
 		request.HostConfigModifier = func(host *dockerapi.HostConfig) { host.NetworkMode = mode }
 	}
 	container, err := n.provider.RunContainer(ctx, request)
-	made := &server{container, publisher}
+	made := &containerServer{container, publisher}
 	switch {
 	case err == nil:
 		return made, nil
@@ -101,16 +101,16 @@ func (n *Network) Run(ctx context.Context, c target.Container, joined Server, po
 	return nil, errors.Join(fmt.Errorf("%w; %s", err, made.lastWords(ctx)), made.End(ctx))
 }
 
-func tcp(port int) string { return strconv.Itoa(port) + "/tcp" }
+func tcpPort(port int) string { return strconv.Itoa(port) + "/tcp" }
 
 // readiness waits until the container's Ready path answers 200, or until its first port gives any
 // HTTP answer if it has no Ready. It does not only wait for a connection, because the engine itself
 // accepts connections before the server does.
 func readiness(c target.Container) wait.Strategy {
 	if c.Ready != nil {
-		return wait.ForHTTP(c.Ready.Path).WithPort(tcp(c.Ready.Port)).WithStartupTimeout(startupTimeout)
+		return wait.ForHTTP(c.Ready.Path).WithPort(tcpPort(c.Ready.Port)).WithStartupTimeout(startupTimeout)
 	}
-	return wait.ForHTTP("/").WithPort(tcp(c.Ports[0])).WithStatusCodeMatcher(func(int) bool {
+	return wait.ForHTTP("/").WithPort(tcpPort(c.Ports[0])).WithStatusCodeMatcher(func(int) bool {
 		return true
 	}).WithStartupTimeout(startupTimeout)
 }
@@ -139,15 +139,15 @@ func (t throughPublisher) MappedPort(ctx context.Context, port string) (network.
 	return t.publisher.MappedPort(ctx, port)
 }
 
-// server is a container that Docker runs. The publisher is the container whose network it shares;
-// nil if it has its own network.
-type server struct {
+// containerServer is a container that Docker runs. The publisher is the container whose network it
+// shares; nil if it has its own network.
+type containerServer struct {
 	container testcontainers.Container
-	publisher *server
+	publisher *containerServer
 }
 
 // Address implements Server.
-func (s *server) Address(ctx context.Context, port int) (string, error) {
+func (s *containerServer) Address(ctx context.Context, port int) (string, error) {
 	if s.publisher != nil {
 		return s.publisher.Address(ctx, port)
 	}
@@ -155,7 +155,7 @@ func (s *server) Address(ctx context.Context, port int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the engine's host: %w", err)
 	}
-	mapped, err := s.container.MappedPort(ctx, tcp(port))
+	mapped, err := s.container.MappedPort(ctx, tcpPort(port))
 	if err != nil {
 		return "", fmt.Errorf("find where port %d is published: %w", port, err)
 	}
@@ -163,11 +163,13 @@ func (s *server) Address(ctx context.Context, port int) (string, error) {
 }
 
 // Log implements Server.
-func (s *server) Log(ctx context.Context) (io.ReadCloser, error) { return s.container.Logs(ctx) }
+func (s *containerServer) Log(ctx context.Context) (io.ReadCloser, error) {
+	return s.container.Logs(ctx)
+}
 
 // End implements Server. It gives the server 20 s to finish its work; the engine's default of 10 s
 // is too short.
-func (s *server) End(ctx context.Context) error {
+func (s *containerServer) End(ctx context.Context) error {
 	return testcontainers.TerminateContainer(s.container, testcontainers.StopContext(ctx),
 		testcontainers.StopTimeout(20*time.Second))
 }
@@ -176,7 +178,7 @@ func (s *server) End(ctx context.Context) error {
 const lastLines = 10
 
 // lastWords returns the last lines of a container's log, for an error.
-func (s *server) lastWords(ctx context.Context) string {
+func (s *containerServer) lastWords(ctx context.Context) string {
 	log, err := s.Log(ctx)
 	if err != nil {
 		return fmt.Sprintf("its log cannot be read: %v", err)

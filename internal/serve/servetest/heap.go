@@ -1,6 +1,4 @@
-// Package heaptest is for tests of how much memory a request costs. It has hostile request bodies,
-// and measures the largest heap while a handler works on them.
-package heaptest
+package servetest
 
 import (
 	"net/http"

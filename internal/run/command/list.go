@@ -1,5 +1,4 @@
-// Package yamllist reads lists that operators write in YAML, such as lists of builders.
-package yamllist
+package command
 
 import (
 	"bytes"
@@ -10,10 +9,10 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Decode reads a list. An empty file is an empty list. An unknown key is an error. The error names
-// the line and the key. The library panics at some tags on a list; Decode returns an error for
-// that, too.
-func Decode[T any](text []byte) (list []T, err error) {
+// DecodeList reads a list in YAML. An empty file is an empty list. An unknown key is an error. The
+// error names the line and the key. The library panics at some tags on a list; DecodeList returns
+// an error for that, too.
+func DecodeList[T any](text []byte) (list []T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			list, err = nil, fmt.Errorf("not YAML that can be read: %v", r)

@@ -1,4 +1,4 @@
-package container_test
+package app_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/target/container"
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
@@ -20,8 +20,8 @@ import (
 // not get ready.
 type fakeEngine struct{ told []string }
 
-func (e *fakeEngine) Run(_ context.Context, c target.Container, network container.Server,
-	ports []int) (container.Server, error) {
+func (e *fakeEngine) Run(_ context.Context, c target.Container, network app.Container,
+	ports []int) (app.Container, error) {
 	if c.Name == "broken" {
 		return nil, errors.New("it wrote last: no beacon node")
 	}
@@ -74,7 +74,7 @@ func parsed(t *testing.T, text string) *target.Target {
 func TestStart(t *testing.T) {
 	engine := new(fakeEngine)
 	words := map[string]string{"IMAGE": "acme/rpc:v2", "EXECUTION_URL": "http://10.0.0.1:8545", "CHAIN_ID": "7"}
-	running, err := container.Start(t.Context(), engine, parsed(t, pod), words)
+	running, err := app.StartContainers(t.Context(), engine, parsed(t, pod), words)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +115,9 @@ func TestStartFails(t *testing.T) {
 	} {
 		engine := new(fakeEngine)
 		text := strings.ReplaceAll(strings.ReplaceAll(pod, row.change, row.to), "${stream:3}", "${rpc:2}")
-		_, err := container.Start(t.Context(), engine, parsed(t, text), map[string]string{"IMAGE": "x", "EXECUTION_URL": "y",
-			"CHAIN_ID": "z"})
+		_, err := app.StartContainers(t.Context(), engine, parsed(t, text),
+			map[string]string{"IMAGE": "x", "EXECUTION_URL": "y",
+				"CHAIN_ID": "z"})
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: %v", row.to, err)
 		}
@@ -128,11 +129,11 @@ func TestStartFails(t *testing.T) {
 
 // What stands in the file of our own services is in the words of a world, beside the image.
 func TestGavel(t *testing.T) {
-	ours, err := container.Gavel(true)
+	ours, err := app.GavelInContainers(true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	words, err := container.Words(world.Facts{
+	words, err := app.WorldWords(world.Facts{
 		ChainID: 7, SlotMs: 2000, BeaconURL: "http://127.0.0.1:1", ExecutionURL: "http://127.0.0.1:2",
 		ValidationURL: "http://127.0.0.1:3",
 		Builders: []world.Builder{{Name: "default", URL: "http://127.0.0.1:4/default"}, {Name: "second"},
@@ -143,7 +144,7 @@ func TestGavel(t *testing.T) {
 	}
 	words["IMAGE"] = "gavel:dev"
 	engine := new(fakeEngine)
-	running, err := container.Start(t.Context(), engine, ours, words)
+	running, err := app.StartContainers(t.Context(), engine, ours, words)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestGavel(t *testing.T) {
 	if running.Target.Literal != want {
 		t.Errorf("literal instances are %+v, want %+v", running.Target.Literal, want)
 	}
-	if only, err := container.Gavel(false); err != nil || len(only.Containers) != 3 || len(ours.Containers) != 6 ||
+	if only, err := app.GavelInContainers(false); err != nil || len(only.Containers) != 3 || len(ours.Containers) != 6 ||
 		only.Literal != (target.Literal{}) {
 		t.Errorf("without literal mode: %+v, %v", only, err)
 	}
@@ -166,10 +167,10 @@ func TestGavel(t *testing.T) {
 // That there is no engine is an error of its own, so that callers may do without.
 func TestNoEngine(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(t.TempDir(), "none.sock"))
-	switch _, err := container.Open(t.Context()); {
+	switch _, err := app.OpenEngine(t.Context()); {
 	case err == nil:
 		t.Skip("this machine has an engine at its usual place")
-	case !errors.Is(err, container.ErrNoEngine):
+	case !errors.Is(err, app.ErrNoEngine):
 		t.Error(err)
 	}
 }
