@@ -131,7 +131,7 @@ func balance(t *suite.T, of common.Address, number hexutil.Uint64) *big.Int {
 
 // tries is how often a spec that needs one certain block is tried. Other specs propose blocks of
 // their own, which the world's builder does not make.
-const tries = 6
+const tries = 20
 
 // until runs a spec that needs one certain block again until had returns true, which means that the
 // world's builder made the block.

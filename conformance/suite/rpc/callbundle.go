@@ -14,10 +14,10 @@ import (
 
 // Code that a transaction runs to create a contract. What it returns becomes the contract's code.
 const (
-	codeTime    = "0x425f5260205ff3"     // return the block's time
-	codeNumber  = "0x435f5260205ff3"     // return the block's number
-	codeRevert  = "0x5f5ffd"             // revert
-	codePayment = "0x5f5f5f5f34415af100" // send the value to the fee recipient
+	codeTime    = "0x4260005260206000f3"         // return the block's time
+	codeNumber  = "0x4360005260206000f3"         // return the block's number
+	codeRevert  = "0x60006000fd"                 // revert
+	codePayment = "0x600060006000600034415af100" // send the value to the fee recipient
 )
 
 // called is the result of eth_callBundle.

@@ -36,7 +36,7 @@ func seenBaseFee(t *suite.T) (seen *big.Int, parent *types.Header) {
 }
 
 // codeBurn creates a contract by code that hashes until its gas is used up.
-const codeBurn = "0x5b6140005f20505f56"
+const codeBurn = "0x5b61400060002050600056"
 
 // slow requests a simulation that takes more than 100 ms, with a timeout. It returns false if the
 // simulation does not succeed in time.

@@ -14,7 +14,7 @@ import (
 )
 
 // emit returns code that creates a contract, and logs what an instruction of the EVM returns.
-func emit(instruction string) string { return "0x" + instruction + "5f5fa100" }
+func emit(instruction string) string { return "0x" + instruction + "60006000a100" }
 
 // Instructions of the EVM, in hexadecimal.
 const (

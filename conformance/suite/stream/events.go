@@ -126,7 +126,7 @@ func events(s *suite.Set) {
 	s.It("STR-EVT-13", "does not tell of what fails", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()
-		untold(t, stream, rpc.Share(t, some, rpc.Money(t).Create("0x5f5ffd")))
+		untold(t, stream, rpc.Share(t, some, rpc.Money(t).Create("0x60006000fd")))
 	})
 	s.It("STR-EVT-14", "does not tell of what was cancelled before it could be simulated", func(t *suite.T) {
 		stream := listening(t)

@@ -24,16 +24,16 @@ const (
 )
 
 // oneLog is code that writes one log with the block's number as its only topic. The log is no swap.
-const oneLog = "0x435f5fa100"
+const oneLog = "0x4360006000a100"
 
 // emits returns code that creates a contract and logs 32 bytes of data under topics. Topics are
 // hexadecimal without 0x.
 func emits(topics ...string) string {
-	code := "60ff5f52" // memory begins with 32 bytes that are not all zero
+	code := "60ff600052" // memory begins with 32 bytes that are not all zero
 	for _, topic := range slices.Backward(topics) {
 		code += "7f" + topic
 	}
-	return "0x" + code + "60205f" + fmt.Sprintf("a%d", len(topics)) + "00"
+	return "0x" + code + "60206000" + fmt.Sprintf("a%d", len(topics)) + "00"
 }
 
 const (
