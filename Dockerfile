@@ -1,6 +1,6 @@
 # gavel in an image with nothing else in it: one static program, which brings along the certificates of public authorities and the time zones. It has no
 # shell and no package that could be out of date. `make image` builds the program and then this; docs/relay.md says how to run it.
-FROM scratch AS gavel
+FROM scratch
 COPY bin/image/gavel /gavel
 # Data of all services lie below /data; each has a folder of its own there. /tmp is for what a database sorts.
 COPY --chown=65532:65532 bin/image/empty /data
@@ -12,16 +12,4 @@ USER 65532:65532
 # Public ports of relay, rpc and stream, and beside each the operator's, which listens on loopback unless it is told otherwise.
 EXPOSE 9062 9063 9072 9073 9074 9075
 ENTRYPOINT ["/gavel"]
-CMD ["--help"]
-
-# gavel-lab likewise, for the CI of others: `make image-lab` builds it; docs/conformance.md says how to run it. Reports go to /results.
-FROM scratch AS lab
-COPY bin/image/gavel-lab /gavel-lab
-COPY --chown=65532:65532 bin/image/empty /results
-COPY --chown=65532:65532 bin/image/empty /tmp
-WORKDIR /results
-USER 65532:65532
-# The world of the conformance suite: the suite's own port, beacon node, validation node, builders, execution node.
-EXPOSE 9190 9191 9192 9193 9194
-ENTRYPOINT ["/gavel-lab"]
 CMD ["--help"]

@@ -59,6 +59,11 @@ stop() {
 		sleep 0.2
 	done
 	! kill -0 "$pid" 2>/dev/null || fail "process $pid does not end"
+	# A container in this machine's network leaves its namespace mounted.
+	local mounted
+	for mounted in "$dir"/exec/netns/*; do
+		mountpoint -q "$mounted" && umount "$mounted"
+	done
 	rm -rf "$dir"
 }
 

@@ -5,7 +5,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 name=${1:-gavel:dev}
 target=${2:-gavel}
-program=$([[ $target == lab ]] && echo gavel-lab || echo gavel)
+program=gavel file=Dockerfile
+if [[ $target == lab ]]; then
+	program=gavel-lab file=Dockerfile.lab
+fi
 
 if ! docker version >/dev/null 2>&1; then
 	echo "no container engine answers: install Docker, or see scripts/engine.sh" >&2
@@ -17,5 +20,5 @@ export CGO_ENABLED=1 CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} -D__BLST_PORTABLE__"
 mkdir -p bin/image/empty
 go build -tags image,netgo,osusergo,sqlite_omit_load_extension -ldflags '-s -w -linkmode external -extldflags "-static"' -o "bin/image/$program" "./cmd/$program"
 
-docker build --quiet --target "$target" --tag "$name" . >/dev/null
+docker build --quiet --file "$file" --tag "$name" . >/dev/null
 echo "$name $(docker image inspect --format '{{.Size}}' "$name" | awk '{printf "%.0f MB", $1 / 1e6}')"
