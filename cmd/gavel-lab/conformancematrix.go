@@ -59,13 +59,26 @@ func runForks(ctx context.Context, cmd *cli.Command) error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	exit, err := app.Forks{
-		Program: program, Args: withoutFlags(os.Args[1:], "forks", "fork", "out"), Forks: forks, Out: cmd.String("out"),
+		Program: program, Args: withoutFlags(os.Args[1:], "forks", "fork", "out"), Forks: forks, AtOnce: atOnce(cmd), Out: cmd.String("out"),
 		Notes: os.Stderr, Said: os.Stdout,
 	}.Run(ctx)
 	if err == nil && exit != verdict.Conformant {
 		err = status{exit, "not all forks are conformant: see matrix.html"}
 	}
 	return err
+}
+
+// forksAtOnce is how many forks run at a time on their own clocks. On two cores it is the number with
+// which five of them take the least time.
+const forksAtOnce = 5
+
+// atOnce returns how many forks are run at a time: containers go by the wall clock, one after the
+// other.
+func atOnce(cmd *cli.Command) int {
+	if cmd.Bool("devnet") {
+		return forksAtOnce
+	}
+	return 1
 }
 
 // withoutFlags returns arguments without some flags and their values.

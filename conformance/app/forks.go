@@ -8,7 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/verdict"
@@ -23,6 +27,9 @@ type Forks struct {
 	Program string
 	Args    []string
 	Forks   []eth.Fork
+	// AtOnce is how many run at a time. Mostly they wait for slots, and a clock that stands while its
+	// process has work keeps their verdicts the same on a busy machine.
+	AtOnce int
 	// Out is the folder in which each fork's report has a folder, and matrix.html is.
 	Out         string
 	Notes, Said io.Writer
@@ -55,24 +62,64 @@ func ParseForks(text string) (list []eth.Fork, err error) {
 
 // Run runs the suite in each fork, writes the matrix, and returns the worst exit status.
 func (f Forks) Run(ctx context.Context) (exit int, err error) {
+	runs := make([]forkRun, len(f.Forks))
+	notes := &shared{to: f.Notes}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(f.AtOnce, 1))
+	for i, fork := range f.Forks {
+		group.Go(func() (err error) {
+			runs[i], err = f.run(ctx, fork, notes)
+			return err
+		})
+	}
+	err = group.Wait()
 	var reports []*report.Report
-	for _, fork := range f.Forks {
-		dir := filepath.Join(f.Out, fork.String())
-		fmt.Fprintf(f.Said, "\n== %s\n", fork)
-		cmd := exec.CommandContext(ctx, f.Program, append(f.Args, "--fork", fork.String(), "--out", dir)...)
-		cmd.Stdout, cmd.Stderr = f.Said, f.Notes
-		var ended *exec.ExitError
-		if err := cmd.Run(); err != nil && !errors.As(err, &ended) {
-			return verdict.SuiteFault, fmt.Errorf("run fork %s: %w", fork, err)
-		}
-		exit = worse(exit, cmd.ProcessState.ExitCode())
-		r, err := report.ReadFile(filepath.Join(dir, "report.json"))
-		if err != nil {
-			return worse(exit, verdict.SuiteFault), fmt.Errorf("fork %s: %w", fork, err)
-		}
-		reports = append(reports, r)
+	for i, r := range runs {
+		fmt.Fprintf(f.Said, "\n== %s\n%s", f.Forks[i], r.said)
+		exit = worse(exit, r.exit)
+		reports = append(reports, r.report)
+	}
+	if err != nil {
+		return worse(exit, verdict.SuiteFault), err
 	}
 	return exit, WriteMatrix(filepath.Join(f.Out, "matrix.html"), reports)
+}
+
+// forkRun is the outcome of one fork's run. Said is what it wrote for a person.
+type forkRun struct {
+	report *report.Report
+	said   string
+	exit   int
+}
+
+// run runs the suite in one fork.
+func (f Forks) run(ctx context.Context, fork eth.Fork, notes io.Writer) (r forkRun, err error) {
+	dir := filepath.Join(f.Out, fork.String())
+	cmd := exec.CommandContext(ctx, f.Program, append(slices.Clone(f.Args), "--fork", fork.String(), "--out", dir)...)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, notes
+	var ended *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &ended) {
+		return r, fmt.Errorf("run fork %s: %w", fork, err)
+	}
+	r.said, r.exit = said.String(), cmd.ProcessState.ExitCode()
+	if r.report, err = report.ReadFile(filepath.Join(dir, "report.json")); err != nil {
+		return r, fmt.Errorf("fork %s: %w", fork, err)
+	}
+	return r, nil
+}
+
+// shared lets several processes write to one place.
+type shared struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// Write implements io.Writer.
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Write(p)
 }
 
 // worse returns the status that somebody should look at first.
