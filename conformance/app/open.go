@@ -48,6 +48,12 @@ func Open(ctx context.Context, s Source) (t *target.Target, end func(), err erro
 		return openLocal(ctx, s)
 	}
 	t = s.Target
+	if t != nil && t.Commanded() {
+		if s.Image != "" {
+			return nil, end, Mistake("the relay is started by its command, so it needs no image")
+		}
+		return openCommand(ctx, s)
+	}
 	if s.Literal && (t != nil || s.Image == "") {
 		return nil, end, Mistake("literal is for our own image: a target file names its literal instances itself")
 	}

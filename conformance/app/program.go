@@ -6,12 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/internal/serve"
 )
 
 // program is a running program of this machine.
@@ -68,6 +74,45 @@ func startProgram(command string, log io.Writer) (*program, error) {
 		close(p.ended)
 	}()
 	return p, nil
+}
+
+// startServer runs a command that starts a server, and waits until the server answers at a path,
+// and not with 5xx. The words of the command are those given, and listen and port for a free address. It
+// returns the server's URL.
+func startServer(ctx context.Context, command string, words map[string]string, ready string,
+	within time.Duration, log io.Writer) (address string, stop func() error, err error) {
+	listener, err := serve.Listen("127.0.0.1:0") // a free port, for the server
+	if err != nil {
+		return "", nil, err
+	}
+	host := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		return "", nil, fmt.Errorf("find a free port: %w", err)
+	}
+	_, port, _ := net.SplitHostPort(host) // an address of a listener
+	words = maps.Clone(words)
+	words["listen"], words["port"] = host, port
+	command, err = fillWords(command, words)
+	if err != nil {
+		return "", nil, err
+	}
+	running, err := startProgram(command, log)
+	if err != nil {
+		return "", nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	client := probe.NewClient("http://"+host, nil, time.Second)
+	if err := running.await(ctx, func(ctx context.Context) error {
+		answer, err := client.Do(ctx, probe.Request{Method: http.MethodGet, Path: ready})
+		if err == nil && answer.Status >= http.StatusInternalServerError {
+			err = fmt.Errorf("%s answers %d", ready, answer.Status)
+		}
+		return err
+	}); err != nil {
+		return "", nil, errors.Join(err, running.stop())
+	}
+	return "http://" + host, running.stop, nil
 }
 
 // await asks again and again whether the program is ready, until it is, ends, or the context does.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
@@ -28,8 +27,8 @@ const OwnSidecar = "gavel"
 // minBidWei is the lowest bid of a sidecar that the run starts: 0.01 ETH.
 var minBidWei = uint256.NewInt(1e16)
 
-// startTimeout bounds how long a sidecar may take until it answers.
-const startTimeout = 30 * time.Second
+// sidecarStart bounds how long a sidecar may take until it answers.
+const sidecarStart = 30 * time.Second
 
 // OpenSidecar opens the scripted relays for a target that is a sidecar, and starts the sidecar if
 // the target has a command or is our own. Its address is then in the target. Listen is where the
@@ -97,44 +96,19 @@ func serveOwn(ctx context.Context, s *target.Sidecar, relays *scripted.Relays) (
 // startCommand starts a sidecar by its command and waits until it answers.
 func startCommand(ctx context.Context, s *target.Sidecar, relays *scripted.Relays,
 	log io.Writer) (stop func() error, err error) {
-	listener, err := serve.Listen("127.0.0.1:0") // a free port, for the sidecar
-	if err != nil {
-		return nil, err
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		return nil, fmt.Errorf("find a free port: %w", err)
-	}
-	command, err := fillWords(s.Command, words(relays, address))
-	if err != nil {
-		return nil, err
-	}
 	if usesWord(s.Command, "minBidEth") || usesWord(s.Command, "minBidWei") {
 		s.MinBidWei = minBidWei.Dec()
 	}
-	s.URL = "http://" + address
-	running, err := startProgram(command, log)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	client := probe.NewClient(s.URL, nil, time.Second)
-	if err := running.await(ctx, func(ctx context.Context) error {
-		_, err := client.Do(ctx, probe.Request{Method: http.MethodGet, Path: "/eth/v1/builder/status"})
-		return err
-	}); err != nil {
-		return nil, errors.Join(err, running.stop())
-	}
-	return running.stop, nil
+	s.URL, stop, err = startServer(ctx, s.Command, words(relays), "/eth/v1/builder/status",
+		sidecarStart, log)
+	return stop, err
 }
 
-// words returns the words for a command.
-func words(relays *scripted.Relays, address string) map[string]string {
+// words returns the words for a sidecar's command.
+func words(relays *scripted.Relays) map[string]string {
 	n := relays.Network
-	_, port, _ := net.SplitHostPort(address) // an address of a listener
 	all := map[string]string{
-		"listen": address, "port": port, "relays": strings.Join(relays.URLs(), ","),
+		"relays":             strings.Join(relays.URLs(), ","),
 		"genesisForkVersion": fmt.Sprintf("%#x", n.GenesisForkVersion[:]),
 		"genesisTime":        strconv.FormatInt(n.GenesisTime.Unix(), 10),
 		"slotSeconds":        strconv.FormatFloat(n.Slot.Seconds(), 'f', -1, 64),

@@ -54,7 +54,10 @@ type Implementation struct {
 // Relay has the three addresses of a relay, which are often one. An address that is left out is
 // ProposerURL.
 type Relay struct {
-	ProposerURL string `yaml:"proposerUrl" json:"proposerUrl"`
+	// Command starts the relay and whatever it needs, by a shell, in a world that is started for it;
+	// then there are no addresses. See app.Open for the words in braces.
+	Command     string `yaml:"command,omitempty" json:"command,omitempty"`
+	ProposerURL string `yaml:"proposerUrl,omitempty" json:"proposerUrl"`
 	BuilderURL  string `yaml:"builderUrl,omitempty" json:"builderUrl"`
 	DataURL     string `yaml:"dataUrl,omitempty" json:"dataUrl"`
 	// PublicKey is the key that signs the relay's bids, as 0x and 96 digits. If it is empty, any
@@ -142,6 +145,9 @@ func (t *Target) Complete() error {
 	if t.Relay == nil && t.Stream == nil && t.RPC == nil && t.Sidecar == nil {
 		return errors.New("the target has no relay, no stream, no rpc and no sidecar: give the address of one")
 	}
+	if err := t.checkCommand(); err != nil {
+		return err
+	}
 	if r := t.Relay; r != nil {
 		r.BuilderURL = cmp.Or(r.BuilderURL, r.ProposerURL)
 		r.DataURL = cmp.Or(r.DataURL, r.ProposerURL)
@@ -170,6 +176,9 @@ func (t *Target) Complete() error {
 		return err
 	}
 	for name, address := range t.Addresses() {
+		if t.Commanded() && strings.HasPrefix(name, "relay.") {
+			continue // Started gives them later
+		}
 		if len(t.Containers) > 0 {
 			address = Placeholder.ReplaceAllString(address, "localhost:$2") // the engine gives the real address later
 		}
@@ -179,6 +188,35 @@ func (t *Target) Complete() error {
 		}
 	}
 	return nil
+}
+
+// Commanded says whether the run starts the relay by a command.
+func (t *Target) Commanded() bool {
+	return t.Relay != nil && t.Relay.Command != "" && t.Relay.ProposerURL == ""
+}
+
+// checkCommand returns an error if the relay is said to be started and to be there already.
+func (t *Target) checkCommand() error {
+	r := t.Relay
+	switch {
+	case r == nil || r.Command == "":
+		return nil
+	case r.ProposerURL != "" || r.BuilderURL != "" || r.DataURL != "":
+		return errors.New("relay: give its command or its addresses, not both")
+	case t.Chain.WorldURL != "" || len(t.Containers) > 0:
+		return errors.New("relay.command starts the relay in a world of its own: leave out chain.worldUrl and containers")
+	case t.Stream != nil || t.RPC != nil || t.Sidecar != nil || len(t.Literal.Addresses()) > 0 || t.Limits.Relay != nil:
+		return errors.New("relay.command starts a relay alone: other interfaces and instances need chain.worldUrl")
+	}
+	return nil
+}
+
+// Started returns the target with the relay at an address, in the world at another one.
+func (t *Target) Started(relayURL, worldURL string) *Target {
+	started, relay := *t, *t.Relay
+	relay.ProposerURL, relay.BuilderURL, relay.DataURL = relayURL, relayURL, relayURL
+	started.Relay, started.Chain.WorldURL = &relay, worldURL
+	return &started
 }
 
 // check returns an error unless it is said in one way where the sidecar comes from.
