@@ -26,6 +26,7 @@ BENCH ?= .
 
 LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p' tools/go.mod)
 XTOOLS_VERSION := $(shell sed -n 's|.*golang.org/x/tools \(v[^ ]*\).*|\1|p' tools/go.mod)
+MBR_VERSION := $(shell sed -n 's|.*flashbots/mev-boost-relay \(v[^ ]*\).*|\1|p' tools/mevboostrelay/go.mod)
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 # How mev-boost is started between the suite and its relays. SLOT_SEC is how it is told of slots that are not mainnet's.
@@ -33,7 +34,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image conformance-sidecar image image-lab prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image conformance-sidecar conformance-mev-boost-relay image image-lab prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +85,15 @@ image-lab: ## build the image LAB_IMAGE with gavel-lab in it, for the CI of othe
 
 conformance-sidecar: lab mev-boost ## judge the real mev-boost by the conformance suite, with the findings in tools/mevboost/expected.yaml
 	@bin/gavel-lab conformance run --sidecar '$(MEVBOOST)' --expect tools/mevboost/expected.yaml --out bin/conformance-sidecar $(ARGS)
+
+bin/mev-boost-relay-$(MBR_VERSION): tools/mevboostrelay/main.go tools/mevboostrelay/go.mod tools/mevboostrelay/go.sum
+	go build -C tools/mevboostrelay -o ../../$@ .
+	@touch $@
+
+# Six minutes, and one more to build it, so CI does not run it.
+conformance-mev-boost-relay: lab needs-tests bin/mev-boost-relay-$(MBR_VERSION) ## judge the real mev-boost-relay, with the findings in tools/mevboostrelay/expected.yaml
+	@bin/gavel-lab conformance run --target tools/mevboostrelay/target.yaml --slots-per-epoch 16 \
+		--expect tools/mevboostrelay/expected.yaml --out bin/conformance-mev-boost-relay $(ARGS)
 
 prove: lab ## run the conformance suite against wrong targets, and show that it notices each
 	@overlay=$$(bin/gavel-lab conformance overlay) && go build -overlay "$$overlay" -o bin/gavel-lab-mutants ./cmd/gavel-lab

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// relayStart bounds how long a relay may take until it is ready, and slotsToStart how long in slots:
-// some learn the validators only when they have seen an epoch.
+// relayStart bounds how long a relay may take until it is ready, and slotsToStart how long in
+// slots: some learn the validators only when they have seen an epoch.
 const (
 	relayStart   = time.Minute
 	slotsToStart = 40

@@ -32,7 +32,8 @@ func TestOpenStartsARelayByItsCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if got := answer.Header.Get("Told"); answer.StatusCode != http.StatusOK || !strings.HasPrefix(got, "http://127.0.0.1:") ||
+	if got := answer.Header.Get("Told"); answer.StatusCode != http.StatusOK ||
+		!strings.HasPrefix(got, "http://127.0.0.1:") ||
 		!strings.HasSuffix(got, " 4") {
 		t.Errorf("%s, told %q", answer.Status, got)
 	}

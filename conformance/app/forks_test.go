@@ -58,7 +58,8 @@ case $fork in deneb) while [ ! -e %[1]s/second ]; do sleep 0.01; done;; electra)
 	var said strings.Builder
 	exit, err := Forks{Program: program, Forks: []eth.Fork{eth.Deneb, eth.Electra}, AtOnce: 2, Out: dir, Notes: t.Output(),
 		Said: &said}.Run(t.Context())
-	if want := "\n== deneb\nsaid by deneb\n\n== electra\nsaid by electra\n"; err != nil || exit != 1 || said.String() != want {
+	if want := "\n== deneb\nsaid by deneb\n\n== electra\nsaid by electra\n"; err != nil || exit != 1 ||
+		said.String() != want {
 		t.Errorf("status %d, %v, said %q", exit, err, said.String())
 	}
 	if _, err := os.Stat(filepath.Join(dir, "matrix.html")); err != nil {

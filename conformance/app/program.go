@@ -77,8 +77,8 @@ func startProgram(command string, log io.Writer) (*program, error) {
 }
 
 // startServer runs a command that starts a server, and waits until the server answers at a path,
-// and not with 5xx. The words of the command are those given, and listen and port for a free address. It
-// returns the server's URL.
+// and not with 5xx. The words of the command are those given, and listen and port for a free
+// address. It returns the server's URL.
 func startServer(ctx context.Context, command string, words map[string]string, ready string,
 	within time.Duration, log io.Writer) (address string, stop func() error, err error) {
 	listener, err := serve.Listen("127.0.0.1:0") // a free port, for the server

@@ -67,6 +67,25 @@ func (r *specs) slotFor(t *suite.T, wanted world.Wanted) *world.Slot {
 	return nil
 }
 
+// openPaying waits for a slot of the Restless validator for which the target lists this
+// registration of it. A relay that reads registrations once in half an epoch learns late of a new
+// one.
+func (r *specs) openPaying(t *suite.T, registered *builderv1.SignedValidatorRegistration) *auction {
+	for range mostUnlisted {
+		a := r.openFor(t, world.Wanted{Kind: world.Restless, Alone: true})
+		a.feeRecipient = registered.Message.FeeRecipient
+		duties, err := listDuties(t)
+		number := fmt.Sprint(uint64(a.slot.Slot))
+		if err != nil || slices.ContainsFunc(duties, func(d duty) bool {
+			return d.Slot == number && d.Entry.Message.FeeRecipient == a.feeRecipient
+		}) {
+			return a // an error is for the submission to show
+		}
+	}
+	t.Inconclusive("the target lists another registration for %d slots of its validator in a row", mostUnlisted)
+	return nil
+}
+
 // mostUnlisted is how many slots a spec leaves alone because the target does not list them.
 const mostUnlisted = 4
 

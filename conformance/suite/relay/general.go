@@ -118,7 +118,7 @@ func malformed() (list []probe.Request) {
 	for _, query := range []string{"proposer_payload_delivered?limit=x", "proposer_payload_delivered?slot=-1",
 		"builder_blocks_received?slot=1e3", "proposer_payload_delivered?limit=-1", "builder_blocks_received?slot=1&limit=-1",
 		"proposer_payload_delivered?cursor=-1", "proposer_payload_delivered?block_number=-1",
-		"builder_blocks_received?slot=-1"} {
+		"builder_blocks_received?slot=-1", "builder_blocks_received?limit=-1&builder_pubkey=" + someKey} {
 		list = append(list, probe.Request{Method: http.MethodGet, Path: "/relay/v1/data/bidtraces/" + query})
 	}
 	return list

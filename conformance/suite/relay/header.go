@@ -315,8 +315,7 @@ func replaced(r *specs) {
 		before := r.fresh(t)
 		t.Prepared(sendRegistrations(t.Preparing(), before), "register", http.StatusOK)
 		t.Ready(holds(t, before), "see the registration in the data API")
-		a := r.openFor(t, world.Wanted{Kind: world.Restless, Alone: true})
-		a.feeRecipient = before.Message.FeeRecipient
+		a := r.openPaying(t, before)
 		old := a.submitted(a.block("a", gwei(2000)))
 		a.served(old)
 		after := r.fresh(t)
