@@ -20,6 +20,9 @@ type SignatureScheme struct {
 	// Terse leaves out why a signature does not fit. Finding that out costs up to five more
 	// recoveries, which matters for a service that is flooded with wrong signatures.
 	Terse bool
+	// Recover returns the address whose key made a signature of a digest, false if there is none.
+	// claimed is who is said to have signed. nil is a recovery for each signature.
+	Recover func(claimed common.Address, digest common.Hash, signature [crypto.SignatureLength]byte) (common.Address, bool)
 }
 
 // Verify returns the address whose signature of the body is in the header. It refuses with
@@ -33,7 +36,7 @@ func (s SignatureScheme) Verify(header string, body []byte) (common.Address, *rp
 		return common.Address{}, refused
 	}
 	bodyHash := crypto.Keccak256Hash(body)
-	recovered, ok := recoverAddress(digest(bodyHash), signature[:])
+	recovered, ok := s.recover(address, digest(bodyHash), signature)
 	switch {
 	case !ok:
 		return common.Address{}, rpc.SignatureMalformed.With("no address can be recovered from it")
@@ -48,6 +51,14 @@ func (s SignatureScheme) Verify(header string, body []byte) (common.Address, *rp
 		refused.Detail += ": " + why
 	}
 	return common.Address{}, refused
+}
+
+func (s SignatureScheme) recover(claimed common.Address, digest common.Hash,
+	signature signature) (common.Address, bool) {
+	if s.Recover != nil {
+		return s.Recover(claimed, digest, signature)
+	}
+	return recoverAddress(digest, signature[:])
 }
 
 // signature is r, s and the recovery id, 0 or 1.

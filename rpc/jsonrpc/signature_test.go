@@ -105,6 +105,35 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// What the scheme's own Recover finds counts, and it is told who is said to have signed.
+func TestRecoverOfTheScheme(t *testing.T) {
+	good, _ := vectors(t)
+	header, body := good[1].fields["header"], []byte(good[1].fields["body"])
+	address := common.HexToAddress(good[1].fields["address"])
+	for name, row := range map[string]struct {
+		found   common.Address
+		ok      bool
+		refusal string
+	}{
+		"the signer":     {found: address, ok: true},
+		"another signer": {found: common.Address{1}, ok: true, refusal: rpc.SignatureMismatch.ID},
+		"nobody":         {refusal: rpc.SignatureMalformed.ID},
+	} {
+		asked := common.Address{}
+		scheme := jsonrpc.SignatureScheme{
+			Recover: func(claimed common.Address, _ common.Hash, _ [crypto.SignatureLength]byte) (common.Address, bool) {
+				asked = claimed
+				return row.found, row.ok
+			},
+		}
+		signer, refused := scheme.Verify(header, body)
+		if asked != address || row.refusal == "" && (refused != nil || signer != address) ||
+			row.refusal != "" && (refused == nil || refused.ID != row.refusal) {
+			t.Errorf("%s: asked for %v, answers %v, %v", name, asked, signer, refused)
+		}
+	}
+}
+
 func TestTerse(t *testing.T) {
 	good, bad := vectors(t)
 	header, body := good[1].fields["address"]+":"+bad[0].fields["sig"], []byte(good[1].fields["body"])
