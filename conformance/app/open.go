@@ -1,10 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/gavel-relay/gavel/conformance/target"
@@ -121,12 +123,10 @@ func ByOwnClock(s *Source, o *Options) {
 	if !s.Local {
 		return
 	}
-	speed := min(ownSpeed, float64(s.World.Slot)/float64(leastSlot))
-	if s.World.Slot == 0 {
-		speed = ownSpeed
-	}
+	speed := min(ownSpeed, float64(cmp.Or(s.World.Slot, world.UsualSlot))/float64(leastSlot))
 	paced := clock.NewPaced(time.Now().Truncate(time.Second), speed)
 	s.World.Clock, o.Clock = paced, paced
 	o.Timeout = max(o.Timeout, ownTimeout)
-	s.Budgets = target.Budgets{AnswerMs: 30_000, HintMs: 3000 * ownSpeed, SettleMs: 3000 * ownSpeed}
+	grown := int(math.Round(3000 * speed))
+	s.Budgets = target.Budgets{AnswerMs: 30_000, HintMs: grown, SettleMs: grown}
 }

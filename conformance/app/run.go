@@ -72,6 +72,9 @@ type Options struct {
 	Heavy bool
 	// Shard chooses one of several parts of the clauses.
 	Shard Shard
+	// Unusable is called before the specs with each interface that cannot be judged, and the reason.
+	// It may be nil.
+	Unusable func(iface, reason string)
 	// Progress is called with each result as it comes.
 	Progress func(done, all int, r suite.Result)
 	// Reproduce is the command line that repeats the run; the report shows it.
@@ -131,6 +134,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	}
 	gone := suite.Gone(running, o.Target)
 	features := suite.Probe(running, o.Target, gone)
+	unusable := map[string]string{}
 	results, err := set.Run(running, suite.Config{
 		Target: o.Target, World: around, Relays: o.Relays, Selected: func(c clauses.Clause) bool {
 			return chosen[c.ID]
@@ -138,6 +142,12 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		Retries:  o.Retries,
 		Spare:    around == nil && !o.Heavy,
 		Progress: o.Progress,
+		Unusable: func(iface, reason string) {
+			unusable[iface] = reason
+			if o.Unusable != nil {
+				o.Unusable(iface, reason)
+			}
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -146,7 +156,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		Schema: report.Schema, Suite: report.Suite{Version: version(), Clauses: len(catalogue.Clauses)},
 		Started: began.UTC().Format(time.RFC3339),
 		Seed:    o.Seed, Mode: min(o.Most, o.Target.Mode()).String(), Target: o.Target.Redacted(),
-		Features: report.Features(features), Reproduce: o.Reproduce,
+		Features: report.Features(features), Reproduce: o.Reproduce, Unusable: unusable,
 	}
 	if around != nil {
 		r.Fork = around.Facts.Fork
@@ -206,8 +216,24 @@ func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen ma
 		r.Clauses = append(r.Clauses, entry)
 	}
 	r.Stale = verdict.Stale(o.Expected, verdicts, at)
-	r.Exit = verdict.Exit(judged, verdicts, r.Stale)
+	r.Exit = exitOf(judged, verdicts, r)
 	r.Summarize()
+}
+
+// exitOf returns the exit status of a run. An interface that cannot be judged is no broken rule: it
+// makes the run unusable, unless one of the others is broken.
+func exitOf(judged []verdict.Clause, verdicts []verdict.Result, r *report.Report) int {
+	var usable []verdict.Result
+	for i, c := range r.Clauses {
+		if _, is := r.Unusable[c.Interface()]; !is {
+			usable = append(usable, verdicts[i])
+		}
+	}
+	exit := verdict.Exit(judged, usable, r.Stale)
+	if len(r.Unusable) > 0 && exit != verdict.Nonconformant && exit != verdict.SuiteFault {
+		return verdict.Unusable
+	}
+	return exit
 }
 
 // runsOf returns all runs of a spec that count: those that failed, and the last one.

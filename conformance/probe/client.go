@@ -14,6 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 )
 
+// UserAgent is what the suite calls itself in its requests.
+const UserAgent = "gavel-conformance"
+
 // Client sends raw requests to one base address. Specs judge answers as they come, so the client
 // never follows redirects and never unpacks bodies. It adds no headers of its own but Host,
 // Content-Length and User-Agent.
@@ -134,7 +137,7 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
-	request.Header.Set("User-Agent", "gavel-conformance")
+	request.Header.Set("User-Agent", UserAgent)
 	for name, value := range r.Header {
 		if value != "" {
 			request.Header.Add(name, value)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,6 +58,14 @@ func (f Finding) IDs() string {
 	return strings.Join(ids, " ")
 }
 
+// inPart says whether an interface could not be judged, and another one was.
+func (r *Report) inPart() bool {
+	return len(r.Unusable) > 0 && slices.ContainsFunc(r.Clauses, func(c Clause) bool {
+		_, is := r.Unusable[c.Interface()]
+		return len(c.Specs) > 0 && !is
+	})
+}
+
 // Meaning says in one sentence what the result does and does not mean.
 func (r *Report) Meaning() string {
 	interfaces := map[string]bool{}
@@ -78,6 +87,10 @@ func (r *Report) Meaning() string {
 			") holds in what the specs tried; this says nothing of what is listed as " +
 			"not judged, of other forks, of load and time, or of a fault that no spec looks for."
 	case verdict.Unusable:
+		if r.inPart() {
+			return "The " + strings.Join(slices.Sorted(maps.Keys(r.Unusable)), " and the ") +
+				" could not be judged, so this says nothing of what was asked for."
+		}
 		return "Nothing was judged, so this says neither that the target is right nor that it is wrong."
 	case verdict.SuiteFault:
 		return "The suite itself failed, so this says nothing about the target."

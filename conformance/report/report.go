@@ -34,9 +34,11 @@ type Report struct {
 	// Target is the target without users and passwords in addresses.
 	Target   target.Target `json:"target"`
 	Features Features      `json:"features"`
-	Profiles []Profile     `json:"profiles"`
-	Clauses  []Clause      `json:"clauses"`
-	Coverage Coverage      `json:"coverage"`
+	// Unusable has the interfaces that could not be judged at all, each with the reason.
+	Unusable map[string]string `json:"unusable,omitempty"`
+	Profiles []Profile         `json:"profiles"`
+	Clauses  []Clause          `json:"clauses"`
+	Coverage Coverage          `json:"coverage"`
 	// Tries is how many runs of specs the verdicts took: as many as there are specs, if none was
 	// repeated.
 	Tries int `json:"tries"`

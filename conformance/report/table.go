@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -12,6 +14,9 @@ import (
 // Table writes the summary for the terminal at the end of a run: the profiles, then what failed and
 // how to repeat it.
 func (r *Report) Table(out io.Writer) error {
+	for _, iface := range slices.Sorted(maps.Keys(r.Unusable)) {
+		fmt.Fprintf(out, "nothing of the %s is judged: %s\n\n", iface, shortened(r.Unusable[iface], 400))
+	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "profile\tMUST\tfail\tother\tverdict\n")
 	for _, p := range r.Profiles {

@@ -99,6 +99,13 @@ func (r *Relay) Heard(endpoint Endpoint, subject []byte) (list []Asked) {
 	return list
 }
 
+// WasAsked says whether anybody has asked the relay anything that relays answer.
+func (r *Relay) WasAsked() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.asked) > 0
+}
+
 // ServeHTTP implements http.Handler.
 func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))

@@ -45,11 +45,12 @@ type Set struct {
 
 	catalogue *clauses.Catalogue
 	titles    map[string]bool
+	sane      map[string]func(*T)
 }
 
 // NewSet returns an empty set over a catalogue.
 func NewSet(catalogue *clauses.Catalogue) *Set {
-	return &Set{catalogue: catalogue, titles: map[string]bool{}}
+	return &Set{catalogue: catalogue, titles: map[string]bool{}, sane: map[string]func(*T){}}
 }
 
 // It adds a spec. It panics if the catalogue does not have the id, or if the clause has a spec of
@@ -122,6 +123,9 @@ type Config struct {
 	Again bool
 	// Retries is how often a spec is repeated that failed or was inconclusive.
 	Retries int
+	// Unusable is called before the specs with each interface that cannot be judged, and the reason.
+	// It may be nil.
+	Unusable func(iface, reason string)
 	// Progress is called with each result as it comes. It may be nil.
 	Progress func(done, all int, r Result)
 }
@@ -169,9 +173,10 @@ func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 	if r.cfg.Gone = maps.Clone(cfg.Gone); r.cfg.Gone == nil {
 		r.cfg.Gone = map[string]string{}
 	}
+	s.tellUnusable(ctx, r.cfg, chosen)
 	for _, spec := range chosen {
 		if spec.Slow {
-			r.begun[spec.Clause.ID+spec.Title] = begin(ctx, cfg, spec)
+			r.begun[spec.Clause.ID+spec.Title] = begin(ctx, r.cfg, spec)
 		}
 	}
 	for _, specs := range byOperation(chosen) {

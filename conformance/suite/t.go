@@ -57,12 +57,7 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
-	t := &T{
-		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, Relays: cfg.Relays,
-		recorder: probe.NewRecorder(began), clock: cfg.clockOf(spec.Clause),
-		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
-	}
-	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{verdict.Failed, message}) })
+	t := newT(ctx, cfg, spec, try)
 	result = Result{Clause: spec.Clause.ID, Title: spec.Title, Outcome: verdict.OK}
 	defer func() {
 		result.TookMs, result.Exchanges = time.Since(began).Milliseconds(), t.recorder.Exchanges()
@@ -103,6 +98,17 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	result.begun = true
 	spec.Body(t)
 	return result
+}
+
+// newT makes the argument of a spec's try.
+func newT(ctx context.Context, cfg Config, spec Spec, try uint64) *T {
+	t := &T{
+		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, Relays: cfg.Relays,
+		recorder: probe.NewRecorder(time.Now()), clock: cfg.clockOf(spec.Clause),
+		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
+	}
+	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{verdict.Failed, message}) })
+	return t
 }
 
 // clockOf is the clock by which specs of a clause wait. A sidecar's relays and its slots are

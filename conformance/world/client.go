@@ -127,6 +127,11 @@ func (c *Client) Sent(ctx context.Context, tx common.Hash) (list []Sent, err err
 // Start returns the time at which a slot begins.
 func (f Facts) Start(slot *Slot) time.Time { return f.At(slot.Slot) }
 
+// Newest returns the slot that runs at a time; 0 before genesis.
+func (f Facts) Newest(at time.Time) phase0.Slot {
+	return phase0.Slot(max(0, at.Sub(time.Unix(f.GenesisTime, 0)).Milliseconds()/f.SlotMs))
+}
+
 // At returns the time at which the slot with this number begins.
 func (f Facts) At(slot phase0.Slot) time.Time {
 	// no overflow: far below the limit of a Duration

@@ -26,6 +26,9 @@ import (
 func (w *World) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /conformance/v1/world", func(rw http.ResponseWriter, _ *http.Request) { answer(rw, w.Facts, nil) })
+	mux.HandleFunc("GET /conformance/v1/followers", func(rw http.ResponseWriter, _ *http.Request) {
+		answer(rw, w.followers.now(), nil)
+	})
 	mux.HandleFunc("POST /conformance/v1/slot", func(rw http.ResponseWriter, r *http.Request) {
 		var wanted Wanted
 		if !read(rw, r, &wanted) {

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -56,10 +54,13 @@ type Config struct {
 	Log   *slog.Logger
 }
 
+// UsualSlot is how long a slot of the world lasts unless Config says otherwise.
+const UsualSlot = 2 * time.Second
+
 // Check fills in defaults and returns an error if a value makes no sense.
 func (c *Config) Check() error {
 	if c.Slot == 0 {
-		c.Slot = 2 * time.Second
+		c.Slot = UsualSlot
 	}
 	if c.Fork == 0 {
 		c.Fork = eth.Fulu
@@ -116,7 +117,8 @@ type World struct {
 	network   *network.Network
 	keys      []*probe.BLSKey // of the validators
 	builders  *builders
-	listeners [4]net.Listener
+	listeners [5]net.Listener
+	followers followers
 	client    *probe.Client
 
 	mu       sync.Mutex
@@ -146,7 +148,8 @@ func New(cfg Config) (w *World, err error) {
 			w, err = nil, errors.Join(err, opened.Close())
 		}
 	}()
-	for i, address := range []string{cfg.Listen, cfg.BeaconListen, cfg.ValidationListen, cfg.BuilderListen} {
+	for i, address := range []string{cfg.Listen, cfg.BeaconListen, cfg.ValidationListen, cfg.BuilderListen,
+		cfg.ExecutionListen} {
 		if address == "" {
 			address = net.JoinHostPort(cfg.Host, "0")
 		}
@@ -166,8 +169,8 @@ func (w *World) open() (err error) {
 		Clock: w.cfg.Clock, Slot: w.cfg.Slot, SlotsPerEpoch: w.cfg.SlotsPerEpoch,
 		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork}}, Validators: w.cfg.Validators, Seed: seed,
 		Actors:     network.Actors{Users: accounts + 1, Builders: 1},
-		RPCAddr:    cmp.Or(w.cfg.ExecutionListen, net.JoinHostPort(w.cfg.Host, "0")),
-		KeepStates: true, // a spec may need the state of an early block, however late it runs
+		RPCAddr:    "127.0.0.1:0", // behind the listener that counts who asks
+		KeepStates: true,          // a spec may need the state of an early block, however late it runs
 		// A spec may publish its block late in the slot. The chain must still build on that block.
 		AttestationDeadline: w.cfg.Slot * 3 / 4,
 		LocalTxLimit:        1000,
@@ -195,8 +198,7 @@ func (w *World) open() (err error) {
 		GenesisValidatorsRoot: fmt.Sprintf("%#x", spec.GenesisValidatorsRoot[:]), SlotMs: w.cfg.Slot.Milliseconds(),
 		SlotsPerEpoch: uint64(w.cfg.SlotsPerEpoch), Fork: w.cfg.Fork.String(),
 		ForkVersion: fmt.Sprintf("%#x", spec.Forks[0].Version[:]), ChainID: network.ChainID, BeaconURL: address(1),
-		ExecutionURL: "http://" + reached(strings.TrimPrefix(w.network.Chain.RPCURL(), "http://")), ValidationURL: address(2),
-		ValidatorKeys: secrets,
+		ExecutionURL: address(4), ValidationURL: address(2), ValidatorKeys: secrets,
 	}
 	for _, name := range BuilderNames {
 		w.Facts.Builders = append(w.Facts.Builders, Builder{Name: name, URL: address(3) + "/" + name})
@@ -253,7 +255,12 @@ func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	options := serve.Options{Log: w.cfg.Log}
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[0], w.Handler(), options) })
-	group.Go(func() error { return serve.Serve(ctx, w.listeners[1], w.guarded(w.network.Beacon.Handler()), options) })
+	group.Go(func() error {
+		return serve.Serve(ctx, w.listeners[1], w.followers.ofBeacon.counts(w.guarded(w.network.Beacon.Handler())), options)
+	})
+	group.Go(func() error {
+		return serve.Serve(ctx, w.listeners[4], w.followers.ofExecution.counts(w.execution()), options)
+	})
 	group.Go(func() error {
 		return serve.Serve(ctx, w.listeners[2], network.ValidationHandler(w.Validator()), options)
 	})

@@ -28,6 +28,7 @@ import (
 // Specs adds all specs of relays to a set.
 func Specs(s *suite.Set) {
 	shared := &specs{Set: s}
+	s.Sane("relay", shared.sane)
 	literal(&specs{Set: s}) // another relay, which needs registrations of its own
 	for _, add := range []func(*specs){status, general, missed, media, register, renewals, forged, duties, submit, atOnce,
 		refuse, header, replaced, payload, fields, data, signedFor, refusedPayloads, nulls, trusted} {
@@ -130,15 +131,9 @@ func sendRegistrations(t *suite.T, list ...*builderv1.SignedValidatorRegistratio
 // ready registers all validators but the one of world.Stranger, once, and waits until the target
 // lists duties.
 func (r *specs) ready(t *suite.T) {
-	keys := r.validators(t)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.registered && r.tries < mostTries {
-		r.tries++
-		r.failure = r.register(t, keys)
-		r.registered = r.failure == nil
+	if err := r.registerOnce(t); err != nil {
+		t.Inconclusive("%v", err)
 	}
-	t.Ready(r.failure, "register the world's validators")
 }
 
 // mostTries is how many specs wait for the target to list the registered validators. A target that
@@ -164,7 +159,7 @@ func (r *specs) register(t *suite.T, keys []*probe.BLSKey) error {
 		}
 		known, err := listDuties(t)
 		if err == nil && len(known) == 0 {
-			err = fmt.Errorf("the relay lists no registered proposer")
+			err = errNoProposer
 		}
 		return err
 	})

@@ -23,6 +23,7 @@ import (
 
 // Specs adds all specs of the bundle RPC to a set.
 func Specs(s *suite.Set) {
+	s.Sane("rpc", sane)
 	for _, add := range []func(*suite.Set){
 		envelope, failures, authentication, versions, sendBundle, callBundle, cancelBundle, sendShare, simBundle, sendPrivate,
 		sendPrivateRaw, cancelPrivate,

@@ -24,6 +24,7 @@ import (
 
 // Specs adds all specs of sidecars to a set.
 func Specs(s *suite.Set) {
+	s.Sane("sidecar", sane)
 	for _, add := range []func(*suite.Set){status, register, header, lies, failures, timing, encodings, payload, reveal} {
 		add(s)
 	}

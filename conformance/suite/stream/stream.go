@@ -23,6 +23,7 @@ import (
 
 // Specs adds all specs of the stream to a set.
 func Specs(s *suite.Set) {
+	s.Sane("stream", sane)
 	for _, add := range []func(*suite.Set){live, events, hints, info, history, literal} {
 		add(s)
 	}
