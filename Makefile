@@ -73,9 +73,9 @@ conformance: lab ## judge our own relay, stream, RPC and sidecar by the conforma
 	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
 
 conformance-image: lab ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
-	@how=; if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); \
+	@how=--again; if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); \
 	else how=--in-process; echo 'SKIPPED: the image in containers: no engine answers; its services are judged in this process'; fi; \
-	bin/gavel-lab conformance run --image $(IMAGE) $$how --again --slot 1s $(foreach c,$(IMAGE_CLAUSES),--clause '$(c)') --out bin/conformance-image $(ARGS)
+	bin/gavel-lab conformance run --image $(IMAGE) $$how --slot 1s $(foreach c,$(IMAGE_CLAUSES),--clause '$(c)') --out bin/conformance-image $(ARGS)
 
 image: ## build the container image IMAGE, from scratch; needs a Docker engine
 	@scripts/image.sh $(IMAGE)

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,46 +12,10 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/clauses"
-	"github.com/gavel-relay/gavel/conformance/mutant/inside"
-	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
-	"github.com/gavel-relay/gavel/conformance/report"
-	"github.com/gavel-relay/gavel/conformance/scripted"
-	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
-
-// status is an error that ends the process with an exit status of its own.
-type status struct {
-	code int
-	text string
-}
-
-// Error implements error.
-func (s status) Error() string { return s.text }
-
-// ExitStatus returns the status that the process ends with.
-func (s status) ExitStatus() int { return s.code }
-
-// judged turns errors of the suite into its exit statuses: 64 for the caller's mistake, 3 for a
-// target that cannot be judged, 4 for the suite's fault.
-func judged(err error) error {
-	var usage app.UsageError
-	var unusable app.UnusableError
-	var known status
-	switch {
-	case err == nil || errors.As(err, &known):
-		return err
-	case errors.As(err, &usage):
-		return status{verdict.WrongUsage, err.Error()}
-	case errors.As(err, &unusable):
-		return status{verdict.Unusable, err.Error()}
-	default:
-		return status{verdict.SuiteFault, err.Error()}
-	}
-}
 
 func conformanceCommand() *cli.Command {
 	return &cli.Command{
@@ -86,31 +47,13 @@ func listCommand() *cli.Command {
 		Name: "list", Usage: "list clauses: what a server is judged by",
 		Flags: append(selection(), &cli.StringFlag{Name: "format", Value: "table", Usage: "table, json or md"}),
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			return judged(list(os.Stdout, cmd))
+			options, err := chosen(cmd)
+			if err == nil {
+				err = app.ListChosen(os.Stdout, cmd.String("format"), options)
+			}
+			return app.WithStatus(err)
 		},
 	}
-}
-
-// list writes the selected clauses.
-func list(out io.Writer, cmd *cli.Command) error {
-	catalogue, set, err := app.Specs()
-	if err != nil {
-		return err
-	}
-	options, err := chosen(cmd)
-	if err != nil {
-		return err
-	}
-	var found []clauses.Clause
-	for _, c := range catalogue.Clauses {
-		if options.Fits(c) {
-			found = append(found, c)
-		}
-	}
-	if len(found) == 0 {
-		return app.Mistake("no clause fits the selection")
-	}
-	return app.List(out, cmd.String("format"), found, set)
 }
 
 // chosen reads the flags that selection returns.
@@ -131,7 +74,7 @@ func explainCommand() *cli.Command {
 		Flags: []cli.Flag{&cli.StringSliceFlag{Name: "clause", Required: true,
 			Usage: "ids of clauses, such as REL-HDR-03 or 'REL-HDR-*'"}},
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			return judged(app.Explain(os.Stdout, cmd.StringSlice("clause")))
+			return app.WithStatus(app.Explain(os.Stdout, cmd.StringSlice("clause")))
 		},
 	}
 }
@@ -168,7 +111,7 @@ func runCommand() *cli.Command {
 				Usage: "folder for report.json, report.html, junit.xml, badge.svg, shields.json, report.md, report.txt"},
 			&cli.Int64Flag{Name: "seed", Usage: "order of the specs; 0 takes a new one"},
 			&cli.DurationFlag{Name: "timeout", Usage: "bound of one spec; by default 1m, and more in a world of long slots"},
-			&cli.BoolFlag{Name: "again", Usage: "try specs once more that come to no verdict, a dozen at most"},
+			&cli.BoolFlag{Name: "again", Usage: "try specs once more that come to no verdict, 12 at most; not with --devnet"},
 			&cli.IntFlag{Name: "retries",
 				Usage: "try specs so often again that fail or come to no verdict; what fails at times is flaky"},
 			&cli.DurationFlag{Name: "deadline",
@@ -190,15 +133,14 @@ func runCommand() *cli.Command {
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.String("forks") != "" {
-				return judged(runForks(ctx, cmd))
+				return app.WithStatus(runForks(ctx, cmd))
 			}
-			return judged(runConformance(ctx, cmd))
+			return app.WithStatus(runConformance(ctx, cmd))
 		},
 	}
 }
 
-// runConformance runs the suite and writes its report. A status other than 0 is returned as an
-// error.
+// runConformance runs the suite as the flags say.
 func runConformance(ctx context.Context, cmd *cli.Command) error {
 	options, err := chosen(cmd)
 	if err != nil {
@@ -207,57 +149,23 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	if err := policy(cmd, &options); err != nil {
 		return err
 	}
-	options.Killers = app.Killers()
 	options.Progress = app.Progress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
 	options.Reproduce = strings.Join(os.Args, " ")
 	if cmd.Int64("seed") == 0 {
 		options.Reproduce += fmt.Sprintf(" --seed %d", options.Seed)
 	}
-	if err := switchMutants(cmd.StringSlice("inside"),
-		cmd.Bool("devnet") || cmd.String("sidecar") == app.OwnSidecar); err != nil {
+	j := app.Judgement{
+		Options: options, Mutant: cmd.String("mutant"), Inside: cmd.StringSlice("inside"),
+		RelaysListen: cmd.String("relays-listen"), Out: cmd.String("out"), WriteExpected: cmd.String("write-expected"),
+		Reason: cmd.String("reason"), Until: cmd.String("until"), Said: os.Stdout,
+	}
+	if cmd.IsSet("slot") {
+		j.SidecarSlot = cmd.Duration("slot")
+	}
+	if j.Source, err = sourceOf(cmd); err != nil {
 		return err
 	}
-	from, err := sourceOf(cmd)
-	if err != nil {
-		return err
-	}
-	app.ByOwnClock(&from, &options)
-	var end func()
-	if options.Target, end, err = app.Open(ctx, from); err != nil {
-		return err
-	}
-	defer end()
-	var endSidecar func()
-	if options.Relays, endSidecar, err = openSidecar(ctx, cmd, options.Target, from.World.Fork); err != nil {
-		return err
-	}
-	defer endSidecar()
-	stop, err := app.Mutate(ctx, &options, cmd.String("mutant"))
-	if err != nil {
-		return err
-	}
-	defer stop()
-	r, err := app.Run(ctx, options)
-	if err != nil {
-		return err
-	}
-	if out := cmd.String("out"); out != "" {
-		if err := r.WriteAll(out); err != nil {
-			return err
-		}
-	}
-	if name := cmd.String("write-expected"); name != "" {
-		if err := app.WriteExpected(name, r, cmd.String("reason"), cmd.String("until")); err != nil {
-			return err
-		}
-	}
-	if err := r.Table(os.Stdout); err != nil {
-		return err
-	}
-	if r.Exit != verdict.Conformant {
-		return status{r.Exit, r.Outcome()}
-	}
-	return nil
+	return j.Run(ctx)
 }
 
 // policy reads the flags that say how often and how long specs are tried, and how strictly they are
@@ -269,39 +177,11 @@ func policy(cmd *cli.Command, o *app.Options) (err error) {
 	if o.Shard, err = app.ParseShard(cmd.String("shard")); err != nil {
 		return err
 	}
-	if cmd.String("write-expected") != "" {
-		if err := app.CheckExpected(cmd.String("reason"), cmd.String("until")); err != nil {
-			return err
-		}
-	}
 	o.Seed, o.Timeout, o.Again = cmd.Int64("seed"), cmd.Duration("timeout"), cmd.Bool("again")
 	o.Retries, o.Deadline, o.Require = cmd.Int("retries"), cmd.Duration("deadline"), cmd.StringSlice("require")
 	o.Heavy = cmd.Bool("heavy")
-	if o.Retries < 0 || o.Deadline < 0 {
-		return app.Mistake("retries and deadline are not below 0")
-	}
 	if o.Seed == 0 {
 		o.Seed = time.Now().UnixMilli() % 1_000_000
-	}
-	return nil
-}
-
-// switchMutants switches mutants on inside the services that this process starts afterwards.
-func switchMutants(ids []string, devnet bool) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	if !devnet {
-		return app.Mistake("a mutant of --inside is in our own services: give --devnet or --sidecar gavel, or --mutant " +
-			"for one before a target")
-	}
-	for _, id := range ids {
-		if _, err := overlay.Find(id); err != nil {
-			return app.Mistake("%v: see gavel-lab conformance prove --list", err)
-		}
-	}
-	if err := inside.Switch(ids...); err != nil {
-		return app.Mistake("%v", err)
 	}
 	return nil
 }
@@ -350,32 +230,6 @@ func targetOf(cmd *cli.Command) (*target.Target, error) {
 	return t, t.Complete()
 }
 
-// openSidecar starts the relays of a target that is a sidecar, and the sidecar if it does not run
-// already.
-func openSidecar(ctx context.Context, cmd *cli.Command, t *target.Target,
-	fork eth.Fork) (*scripted.Relays, func(), error) {
-	return app.OpenSidecar(ctx, t, relaysNetwork(cmd, t, fork), relaysListen(cmd, t), os.Stderr)
-}
-
-// relaysNetwork returns the network in which a sidecar is judged: mainnet's genesis, and mainnet's
-// slots for a sidecar that runs already, unless --slot says otherwise.
-func relaysNetwork(cmd *cli.Command, t *target.Target, fork eth.Fork) scripted.Network {
-	n := scripted.Mainnet(fork)
-	if cmd.IsSet("slot") || t.Sidecar == nil || t.Sidecar.URL == "" {
-		n.Slot = cmd.Duration("slot")
-	}
-	return n
-}
-
-// relaysListen returns where the first of a sidecar's relays listens; empty for any free port. A
-// sidecar that runs already must know the port.
-func relaysListen(cmd *cli.Command, t *target.Target) string {
-	if at := cmd.String("relays-listen"); at != "" || t.Sidecar == nil || t.Sidecar.URL == "" {
-		return at
-	}
-	return "127.0.0.1:9200"
-}
-
 func probeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "probe", Usage: "find out which optional features a target has",
@@ -389,33 +243,11 @@ func probeCommand() *cli.Command {
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			t, err := targetOf(cmd)
 			if err != nil {
-				return judged(app.Mistake("%v", err))
+				return app.WithStatus(app.Mistake("%v", err))
 			}
-			if len(t.Containers) > 0 {
-				return judged(app.Mistake("the target is in containers, which run starts: its report has the features"))
-			}
-			return judged(probe(ctx, os.Stdout, t))
+			return app.WithStatus(app.Probe(ctx, os.Stdout, t))
 		},
 	}
-}
-
-// probe finds out what the target's interfaces have, and prints it. A target of which no interface
-// answers is unusable.
-func probe(ctx context.Context, out io.Writer, t *target.Target) error {
-	gone := suite.Gone(ctx, t)
-	var reasons []string
-	for _, iface := range clauses.Interfaces {
-		if reason, is := gone[iface]; is {
-			reasons = append(reasons, reason)
-		}
-	}
-	if !slices.ContainsFunc(clauses.Interfaces, func(iface string) bool { return t.Has(iface) && gone[iface] == "" }) {
-		return status{verdict.Unusable, strings.Join(reasons, "; ")}
-	}
-	for _, reason := range reasons {
-		fmt.Fprintf(out, "# %s\n", reason)
-	}
-	return app.Capabilities(out, suite.Probe(ctx, t, gone))
 }
 
 func diffCommand() *cli.Command {
@@ -426,20 +258,7 @@ func diffCommand() *cli.Command {
 			&cli.StringFlag{Name: "new", Required: true, TakesFile: true, Usage: "report.json of the later run"},
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			older, err := report.ReadFile(cmd.String("old"))
-			if err != nil {
-				return judged(app.Mistake("%v", err))
-			}
-			newer, err := report.ReadFile(cmd.String("new"))
-			if err != nil {
-				return judged(app.Mistake("%v", err))
-			}
-			changes := report.Diff(older, newer)
-			report.WriteDiff(os.Stdout, changes)
-			if slices.ContainsFunc(changes, func(c report.Change) bool { return c.Kind == "broken" }) {
-				return status{verdict.Nonconformant, "something broke"}
-			}
-			return nil
+			return app.WithStatus(app.Diff(os.Stdout, cmd.String("old"), cmd.String("new")))
 		},
 	}
 }
@@ -452,16 +271,7 @@ func reportCommand() *cli.Command {
 			&cli.StringFlag{Name: "format", Value: "table", Usage: "html, junit, md, badge, shields, json or table"},
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			r, err := report.ReadFile(cmd.String("from"))
-			if err != nil {
-				return judged(app.Mistake("%v", err))
-			}
-			for _, format := range report.Formats {
-				if format.Name == cmd.String("format") {
-					return judged(format.Write(r, os.Stdout))
-				}
-			}
-			return judged(app.Mistake("format is %q: give html, junit, md, badge, shields, json or table", cmd.String("format")))
+			return app.WithStatus(app.Convert(os.Stdout, cmd.String("from"), cmd.String("format")))
 		},
 	}
 }

@@ -3,19 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/conformance/app"
-	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -40,7 +35,7 @@ func worldCommand() *cli.Command {
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 			defer stop()
-			return judged(runWorld(ctx, cmd))
+			return app.WithStatus(runWorld(ctx, cmd))
 		},
 	}
 }
@@ -67,8 +62,7 @@ func worldOf(cmd *cli.Command) (of world.Config, err error) {
 	return of, nil
 }
 
-// runWorld runs a world until the context ends. It prints what a target and target.yaml need to
-// know about it.
+// runWorld runs a world as the flags say.
 func runWorld(ctx context.Context, cmd *cli.Command) error {
 	of, err := worldOf(cmd)
 	if err != nil {
@@ -79,54 +73,5 @@ func runWorld(ctx context.Context, cmd *cli.Command) error {
 	of.Listen, of.BeaconListen, of.ValidationListen = cmd.String("listen"), at("beacon-listen", "9191"),
 		at("validation-listen", "9192")
 	of.BuilderListen, of.ExecutionListen = at("builder-listen", "9193"), at("execution-listen", "9194")
-	if cmd.Bool("with-services") {
-		t, end, err := app.Open(ctx, app.Source{Local: true, World: of, Notes: os.Stderr})
-		if err != nil {
-			return err
-		}
-		defer end()
-		c, err := world.Dial(ctx, t.Chain.WorldURL)
-		if err != nil {
-			return err
-		}
-		printWorld(os.Stdout, c.Facts, t.Chain.WorldURL, t)
-		<-ctx.Done()
-		return nil
-	}
-	w, err := world.New(of)
-	if err != nil {
-		return err
-	}
-	printWorld(os.Stdout, w.Facts, w.URL, nil)
-	return errors.Join(w.Run(ctx), w.Close())
-}
-
-// printWorld prints what a target must know about its world, and the services in it if there are
-// some. A target that names its relay by key and host has both.
-func printWorld(out io.Writer, f world.Facts, address string, services *target.Target) {
-	line := func(name string, value any) { fmt.Fprintf(out, "%-24s %v\n", name, value) }
-	line("beacon node", f.BeaconURL)
-	line("execution node", f.ExecutionURL)
-	line("validation node", f.ValidationURL)
-	for _, b := range f.Builders {
-		line("builder "+b.Name, b.URL)
-	}
-	line("chain id", f.ChainID)
-	line("genesis time", fmt.Sprintf("%d (%s)", f.GenesisTime, time.Unix(f.GenesisTime, 0).UTC().Format(time.RFC3339)))
-	line("genesis fork version", f.GenesisForkVersion)
-	line("genesis validators root", f.GenesisValidatorsRoot)
-	line(f.Fork+" fork version", f.ForkVersion)
-	line("slots", fmt.Sprintf("%d s, %d to an epoch", f.SlotMs/1000, f.SlotsPerEpoch))
-	line("validators", len(f.ValidatorKeys))
-	if services != nil {
-		relay := services.Relay
-		line("relay", relay.ProposerURL)
-		line("relay with its key", strings.Replace(relay.ProposerURL, "://", "://"+relay.PublicKey+"@", 1))
-		line("stream", services.Stream.URL)
-		line("rpc", services.RPC.URL)
-		line("world", address)
-	}
-	fmt.Fprintf(out,
-		"\nin target.yaml:\nchain: {worldUrl: %s}\nrpc: {url: …, sendsToWorld: true}   # for a bundle RPC that "+
-			"sends to these builders\n", address)
+	return app.ServeWorld(ctx, of, cmd.Bool("with-services"), os.Stdout, os.Stderr)
 }

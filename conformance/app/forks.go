@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -23,7 +22,8 @@ import (
 // Forks runs the suite once in a world of each fork, each in a process of its own, and sets the
 // reports side by side.
 type Forks struct {
-	// Program is the path of this program, and Args the arguments of one run, without fork and folder.
+	// Program is the path of this program, and Args its arguments. Those that name forks and folder
+	// are replaced for each run.
 	Program string
 	Args    []string
 	Forks   []eth.Fork
@@ -58,6 +58,15 @@ func ParseForks(text string) (list []eth.Fork, err error) {
 		list = append(list, fork)
 	}
 	return list, nil
+}
+
+// Judge runs the suite in each fork. An outcome other than conformant is a Status.
+func (f Forks) Judge(ctx context.Context) error {
+	exit, err := f.Run(ctx)
+	if err == nil && exit != verdict.Conformant {
+		err = Status{exit, "not all forks are conformant: see matrix.html"}
+	}
+	return err
 }
 
 // Run runs the suite in each fork, writes the matrix, and returns the worst exit status.
@@ -95,7 +104,8 @@ type forkRun struct {
 // run runs the suite in one fork.
 func (f Forks) run(ctx context.Context, fork eth.Fork, notes io.Writer) (r forkRun, err error) {
 	dir := filepath.Join(f.Out, fork.String())
-	cmd := exec.CommandContext(ctx, f.Program, append(slices.Clone(f.Args), "--fork", fork.String(), "--out", dir)...)
+	args := withoutFlags(f.Args, "forks", "fork", "out")
+	cmd := exec.CommandContext(ctx, f.Program, append(args, "--fork", fork.String(), "--out", dir)...)
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, notes
 	var ended *exec.ExitError
@@ -143,4 +153,30 @@ func WriteMatrix(name string, reports []*report.Report) error {
 		return Mistake("write the matrix: %v", err)
 	}
 	return errors.Join(report.NewMatrix(reports).HTML(file), file.Close())
+}
+
+// withoutFlags returns arguments without some flags and their values.
+func withoutFlags(args []string, names ...string) (kept []string) {
+	for i := 0; i < len(args); i++ {
+		dropped := false
+		for _, name := range names {
+			bare := strings.TrimLeft(args[i], "-")
+			if bare == args[i] {
+				break
+			}
+			if bare == name {
+				i++ // its value
+				dropped = true
+				break
+			}
+			if strings.HasPrefix(bare, name+"=") {
+				dropped = true
+				break
+			}
+		}
+		if !dropped {
+			kept = append(kept, args[i])
+		}
+	}
+	return kept
 }

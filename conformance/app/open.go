@@ -71,12 +71,7 @@ func Open(ctx context.Context, s Source) (t *target.Target, end func(), err erro
 		return t, end, nil
 	}
 	engine, err := OpenEngine(ctx)
-	lost := errors.Is(err, ErrNoEngine) && s.Target == nil
-	if lost && s.InProcess {
-		fmt.Fprintf(s.Notes, "%v\ngavel's services of this build are judged, in this process, and not %s\n", err, s.Image)
-		return openLocal(ctx, s)
-	}
-	if lost {
+	if errors.Is(err, ErrNoEngine) && s.Target == nil {
 		err = fmt.Errorf("%w; --in-process judges the services of this build instead, and not the image", err)
 	}
 	if err != nil {
@@ -87,6 +82,18 @@ func Open(ctx context.Context, s Source) (t *target.Target, end func(), err erro
 		return nil, end, UnusableError{err}
 	}
 	return started.Target, func() { started.Stop(s.LogDir) }, nil
+}
+
+// standIn has gavel's services of this build judged, in this process, if that is permitted and no
+// engine could start their image.
+func (s *Source) standIn(ctx context.Context) {
+	if !s.InProcess || s.Target != nil || s.Image == "" {
+		return
+	}
+	if _, err := OpenEngine(ctx); errors.Is(err, ErrNoEngine) {
+		fmt.Fprintf(s.Notes, "%v\ngavel's services of this build are judged, in this process, and not %s\n", err, s.Image)
+		s.Local = true
+	}
 }
 
 // openLocal starts gavel's own services in a world of their own. An error of their end changes no
@@ -125,7 +132,7 @@ func ByOwnClock(s *Source, o *Options) {
 	}
 	speed := min(ownSpeed, float64(cmp.Or(s.World.Slot, world.UsualSlot))/float64(leastSlot))
 	paced := clock.NewPaced(time.Now().Truncate(time.Second), speed)
-	s.World.Clock, o.Clock = paced, paced
+	s.World.Clock, o.Clock, o.Again = paced, paced, false
 	o.Timeout = max(o.Timeout, ownTimeout)
 	grown := int(math.Round(3000 * speed))
 	s.Budgets = target.Budgets{AnswerMs: 30_000, HintMs: grown, SettleMs: grown}

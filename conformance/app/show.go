@@ -26,6 +26,24 @@ func (o Options) Fits(c clauses.Clause) bool {
 	return named && o.fits(c)
 }
 
+// ListChosen writes the clauses that the options choose, as List does.
+func ListChosen(out io.Writer, format string, o Options) error {
+	catalogue, set, err := Specs()
+	if err != nil {
+		return err
+	}
+	var found []clauses.Clause
+	for _, c := range catalogue.Clauses {
+		if o.Fits(c) {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 0 {
+		return Mistake("no clause fits the selection")
+	}
+	return List(out, format, found, set)
+}
+
 // List writes clauses as a table, JSON or Markdown.
 func List(out io.Writer, format string, list []clauses.Clause, set *suite.Set) error {
 	switch format {
