@@ -15,11 +15,6 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-const (
-	builderMemoryBody     = 1 << 20
-	builderMaxAnswerBytes = 64 << 10
-)
-
 // What a request costs in memory is bounded by what it sends, whatever it sends: the greatest heap
 // is four times the decompressed body and a mebibyte, and the answer is short. An operation that is
 // not in the table must read no body.
@@ -37,15 +32,15 @@ func TestBuilderMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 		return begins
 	}
 	bodies := map[string][]servetest.Body{
-		"POST /relay/v1/builder/blocks": append(servetest.Bodies(builderMemoryBody, before(text,
+		"POST /relay/v1/builder/blocks": append(servetest.Bodies(memoryBody, before(text,
 			`"message":`, `"transactions":`, `"commitments":`, `"blobs":`, `"deposits":`)...), smallTransactions(t)...),
-		"POST /relay/v1/builder/headers": servetest.Bodies(builderMemoryBody, before(header, `"message":`, `"deposits":`)...),
+		"POST /relay/v1/builder/headers": servetest.Bodies(memoryBody, before(header, `"message":`, `"deposits":`)...),
 	}
-	unread := servetest.Bodies(builderMemoryBody)
+	unread := servetest.Bodies(memoryBody)
 	d := &silent{}
 	mux := NewMux()
 	MountBuilder(mux, BuilderConfig{
-		Spec: builderTestSpec(), Clock: clock.NewHeld(builderNow, 1), Submitter: d, Speculator: d.auction.speculator(),
+		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Speculator: d.auction.speculator(),
 		Headers: d,
 		Duties:  d, Identity: d,
 		Hydrator: &d.cache, TopBids: newTheatre().feed,
@@ -76,7 +71,7 @@ func TestBuilderMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 				answer = new(servetest.Answer)
 				mux.ServeHTTP(answer, r)
 			})
-			if peak > allowed || answer.Bytes > builderMaxAnswerBytes {
+			if peak > allowed || answer.Bytes > maxAnswerBytes {
 				t.Errorf("%s, %s: %d bytes of heap and %d of answer for %d", pattern, body.Name, peak, answer.Bytes, len(body.Text))
 			}
 		}
@@ -104,13 +99,13 @@ func smallTransactions(t *testing.T) (all []servetest.Body) {
 	text, ssz := submission(t)
 	good := `"0x` + strings.Repeat("02", 100) + `"`
 	for _, tx := range []string{`"0x02"`, `"0x` + strings.Repeat("02", 20) + `"`} {
-		list := strings.TrimSuffix(strings.Repeat(tx+",", builderMemoryBody/(len(tx)+1)), ",")
+		list := strings.TrimSuffix(strings.Repeat(tx+",", memoryBody/(len(tx)+1)), ",")
 		all = append(all, servetest.Body{Name: "JSON of transactions like " + tx, Text: bytes.Replace(text, []byte(good),
 			[]byte(list), 1)})
 	}
 	for _, length := range []int{0, 1, 20} {
 		all = append(all, servetest.Body{Name: "SSZ of short transactions",
-			Text: withTransactions(ssz, builderMemoryBody/(4+length), length)})
+			Text: withTransactions(ssz, memoryBody/(4+length), length)})
 	}
 	return all
 }

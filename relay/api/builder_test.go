@@ -3,32 +3,18 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/clock"
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/submit"
 )
-
-// builderNow is what every clock of these tests reads: the start of slot 64, the first one of fulu.
-// Slots 32 to 63 are electra's.
-var builderNow = time.Unix(1_700_000_000, 0)
-
-func builderTestSpec() *eth.Spec {
-	return &eth.Spec{
-		GenesisTime: builderNow.Add(-64 * 12 * time.Second), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
-		Forks: []eth.ForkPoint{{Fork: eth.Deneb}, {Fork: eth.Electra, Epoch: 1}, {Fork: eth.Fulu, Epoch: 2}},
-	}
-}
 
 // builderFakePorts stands for the rooms behind the handlers and keeps what it was sent.
 type builderFakePorts struct {
@@ -70,15 +56,15 @@ func (d *builderFakePorts) ByKey(apiKey string) (relay.Builder, bool) {
 
 func (d *builderFakePorts) handler() http.Handler {
 	mux := NewMux()
-	MountBuilder(mux, BuilderConfig{Spec: builderTestSpec(), Clock: clock.NewHeld(builderNow, 1), Submitter: d,
+	MountBuilder(mux, BuilderConfig{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d,
 		Speculator: d.auction.speculator(),
 		Headers:    d, Duties: d,
 		Identity: d, Hydrator: &d.cache})
 	return mux
 }
 
-// builderAsk sends a request. Headers are lines "Name: value".
-func builderAsk(t *testing.T, handler http.Handler, request, headers string, body []byte) *httptest.ResponseRecorder {
+// askHandler sends a request. Headers are lines "Name: value".
+func askHandler(t *testing.T, handler http.Handler, request, headers string, body []byte) *httptest.ResponseRecorder {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	r := httptest.NewRequest(method, path, bytes.NewReader(body))
@@ -91,25 +77,6 @@ func builderAsk(t *testing.T, handler http.Handler, request, headers string, bod
 	return answer
 }
 
-// builderWantRefusal wants the refusal's status and text in the common form.
-func builderWantRefusal(t *testing.T, answer *httptest.ResponseRecorder, want relay.Refusal) {
-	t.Helper()
-	var body struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	}
-	if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil {
-		t.Fatalf("the answer is no JSON: %q", answer.Body)
-	}
-	if answer.Code != Statuses[want.ID] || body.Code != Statuses[want.ID] ||
-		!strings.HasPrefix(body.Message, want.Short) {
-		t.Errorf("%d %s, want %d %s", answer.Code, answer.Body, Statuses[want.ID], want.Short)
-	}
-	if got := answer.Header().Get("Content-Type"); got != "application/json" {
-		t.Errorf("content type %q", got)
-	}
-}
-
 func TestBuilderPathsAndMethods(t *testing.T) {
 	for request, want := range map[string]relay.Refusal{
 		"GET /relay/v1/builder":             relay.NotFound,
@@ -117,6 +84,6 @@ func TestBuilderPathsAndMethods(t *testing.T) {
 		"GET /relay/v1/builder/blocks":      relay.MethodNotAllowed,
 		"POST /relay/v1/builder/validators": relay.MethodNotAllowed,
 	} {
-		builderWantRefusal(t, builderAsk(t, new(builderFakePorts).handler(), request, "", nil), want)
+		wantRefusal(t, askHandler(t, new(builderFakePorts).handler(), request, "", nil), want)
 	}
 }

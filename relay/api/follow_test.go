@@ -25,7 +25,7 @@ type auction struct {
 
 func (a *auction) speculator() *speculate.Speculator {
 	return speculate.New(speculate.Config{
-		Spec: builderTestSpec(), Auction: a, Key: bls.Derive("relay", 0),
+		Spec: testSpec(), Auction: a, Key: bls.Derive("relay", 0),
 		Verify: func(phase0.BLSPubKey, phase0.Root, phase0.BLSSignature) error { return a.wrong },
 	})
 }
@@ -57,7 +57,7 @@ func awaitSigning(ahead *speculate.Ahead) {
 // and of a dehydrated one the transactions that count come later.
 func TestWhatIsBegunWhileABodyComes(t *testing.T) {
 	text, ssz := submission(t)
-	const withKey = builderIsSSZ + "X-Api-Key: alpha's"
+	const withKey = isSSZ + "X-Api-Key: alpha's"
 	for _, row := range []struct {
 		what, headers          string
 		body                   []byte
@@ -70,14 +70,14 @@ func TestWhatIsBegunWhileABodyComes(t *testing.T) {
 			hashed: true},
 		{what: "with a key, dehydrated", headers: withKey + "\nX-Submission-Type: dehydrated", body: ssz},
 		{what: "with a key, in JSON", headers: "X-Api-Key: alpha's", body: text},
-		{what: "a right signature", headers: builderIsSSZ, body: ssz, hashed: true, verify: true, signed: true},
-		{what: "a wrong signature", headers: builderIsSSZ, body: ssz, wrong: errors.New("wrong"), hashed: true, verify: true},
-		{what: "a message that breaks a rule", headers: builderIsSSZ, body: ssz, refuses: true, verify: true},
+		{what: "a right signature", headers: isSSZ, body: ssz, hashed: true, verify: true, signed: true},
+		{what: "a wrong signature", headers: isSSZ, body: ssz, wrong: errors.New("wrong"), hashed: true, verify: true},
+		{what: "a message that breaks a rule", headers: isSSZ, body: ssz, refuses: true, verify: true},
 		{what: "without a key, in JSON", headers: "", body: text},
 	} {
 		d := &builderFakePorts{outcome: relay.Outcome{}}
 		d.auction.refuses, d.auction.wrong = row.refuses, row.wrong
-		answer := builderAsk(t, d.handler(), submitPath, row.headers, row.body)
+		answer := askHandler(t, d.handler(), submitPath, row.headers, row.body)
 		if answer.Code != 200 || len(d.received) != 1 {
 			t.Fatalf("%s: %d %s", row.what, answer.Code, answer.Body)
 		}
@@ -100,7 +100,7 @@ func TestWhatIsBegunWhileABodyComes(t *testing.T) {
 func TestNothingIsBegunForAnothersKey(t *testing.T) {
 	_, ssz := submission(t)
 	d := &builderFakePorts{outcome: relay.Outcome{}}
-	builderWantRefusal(t, builderAsk(t, d.handler(), submitPath, builderIsSSZ+"X-Api-Key: beta's", ssz),
+	wantRefusal(t, askHandler(t, d.handler(), submitPath, isSSZ+"X-Api-Key: beta's", ssz),
 		relay.APIKeyOtherBuilder)
 	if len(d.auction.messages)+len(d.auction.blocks)+len(d.received) != 0 {
 		t.Errorf("%d messages, %d blocks, %d received", len(d.auction.messages), len(d.auction.blocks), len(d.received))
@@ -111,7 +111,7 @@ func TestNothingIsBegunForAnothersKey(t *testing.T) {
 func TestBlockSaysHowItCame(t *testing.T) {
 	_, ssz := submission(t)
 	d := &builderFakePorts{outcome: relay.Outcome{}}
-	builderAsk(t, d.handler(), submitPath+"?cancellations=1", builderIsSSZ+"X-Api-Key: alpha's", ssz)
+	askHandler(t, d.handler(), submitPath+"?cancellations=1", isSSZ+"X-Api-Key: alpha's", ssz)
 	awaitSigning(d.ahead[0])
 	block := d.auction.blocks[0]
 	if !block.Cancellable || !block.Identified || block.Trace.Slot != 65 || len(block.Payload.Transactions) != 1 {

@@ -12,7 +12,7 @@ func TestAPIKey(t *testing.T) {
 	_, ssz := submission(t)
 	for header, identified := range map[string]bool{"": false, "X-Api-Key: alpha's": true, "x-api-token: alpha's": true} {
 		d := &builderFakePorts{outcome: relay.Outcome{}}
-		answer := builderAsk(t, d.handler(), submitPath, builderIsSSZ+header, ssz)
+		answer := askHandler(t, d.handler(), submitPath, isSSZ+header, ssz)
 		if answer.Code != 200 || len(d.received) != 1 || d.received[0].Identified != identified {
 			t.Errorf("%q: %d %s, %+v", header, answer.Code, answer.Body, d.received)
 		}
@@ -20,7 +20,7 @@ func TestAPIKey(t *testing.T) {
 	for header, want := range map[string]relay.Refusal{"X-Api-Key: stolen": relay.APIKeyUnknown,
 		"X-Api-Key: beta's": relay.APIKeyOtherBuilder} {
 		d := &builderFakePorts{outcome: relay.Outcome{}}
-		builderWantRefusal(t, builderAsk(t, d.handler(), submitPath, builderIsSSZ+header, ssz), want)
+		wantRefusal(t, askHandler(t, d.handler(), submitPath, isSSZ+header, ssz), want)
 		if len(d.received) != 0 {
 			t.Errorf("%q: taken all the same", header)
 		}
@@ -32,7 +32,7 @@ func TestDehydratedSubmission(t *testing.T) {
 	_, ssz := submission(t)
 	d := &builderFakePorts{outcome: relay.Outcome{}}
 	handler := d.handler()
-	if answer := builderAsk(t, handler, submitPath, builderIsSSZ+"X-Api-Key: alpha's", ssz); answer.Code != 200 {
+	if answer := askHandler(t, handler, submitPath, isSSZ+"X-Api-Key: alpha's", ssz); answer.Code != 200 {
 		t.Fatalf("%d %s", answer.Code, answer.Body)
 	}
 	whole := d.received[0]
@@ -48,8 +48,8 @@ func TestDehydratedSubmission(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const dehydrated = builderIsSSZ + "X-Submission-Type: dehydrated\n"
-	if answer := builderAsk(t, handler, submitPath, dehydrated+"X-Api-Key: alpha's", body); answer.Code != 200 {
+	const dehydrated = isSSZ + "X-Submission-Type: dehydrated\n"
+	if answer := askHandler(t, handler, submitPath, dehydrated+"X-Api-Key: alpha's", body); answer.Code != 200 {
 		t.Fatalf("%d %s", answer.Code, answer.Body)
 	}
 	if got := d.received[1].Payload.Transactions; len(got) != 1 ||
@@ -63,14 +63,14 @@ func TestDehydratedSubmission(t *testing.T) {
 		"nobody in particular": {dehydrated, relay.APIKeyNeeded},
 		"another builder":      {dehydrated + "X-Api-Key: beta's", relay.APIKeyOtherBuilder},
 		"places out of order":  {dehydrated + "X-Api-Key: alpha's\nX-Blobs-Sent: 1,0", relay.SubmissionHydrationForm},
-		"an unknown form":      {builderIsSSZ + "X-Submission-Type: half", relay.InvalidArgument},
+		"an unknown form":      {isSSZ + "X-Submission-Type: half", relay.InvalidArgument},
 	} {
 		t.Run(name, func(t *testing.T) {
-			builderWantRefusal(t, builderAsk(t, handler, submitPath, row.headers, body), row.want)
+			wantRefusal(t, askHandler(t, handler, submitPath, row.headers, body), row.want)
 		})
 	}
 	fresh := (&builderFakePorts{outcome: relay.Outcome{}}).handler()
-	builderWantRefusal(t, builderAsk(t, fresh, submitPath, dehydrated+"X-Api-Key: alpha's", body),
+	wantRefusal(t, askHandler(t, fresh, submitPath, dehydrated+"X-Api-Key: alpha's", body),
 		relay.SubmissionNotHydratable)
 }
 
@@ -79,7 +79,7 @@ func TestRefusedSubmissionIsNotRemembered(t *testing.T) {
 	text, _ := submission(t)
 	d := &builderFakePorts{err: relay.SubmissionSignature.Plain()}
 	handler := d.handler()
-	builderWantRefusal(t, builderAsk(t, handler, submitPath, "X-Api-Key: alpha's", text), relay.SubmissionSignature)
+	wantRefusal(t, askHandler(t, handler, submitPath, "X-Api-Key: alpha's", text), relay.SubmissionSignature)
 	dry := *d.received[0]
 	tx := wire.TransactionHash(dry.Payload.Transactions[0])
 	dry.Payload.Transactions[0] = tx[:]
@@ -87,7 +87,7 @@ func TestRefusedSubmissionIsNotRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	builderWantRefusal(t, builderAsk(t, handler, submitPath, builderIsSSZ+
+	wantRefusal(t, askHandler(t, handler, submitPath, isSSZ+
 		"X-Api-Key: alpha's\nX-Submission-Type: dehydrated", body),
 		relay.SubmissionNotHydratable)
 }

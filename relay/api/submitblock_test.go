@@ -21,10 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-const (
-	submitPath   = "POST /relay/v1/builder/blocks"
-	builderIsSSZ = "Content-Type: application/octet-stream\n"
-)
+const submitPath = "POST /relay/v1/builder/blocks"
 
 // submission is a block of slot 65, in fulu, in both encodings.
 func submission(t *testing.T) (text, ssz []byte) {
@@ -83,22 +80,22 @@ func TestSubmitBlock(t *testing.T) {
 		"JSON with a version":     {"", "Eth-Consensus-Version: fulu", text, false, 0},
 		"JSON in gzip":            {"", "Content-Encoding: gzip", packed(t, "gzip", text), false, 0},
 		"JSON in zstd":            {"", "Content-Encoding: zstd", packed(t, "zstd", text), false, 0},
-		"SSZ":                     {"", builderIsSSZ, ssz, false, 0},
-		"SSZ with a version":      {"", builderIsSSZ + "Eth-Consensus-Version: fulu", ssz, false, 0},
-		"SSZ in gzip":             {"", builderIsSSZ + "Content-Encoding: gzip", packed(t, "gzip", ssz), false, 0},
-		"SSZ in zstd":             {"", builderIsSSZ + "Content-Encoding: zstd", packed(t, "zstd", ssz), false, 0},
-		"with cancellations":      {"?cancellations=1", builderIsSSZ, ssz, true, 0},
-		"cancellations in words":  {"?cancellations=true", builderIsSSZ, ssz, true, 0},
-		"without cancellations":   {"?cancellations=0", builderIsSSZ, ssz, false, 0},
-		"without them in words":   {"?cancellations=false", builderIsSSZ, ssz, false, 0},
-		"cancellations of no say": {"?cancellations=", builderIsSSZ, ssz, false, 0},
-		"an unknown parameter":    {"?fast=yes", builderIsSSZ, ssz, false, 0},
-		"a sequence":              {"", builderIsSSZ + "X-Sequence: 18446744073709551615", ssz, false, 1<<64 - 1},
+		"SSZ":                     {"", isSSZ, ssz, false, 0},
+		"SSZ with a version":      {"", isSSZ + "Eth-Consensus-Version: fulu", ssz, false, 0},
+		"SSZ in gzip":             {"", isSSZ + "Content-Encoding: gzip", packed(t, "gzip", ssz), false, 0},
+		"SSZ in zstd":             {"", isSSZ + "Content-Encoding: zstd", packed(t, "zstd", ssz), false, 0},
+		"with cancellations":      {"?cancellations=1", isSSZ, ssz, true, 0},
+		"cancellations in words":  {"?cancellations=true", isSSZ, ssz, true, 0},
+		"without cancellations":   {"?cancellations=0", isSSZ, ssz, false, 0},
+		"without them in words":   {"?cancellations=false", isSSZ, ssz, false, 0},
+		"cancellations of no say": {"?cancellations=", isSSZ, ssz, false, 0},
+		"an unknown parameter":    {"?fast=yes", isSSZ, ssz, false, 0},
+		"a sequence":              {"", isSSZ + "X-Sequence: 18446744073709551615", ssz, false, 1<<64 - 1},
 		"an unknown name":         {"", "", bytes.Replace(text, []byte(`{`), []byte(`{"future":1,`), 1), false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &builderFakePorts{outcome: relay.Outcome{}}
-			answer := builderAsk(t, d.handler(), submitPath+row.query, row.headers, row.body)
+			answer := askHandler(t, d.handler(), submitPath+row.query, row.headers, row.body)
 			if answer.Code != 200 || answer.Body.Len() != 0 || len(d.received) != 1 {
 				t.Fatalf("%d %s, %d received", answer.Code, answer.Body, len(d.received))
 			}
@@ -107,7 +104,7 @@ func TestSubmitBlock(t *testing.T) {
 				len(s.Payload.Transactions) != 1 {
 				t.Errorf("received %+v", s)
 			}
-			if !s.ReceivedAt.Equal(builderNow) || s.Cancellable != row.cancellable || s.Sequence != row.sequence {
+			if !s.ReceivedAt.Equal(now) || s.Cancellable != row.cancellable || s.Sequence != row.sequence {
 				t.Errorf("received at %v, cancellable %v, sequence %d", s.ReceivedAt, s.Cancellable, s.Sequence)
 			}
 		})
@@ -117,15 +114,15 @@ func TestSubmitBlock(t *testing.T) {
 func TestSubmitBlockTellsTheOutcome(t *testing.T) {
 	text, _ := submission(t)
 	d := &builderFakePorts{outcome: relay.Outcome{BelowFloor: true}}
-	answer := builderAsk(t, d.handler(), submitPath, "", text)
+	answer := askHandler(t, d.handler(), submitPath, "", text)
 	if answer.Code != 202 || answer.Body.String() != `{"message":"accepted bid below floor, skipped validation"}` ||
 		answer.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
-	builderWantRefusal(t, builderAsk(t, (&builderFakePorts{err: relay.SubmissionStale.Plain()}).handler(),
+	wantRefusal(t, askHandler(t, (&builderFakePorts{err: relay.SubmissionStale.Plain()}).handler(),
 		submitPath, "", text),
 		relay.SubmissionStale)
-	builderWantRefusal(t, builderAsk(t, (&builderFakePorts{err: errors.New("secret")}).handler(), submitPath, "", text),
+	wantRefusal(t, askHandler(t, (&builderFakePorts{err: errors.New("secret")}).handler(), submitPath, "", text),
 		relay.Internal)
 }
 
@@ -133,9 +130,9 @@ func TestSubmitBlockTellsTheOutcome(t *testing.T) {
 func TestSubmitBlockRefusesWhatIsNoSubmission(t *testing.T) {
 	for _, body := range []string{"", "{", "{}", "null", "[]", `{"message":null}`, `{"message":{"slot":"1"}}`,
 		`{"message":{"slot":"65"}}`, "\xff\xfe", strings.Repeat("\x00", 400)} {
-		for _, headers := range []string{"", builderIsSSZ} {
+		for _, headers := range []string{"", isSSZ} {
 			d := &builderFakePorts{}
-			builderWantRefusal(t, builderAsk(t, d.handler(), submitPath, headers, []byte(body)), relay.Malformed)
+			wantRefusal(t, askHandler(t, d.handler(), submitPath, headers, []byte(body)), relay.Malformed)
 			if d.received != nil {
 				t.Errorf("%q was passed on", body)
 			}
@@ -147,10 +144,10 @@ func TestSubmitBlockRefusesWhatIsNoSubmission(t *testing.T) {
 // letters may be capitals.
 func TestSubmitBlockLooksAtTheVersion(t *testing.T) {
 	text, ssz := submission(t)
-	for encoding, body := range map[string][]byte{"": text, builderIsSSZ: ssz} {
+	for encoding, body := range map[string][]byte{"": text, isSSZ: ssz} {
 		for _, fork := range eth.Forks() {
 			d := &builderFakePorts{}
-			answer := builderAsk(t, d.handler(), submitPath, encoding+"Eth-Consensus-Version: "+strings.ToUpper(fork.String()),
+			answer := askHandler(t, d.handler(), submitPath, encoding+"Eth-Consensus-Version: "+strings.ToUpper(fork.String()),
 				body)
 			if fork == eth.Fulu {
 				if answer.Code != 200 || len(d.received) != 1 {
@@ -158,7 +155,7 @@ func TestSubmitBlockLooksAtTheVersion(t *testing.T) {
 				}
 				continue
 			}
-			builderWantRefusal(t, answer, relay.WrongFork)
+			wantRefusal(t, answer, relay.WrongFork)
 			if !strings.Contains(answer.Body.String(), fork.String()) {
 				t.Errorf("%s is not named: %s", fork, answer.Body)
 			}
@@ -187,7 +184,7 @@ func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
 		want           relay.Refusal
 	}{
 		"nothing":                           {"", "", nil, relay.Malformed},
-		"SSZ of nothing":                    {"", builderIsSSZ, nil, relay.Malformed},
+		"SSZ of nothing":                    {"", isSSZ, nil, relay.Malformed},
 		"a list":                            {"", "", []byte("[]"), relay.Malformed},
 		"cut short":                         {"", "", text[:len(text)-1], relay.Malformed},
 		"transactions that are numbers":     {"", "", replaced(`"0x`+strings.Repeat("02", 100)+`"`, `1`), relay.Malformed},
@@ -197,11 +194,11 @@ func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
 		"REL-SUB-34 a value of 79 digits": {"", "", replaced(`"value":"9"`, `"value":"`+strings.Repeat("9", 79)+`"`),
 			relay.Malformed},
 		"a name twice":             {"", "", replaced(`"value":"9"`, `"value":"9","value":"9"`), relay.Malformed},
-		"REL-SUB-36 SSZ cut short": {"", builderIsSSZ, ssz[:len(ssz)-1], relay.Malformed},
-		"REL-SUB-36 SSZ with more": {"", builderIsSSZ, append(bytes.Clone(ssz), 0), relay.Malformed},
-		"JSON that says SSZ":       {"", builderIsSSZ, text, relay.Malformed},
+		"REL-SUB-36 SSZ cut short": {"", isSSZ, ssz[:len(ssz)-1], relay.Malformed},
+		"REL-SUB-36 SSZ with more": {"", isSSZ, append(bytes.Clone(ssz), 0), relay.Malformed},
+		"JSON that says SSZ":       {"", isSSZ, text, relay.Malformed},
 		// slot 1 is deneb's, which has no requests
-		"REL-SUB-25 another fork's form":    {"", builderIsSSZ, at(1, ssz), relay.Malformed},
+		"REL-SUB-25 another fork's form":    {"", isSSZ, at(1, ssz), relay.Malformed},
 		"REL-SUB-29 an unknown version":     {"", "Eth-Consensus-Version: gloas", text, relay.UnknownFork},
 		"REL-SUB-29 another fork's version": {"", "Eth-Consensus-Version: electra", text, relay.WrongFork},
 		"text":                              {"", "Content-Type: text/plain", text, relay.UnsupportedMediaType},
@@ -209,10 +206,10 @@ func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
 		"plain that says gzip":              {"", "Content-Encoding: gzip", text, relay.BodyUnreadable},
 		"plain that says zstd":              {"", "Content-Encoding: zstd", text, relay.BodyUnreadable},
 		"REL-SUB-27 JSON that is too large": {"", "", bytes.Repeat([]byte(" "), maxJSON+1), relay.BodyTooLarge},
-		"REL-SUB-27 SSZ that is too large":  {"", builderIsSSZ, make([]byte, MaxSSZ+1), relay.BodyTooLarge},
-		"REL-SUB-27 a bomb in gzip": {"", builderIsSSZ + "Content-Encoding: gzip", packed(t, "gzip", make([]byte, MaxSSZ+1)),
+		"REL-SUB-27 SSZ that is too large":  {"", isSSZ, make([]byte, MaxSSZ+1), relay.BodyTooLarge},
+		"REL-SUB-27 a bomb in gzip": {"", isSSZ + "Content-Encoding: gzip", packed(t, "gzip", make([]byte, MaxSSZ+1)),
 			relay.BodyTooLarge},
-		"REL-SUB-27 a bomb in zstd": {"", builderIsSSZ + "Content-Encoding: zstd", packed(t, "zstd", make([]byte, MaxSSZ+1)),
+		"REL-SUB-27 a bomb in zstd": {"", isSSZ + "Content-Encoding: zstd", packed(t, "zstd", make([]byte, MaxSSZ+1)),
 			relay.BodyTooLarge},
 		"cancellations of another word": {"?cancellations=maybe", "", text, relay.InvalidArgument},
 		"a query that cannot be read":   {"?cancellations=%zz", "", text, relay.InvalidArgument},
@@ -226,7 +223,7 @@ func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &builderFakePorts{outcome: relay.Outcome{}}
-			builderWantRefusal(t, builderAsk(t, d.handler(), submitPath+row.query, row.headers, row.body), row.want)
+			wantRefusal(t, askHandler(t, d.handler(), submitPath+row.query, row.headers, row.body), row.want)
 			if d.received != nil {
 				t.Error("the submission was passed on")
 			}

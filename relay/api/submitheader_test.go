@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-const builderHeaderPath = "POST /relay/v1/builder/headers"
+const submitHeaderPath = "POST /relay/v1/builder/headers"
 
 func headerBody(t *testing.T, media wire.Media) []byte {
 	t.Helper()
@@ -34,12 +34,12 @@ func TestSubmitHeader(t *testing.T) {
 		wire.SSZ: "application/octet-stream"} {
 		d := &builderFakePorts{outcome: relay.Outcome{}}
 		headers := "Content-Type: " + contentType + "\nX-Api-Key: alpha's\nX-Sequence: 4"
-		answer := builderAsk(t, d.handler(), builderHeaderPath+"?cancellations=1", headers, headerBody(t, media))
+		answer := askHandler(t, d.handler(), submitHeaderPath+"?cancellations=1", headers, headerBody(t, media))
 		if answer.Code != 200 || len(d.headers) != 1 {
 			t.Fatalf("%s: %d %s", contentType, answer.Code, answer.Body)
 		}
 		h := d.headers[0]
-		if h.Fork != eth.Fulu || h.Trace.Slot != 65 || len(h.Commitments) != 1 || !h.ReceivedAt.Equal(builderNow) ||
+		if h.Fork != eth.Fulu || h.Trace.Slot != 65 || len(h.Commitments) != 1 || !h.ReceivedAt.Equal(now) ||
 			!h.Cancellable || h.Sequence != 4 {
 			t.Errorf("%s: %+v", contentType, h)
 		}
@@ -53,19 +53,19 @@ func TestSubmitHeaderRefuses(t *testing.T) {
 		body    []byte
 		want    relay.Refusal
 	}{
-		"without an API key": {builderIsSSZ, body, relay.APIKeyNeeded},
-		"an unknown API key": {builderIsSSZ + "X-Api-Key: x", body, relay.APIKeyUnknown},
-		"another builder's":  {builderIsSSZ + "X-Api-Key: beta's", body, relay.APIKeyOtherBuilder},
-		"a slot of another fork": {builderIsSSZ + "X-Api-Key: alpha's\nEth-Consensus-Version: deneb", body,
+		"without an API key": {isSSZ, body, relay.APIKeyNeeded},
+		"an unknown API key": {isSSZ + "X-Api-Key: x", body, relay.APIKeyUnknown},
+		"another builder's":  {isSSZ + "X-Api-Key: beta's", body, relay.APIKeyOtherBuilder},
+		"a slot of another fork": {isSSZ + "X-Api-Key: alpha's\nEth-Consensus-Version: deneb", body,
 			relay.WrongFork},
-		"a body that is cut short": {builderIsSSZ + "X-Api-Key: alpha's", body[:len(body)-1], relay.Malformed},
-		"nothing":                  {builderIsSSZ + "X-Api-Key: alpha's", nil, relay.Malformed},
-		"no sequence":              {builderIsSSZ + "X-Api-Key: alpha's\nX-Sequence: -1", body, relay.SubmissionSequence},
+		"a body that is cut short": {isSSZ + "X-Api-Key: alpha's", body[:len(body)-1], relay.Malformed},
+		"nothing":                  {isSSZ + "X-Api-Key: alpha's", nil, relay.Malformed},
+		"no sequence":              {isSSZ + "X-Api-Key: alpha's\nX-Sequence: -1", body, relay.SubmissionSequence},
 		"another content type":     {"Content-Type: text/plain\nX-Api-Key: alpha's", body, relay.UnsupportedMediaType},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := new(builderFakePorts)
-			builderWantRefusal(t, builderAsk(t, d.handler(), builderHeaderPath, row.headers, row.body), row.want)
+			wantRefusal(t, askHandler(t, d.handler(), submitHeaderPath, row.headers, row.body), row.want)
 			if len(d.headers) != 0 {
 				t.Error("taken all the same")
 			}

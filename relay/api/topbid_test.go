@@ -35,14 +35,14 @@ type theatre struct {
 }
 
 func newTheatre() *theatre {
-	feed := &top.Broadcast{Clock: clock.NewHeld(builderNow, 1)}
+	feed := &top.Broadcast{Clock: clock.NewHeld(now, 1)}
 	return &theatre{feed, &top.Bids{Broadcast: feed}}
 }
 
 func (h *theatre) handler(needKey bool) http.Handler {
 	mux, d := NewMux(), new(builderFakePorts)
 	MountBuilder(mux, BuilderConfig{
-		Spec: builderTestSpec(), Clock: clock.NewHeld(builderNow, 1), Submitter: d, Headers: d, Duties: d, Identity: d,
+		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Headers: d, Duties: d, Identity: d,
 		Hydrator: &d.cache,
 		TopBids:  h.feed, TopBidsNeedKey: needKey,
 	})
@@ -189,8 +189,8 @@ func TestTopBidRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newTheatre()
-			answer := builderAsk(t, h.handler(false), row.method+" "+topBidPath+row.query, row.headers, nil)
-			builderWantRefusal(t, answer, row.want)
+			answer := askHandler(t, h.handler(false), row.method+" "+topBidPath+row.query, row.headers, nil)
+			wantRefusal(t, answer, row.want)
 			got, upgrades := answer.Header().Get("Upgrade"), row.want.ID == relay.WebSocketNeeded.ID
 			if (got == "websocket") != upgrades {
 				t.Errorf("Upgrade %q", got)
@@ -206,7 +206,7 @@ func TestTopBidNeedsKeyWhereConfigured(t *testing.T) {
 	h := newTheatre()
 	server := httptest.NewServer(h.handler(true))
 	defer server.Close()
-	builderWantRefusal(t, builderAsk(t, h.handler(true), "GET "+topBidPath, "", nil), relay.APIKeyNeeded)
+	wantRefusal(t, askHandler(t, h.handler(true), "GET "+topBidPath, "", nil), relay.APIKeyNeeded)
 	h.show(65, 10)
 	conn := dial(t, server.URL+topBidPath, &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {"alpha's"}}})
 	wantNext(t, conn, 65, 10)
@@ -226,7 +226,7 @@ func TestTopBidHasSoManyPlaces(t *testing.T) {
 }
 
 func TestTopBidIsNotThereWithoutAFeed(t *testing.T) {
-	builderWantRefusal(t, builderAsk(t, new(builderFakePorts).handler(), "GET "+topBidPath, "", nil), relay.NotFound)
+	wantRefusal(t, askHandler(t, new(builderFakePorts).handler(), "GET "+topBidPath, "", nil), relay.NotFound)
 }
 
 // An hour in which nothing happens: a ping every ten seconds keeps the connection, and after it a

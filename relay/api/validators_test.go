@@ -24,7 +24,7 @@ func duty(slot phase0.Slot) relay.RegisteredDuty {
 }
 
 func TestValidatorsWithoutDuties(t *testing.T) {
-	answer := builderAsk(t, new(builderFakePorts).handler(), validatorsPath, "", nil)
+	answer := askHandler(t, new(builderFakePorts).handler(), validatorsPath, "", nil)
 	if answer.Code != 200 || answer.Body.String() != "[]" || answer.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
@@ -33,7 +33,7 @@ func TestValidatorsWithoutDuties(t *testing.T) {
 // The list is that of relay-specs, read here as a builder reads it.
 func TestValidators(t *testing.T) {
 	d := &builderFakePorts{duties: []relay.RegisteredDuty{duty(65), duty(70)}}
-	answer := builderAsk(t, d.handler(), validatorsPath, "", nil)
+	answer := askHandler(t, d.handler(), validatorsPath, "", nil)
 	var list []struct {
 		Slot           string                    `json:"slot"`
 		ValidatorIndex string                    `json:"validator_index"`
@@ -52,18 +52,18 @@ func TestValidators(t *testing.T) {
 func TestValidatorsFollowChanges(t *testing.T) {
 	d := &builderFakePorts{duties: []relay.RegisteredDuty{duty(65), duty(70)}, version: 1}
 	handler := d.handler()
-	first := builderAsk(t, handler, validatorsPath, "", nil).Body.String()
-	if again := builderAsk(t, handler, validatorsPath, "", nil).Body.String(); again != first {
+	first := askHandler(t, handler, validatorsPath, "", nil).Body.String()
+	if again := askHandler(t, handler, validatorsPath, "", nil).Body.String(); again != first {
 		t.Errorf("the same duties read %s and %s", first, again)
 	}
 	changed := *d.duties[1].Registration.Message
 	changed.GasLimit++
 	d.duties[1].Registration, d.version = &relay.SignedRegistration{Message: &changed}, 2
-	second := builderAsk(t, handler, validatorsPath, "", nil).Body.String()
+	second := askHandler(t, handler, validatorsPath, "", nil).Body.String()
 	d.duties, d.version = d.duties[:1], 3
-	third := builderAsk(t, handler, validatorsPath, "", nil).Body.String()
+	third := askHandler(t, handler, validatorsPath, "", nil).Body.String()
 	d.duties, d.version = nil, 4
-	if fourth := builderAsk(t, handler, validatorsPath, "", nil).Body.String(); second == first || third == second ||
+	if fourth := askHandler(t, handler, validatorsPath, "", nil).Body.String(); second == first || third == second ||
 		fourth != "[]" {
 		t.Errorf("a change does not show:\n%s\n%s\n%s\n%s", first, second, third, fourth)
 	}

@@ -61,7 +61,7 @@ func TestCheats(t *testing.T) {
 			CheatStateRoot: block.StateRoot != wantedBlock.StateRoot && trace.BlockHash == block.BlockHash &&
 				cheat != CheatPayment,
 			CheatPayment: len(block.Transactions) > 0 &&
-				*lastOf(t, block).To() == chaintest.Address(chaintest.Wallet("builder", 0)),
+				*lastOf(t, block).To() == chaintest.AddressOf(chaintest.Wallet("builder", 0)),
 		} {
 			if is {
 				wrong = append(wrong, name)

@@ -59,7 +59,7 @@ func TestEndpointRefuses(t *testing.T) {
 func TestEndpointWantsASignature(t *testing.T) {
 	s := newMarket(t)
 	body, foreign := []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{}]}`),
-		chaintest.Address(chaintest.Wallet("service", 0)).Hex()
+		chaintest.AddressOf(chaintest.Wallet("service", 0)).Hex()
 	for name, header := range map[string]string{
 		"none": "", "no signature": foreign, "no hex": foreign + ":signature", "too short": foreign + ":0x1234",
 		"all zero": foreign + ":" + hexutil.Encode(make([]byte, 65)),

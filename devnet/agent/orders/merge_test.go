@@ -57,8 +57,8 @@ func TestMerge(t *testing.T) {
 		}, "A B80 →user0"},
 		{"shares of a nested bundle are two payouts", func(s *market) {
 			config := chaintest.Object{"refundConfig": []chaintest.Object{
-				{"address": chaintest.Address(chaintest.Wallet("user", 5)), "percent": 70},
-				{"address": chaintest.Address(chaintest.Wallet("user", 6)),
+				{"address": chaintest.AddressOf(chaintest.Wallet("user", 5)), "percent": 70},
+				{"address": chaintest.AddressOf(chaintest.Wallet("user", 6)),
 					"percent": 30},
 			}}
 			s.Send("mev_sendBundle", chaintest.Share(chaintest.Refund90,
@@ -66,7 +66,7 @@ func TestMerge(t *testing.T) {
 		}, "A B60 →user5 →user6"},
 		{"a recipient is named", func(s *market) {
 			s.Send("eth_sendBundle", s.Bundle("A B50", chaintest.Object{
-				"refundPercent": 50, "refundRecipient": chaintest.Address(chaintest.Wallet("user", 6)),
+				"refundPercent": 50, "refundRecipient": chaintest.AddressOf(chaintest.Wallet("user", 6)),
 				"refundTxHashes": []string{s.Hash("B50").Hex()},
 			}))
 		}, "A B50 →user6"},

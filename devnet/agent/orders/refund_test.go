@@ -124,7 +124,7 @@ func TestARefundOnTheChain(t *testing.T) {
 	refund := new(uint256.Int).Sub(percentOf(payment, 90), cost)
 
 	payout := built.Block.Transactions()[2]
-	if *payout.To() != chaintest.Address(chaintest.Wallet("user", 0)) || payout.Value().Cmp(refund.ToBig()) != 0 ||
+	if *payout.To() != chaintest.AddressOf(chaintest.Wallet("user", 0)) || payout.Value().Cmp(refund.ToBig()) != 0 ||
 		len(payout.Data()) != 0 {
 		t.Errorf("%s wei go to %s, want %s", payout.Value(), payout.To(), refund)
 	}

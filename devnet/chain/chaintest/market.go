@@ -38,16 +38,13 @@ func Wallet(name string, i int) *ecdsa.PrivateKey {
 	return key
 }
 
-// Address returns the account of a key.
-func Address(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
-
 // OpenChain opens a chain with the market's contracts. The wallets builder 0, blobs 0 and user 0 to
 // 9 have ether there. The chain is closed when the test ends.
 func OpenChain(t *testing.T, spec *eth.Spec) *chain.Node {
 	t.Helper()
-	funded := []common.Address{Address(Wallet("builder", 0)), Address(Wallet("blobs", 0))}
+	funded := []common.Address{AddressOf(Wallet("builder", 0)), AddressOf(Wallet("blobs", 0))}
 	for i := range 10 {
-		funded = append(funded, Address(Wallet("user", i)))
+		funded = append(funded, AddressOf(Wallet("user", i)))
 	}
 	node, err := chain.Open(chain.Config{Spec: spec, ChainID: ChainID, Funded: funded, Accounts: chain.Genesis(funded)})
 	if err != nil {
@@ -109,7 +106,7 @@ func New(t *testing.T, handler http.Handler) *Market {
 	call("R", 7, 0, 2, chain.RouterAt, ether(1),
 		chain.BuyCall(chain.PoolB, uint256.MustFromBig(ether(1_000_000))))
 	for i := range 10 {
-		m.payees[Address(Wallet("user", i))] = fmt.Sprint("user", i)
+		m.payees[AddressOf(Wallet("user", i))] = fmt.Sprint("user", i)
 	}
 	return m
 }
@@ -171,7 +168,7 @@ func (m *Market) Do(by *ecdsa.PrivateKey, method string, param any) string {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return m.Post(body, Address(by).Hex()+":"+hexutil.Encode(signature))
+	return m.Post(body, AddressOf(by).Hex()+":"+hexutil.Encode(signature))
 }
 
 // Post sends a body with a signature header, and returns the result or the error's text.
@@ -220,7 +217,7 @@ func (m *Market) Send(method string, param any) {
 // Args returns the arguments of a draft of block 1.
 func Args(node *chain.Node) chain.BuildArgs {
 	return chain.BuildArgs{
-		Parent: phase0.Hash32(node.Genesis().Hash()), Slot: 1, Coinbase: Address(Wallet("builder", 0)),
+		Parent: phase0.Hash32(node.Genesis().Hash()), Slot: 1, Coinbase: AddressOf(Wallet("builder", 0)),
 		GasLimitTarget: 60_000_000,
 	}
 }
