@@ -34,7 +34,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image conformance-sidecar conformance-mev-boost-relay image image-lab prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance vectors conformance-image conformance-sidecar conformance-mev-boost-relay image image-lab prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ faults: needs-faults lab ## show what holds when processes are killed, disks are
 
 conformance: lab ## judge our own relay, stream, RPC and sidecar by the conformance suite: flags in ARGS, report in bin/conformance
 	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
+
+vectors: lab ## write the test vectors for implementations in any language to bin/vectors: docs/vectors.md; flags in ARGS
+	@rm -rf bin/vectors
+	@bin/gavel-lab conformance vectors --out bin/vectors $(ARGS)
 
 conformance-image: lab ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
 	@how=--again; if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); \

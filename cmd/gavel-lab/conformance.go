@@ -25,7 +25,7 @@ func conformanceCommand() *cli.Command {
 		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
 			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), diffCommand(),
-			matrixCommand(),
+			matrixCommand(), vectorsCommand(),
 			reportCommand(), worldCommand(),
 		},
 	}
