@@ -41,7 +41,9 @@ func Write(ctx context.Context, dir string, cfg Config) (*Manifest, error) {
 			return nil, fmt.Errorf("make the vectors of %s: %w", fork, err)
 		}
 	}
-	for _, write := range []func(*folder, uint64) error{writeRegistrations} {
+	for _, write := range []func(*folder, uint64) error{
+		writeRegistrations, writeBundles, writeSignatures, writeHints, writeTranscripts,
+	} {
 		if err := write(out, cfg.Seed); err != nil {
 			return nil, err
 		}
