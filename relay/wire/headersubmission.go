@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -58,7 +58,7 @@ func DecodeHeaderSubmission(fork eth.Fork, media Media, body []byte) (*relay.Hea
 // (REL-SUB-36).
 func readHeaderSSZ(s *relay.HeaderSubmission, form form, body []byte) (err error) {
 	defer malformed(&err)
-	parts, err := splitHeaderSSZ(s.Fork, body)
+	parts, err := split(body, traceBytes, offsetsOf(s.Fork), fixedHeaderBytes(s.Fork))
 	if err != nil {
 		return err
 	}
@@ -70,9 +70,11 @@ func readHeaderSSZ(s *relay.HeaderSubmission, form form, body []byte) (err error
 		return fmt.Errorf("execution_payload_header: %w", err)
 	}
 	if s.Fork.HasBlobs() {
-		if s.Commitments, err = readCommitments(parts[1]); err != nil {
+		list, err := itemsOf[deneb.KZGCommitment](parts[1], maxCommitments)
+		if err != nil {
 			return fmt.Errorf("blob_kzg_commitments: %w", err)
 		}
+		s.Commitments = slices.Clone(list) // the bid keeps them, and must not keep the body
 	}
 	if s.Fork.HasRequests() {
 		if err := readSSZ(s.Requests, parts[2]); err != nil {
@@ -97,39 +99,6 @@ func offsetsOf(fork eth.Fork) int {
 
 func fixedHeaderBytes(fork eth.Fork) int {
 	return traceBytes + offsetsOf(fork)*offsetBytes + signatureBytes
-}
-
-// splitHeaderSSZ returns the container's parts of variable size.
-func splitHeaderSSZ(fork eth.Fork, body []byte) ([][]byte, error) {
-	fixed := fixedHeaderBytes(fork)
-	if len(body) < fixed {
-		return nil, fmt.Errorf("%d bytes: want at least %d", len(body), fixed)
-	}
-	parts := make([][]byte, offsetsOf(fork))
-	end := len(body)
-	for i := len(parts) - 1; i >= 0; i-- {
-		offset := int(binary.LittleEndian.Uint32(body[traceBytes+i*offsetBytes:]))
-		if offset < fixed || offset > end || i == 0 && offset != fixed {
-			return nil, fmt.Errorf("offset %d is %d: want it from %d to %d", i, offset, fixed, end)
-		}
-		parts[i], end = body[offset:end], offset
-	}
-	return parts, nil
-}
-
-func readCommitments(part []byte) ([]deneb.KZGCommitment, error) {
-	const size = deneb.KZGCommitmentLength
-	if len(part)%size != 0 {
-		return nil, fmt.Errorf("%d bytes are no list of commitments", len(part))
-	}
-	if len(part)/size > maxCommitments {
-		return nil, errTooMany
-	}
-	list := make([]deneb.KZGCommitment, len(part)/size)
-	for i := range list {
-		copy(list[i][:], part[i*size:])
-	}
-	return list, nil
 }
 
 // EncodeHeaderSubmission is the inverse of DecodeHeaderSubmission, for builders.
@@ -197,51 +166,10 @@ func writeHeaderSSZ(s *relay.HeaderSubmission, header codec) ([]byte, error) {
 }
 
 var headerSubmissionShapes = perFork(func(fork eth.Fork) shape[relay.HeaderSubmission] {
-	type submission = relay.HeaderSubmission
-	s := shape[submission]{
-		within("message", traceShape, func(s *submission) *relay.BidTrace { return s.Trace }),
-		within("execution_payload_header", headerShape(fork), func(s *submission) *payload.Header { return s.Header }),
-	}
-	if fork.HasBlobs() {
-		s = append(s, fixedList("blob_kzg_commitments", maxCommitments, commitmentBytes,
-			func(s *submission) *[]deneb.KZGCommitment { return &s.Commitments }))
-	}
-	if fork.HasRequests() {
-		s = append(s, within("execution_requests", requestsShape, func(s *submission) *electra.ExecutionRequests {
-			return s.Requests
-		}))
-	}
-	return append(s, fixed("signature", func(s *submission) []byte { return s.Signature[:] }))
+	type s = relay.HeaderSubmission
+	return containerShape(fork,
+		func(s *s) container { return container{s.Trace, s.Requests, &s.Signature} },
+		within("execution_payload_header", headerShape(fork), func(s *s) *payload.Header { return s.Header }),
+		fixedList("blob_kzg_commitments", maxCommitments, commitmentBytes,
+			func(s *s) *[]deneb.KZGCommitment { return &s.Commitments }))
 })
-
-func headerShape(fork eth.Fork) shape[payload.Header] {
-	type h = payload.Header
-	s := shape[h]{
-		fixed("parent_hash", func(h *h) []byte { return h.ParentHash[:] }),
-		fixed("fee_recipient", func(h *h) []byte { return h.FeeRecipient[:] }),
-		fixed("state_root", func(h *h) []byte { return h.StateRoot[:] }),
-		fixed("receipts_root", func(h *h) []byte { return h.ReceiptsRoot[:] }),
-		fixed("logs_bloom", func(h *h) []byte { return h.LogsBloom[:] }),
-		fixed("prev_randao", func(h *h) []byte { return h.PrevRandao[:] }),
-		number("block_number", func(h *h) *uint64 { return &h.BlockNumber }),
-		number("gas_limit", func(h *h) *uint64 { return &h.GasLimit }),
-		number("gas_used", func(h *h) *uint64 { return &h.GasUsed }),
-		number("timestamp", func(h *h) *uint64 { return &h.Timestamp }),
-		{"extra_data", func(c *cursor, h *h) (err error) {
-			h.ExtraData, err = c.bytes(maxExtraDataBytes)
-			return err
-		}},
-		wei("base_fee_per_gas", func(h *h) **uint256.Int { return &h.BaseFeePerGas }),
-		fixed("block_hash", func(h *h) []byte { return h.BlockHash[:] }),
-		fixed("transactions_root", func(h *h) []byte { return h.TransactionsRoot[:] }),
-	}
-	if fork.HasWithdrawals() {
-		s = append(s, fixed("withdrawals_root", func(h *h) []byte { return h.WithdrawalsRoot[:] }))
-	}
-	if fork.HasBlobs() {
-		s = append(s,
-			number("blob_gas_used", func(h *h) *uint64 { return &h.BlobGasUsed }),
-			number("excess_blob_gas", func(h *h) *uint64 { return &h.ExcessBlobGas }))
-	}
-	return s
-}

@@ -51,21 +51,33 @@ func decodeJSON[T any](body []byte, as shape[T], into *T) error {
 }
 
 var submissionShapes = perFork(func(fork eth.Fork) shape[relay.Submission] {
-	type submission = relay.Submission
-	s := shape[submission]{
-		within("message", traceShape, func(s *submission) *relay.BidTrace { return s.Trace }),
-		within("execution_payload", payloadShape(fork), func(s *submission) *payload.Payload { return s.Payload }),
-	}
+	type s = relay.Submission
+	return containerShape(fork,
+		func(s *s) container { return container{s.Trace, s.Requests, &s.Signature} },
+		within("execution_payload", payloadShape(fork), func(s *s) *payload.Payload { return s.Payload }),
+		within("blobs_bundle", bundleShape(fork), func(s *s) *payload.Blobs { return s.Blobs }))
+})
+
+// container is what a submission and a header submission have in common.
+type container struct {
+	trace     *relay.BidTrace
+	requests  *electra.ExecutionRequests // nil before electra
+	signature *phase0.BLSSignature
+}
+
+// containerShape is the shape of a submission or of a header submission. Only block and blobs,
+// which come from deneb on, differ between the two.
+func containerShape[T any](fork eth.Fork, at func(*T) container, block, blobs field[T]) shape[T] {
+	s := shape[T]{within("message", traceShape, func(t *T) *relay.BidTrace { return at(t).trace }), block}
 	if fork.HasBlobs() {
-		s = append(s, within("blobs_bundle", bundleShape(fork), func(s *submission) *payload.Blobs { return s.Blobs }))
+		s = append(s, blobs)
 	}
 	if fork.HasRequests() {
-		s = append(s, within("execution_requests", requestsShape, func(s *submission) *electra.ExecutionRequests {
-			return s.Requests
-		}))
+		s = append(s, within("execution_requests", requestsShape,
+			func(t *T) *electra.ExecutionRequests { return at(t).requests }))
 	}
-	return append(s, fixed("signature", func(s *submission) []byte { return s.Signature[:] }))
-})
+	return append(s, fixed("signature", func(t *T) []byte { return at(t).signature[:] }))
+}
 
 // perFork makes the shape of each fork, once.
 func perFork[T any](of func(eth.Fork) shape[T]) eth.Column[shape[T]] {
@@ -90,35 +102,18 @@ var traceShape = shape[relay.BidTrace]{
 
 func payloadShape(fork eth.Fork) shape[payload.Payload] {
 	type p = payload.Payload
-	s := shape[p]{
-		fixed("parent_hash", func(p *p) []byte { return p.ParentHash[:] }),
-		fixed("fee_recipient", func(p *p) []byte { return p.FeeRecipient[:] }),
-		fixed("state_root", func(p *p) []byte { return p.StateRoot[:] }),
-		fixed("receipts_root", func(p *p) []byte { return p.ReceiptsRoot[:] }),
-		fixed("logs_bloom", func(p *p) []byte { return p.LogsBloom[:] }),
-		fixed("prev_randao", func(p *p) []byte { return p.PrevRandao[:] }),
-		number("block_number", func(p *p) *uint64 { return &p.BlockNumber }),
-		number("gas_limit", func(p *p) *uint64 { return &p.GasLimit }),
-		number("gas_used", func(p *p) *uint64 { return &p.GasUsed }),
-		number("timestamp", func(p *p) *uint64 { return &p.Timestamp }),
-		{"extra_data", func(c *cursor, p *p) (err error) {
-			p.ExtraData, err = c.bytes(maxExtraDataBytes)
-			return err
-		}},
-		wei("base_fee_per_gas", func(p *p) **uint256.Int { return &p.BaseFeePerGas }),
-		fixed("block_hash", func(p *p) []byte { return p.BlockHash[:] }),
+	return blockShape(fork,
+		func(p *p) blockFields {
+			return blockFields{
+				p.ParentHash[:], p.FeeRecipient[:], p.StateRoot[:], p.ReceiptsRoot[:], p.LogsBloom[:], p.PrevRandao[:],
+				p.BlockHash[:],
+				&p.BlockNumber, &p.GasLimit, &p.GasUsed, &p.Timestamp, &p.BlobGasUsed, &p.ExcessBlobGas,
+				&p.ExtraData, &p.BaseFeePerGas,
+			}
+		},
 		orNull(field[p]{"transactions", readTransactions}),
-	}
-	if fork.HasWithdrawals() {
-		s = append(s, orNull(objectList("withdrawals", maxWithdrawals, withdrawalShape,
+		orNull(objectList("withdrawals", maxWithdrawals, withdrawalShape,
 			func(p *p) *[]*capella.Withdrawal { return &p.Withdrawals })))
-	}
-	if fork.HasBlobs() {
-		s = append(s,
-			number("blob_gas_used", func(p *p) *uint64 { return &p.BlobGasUsed }),
-			number("excess_blob_gas", func(p *p) *uint64 { return &p.ExcessBlobGas }))
-	}
-	return s
 }
 
 func readTransactions(c *cursor, p *payload.Payload) error {
