@@ -10,17 +10,17 @@ type Sender struct {
 	Known  bool
 }
 
-// LaneKey names a lane: a signer's, or that of all strangers of a network.
-type LaneKey struct {
+// FlowKey names a flow: a signer's, or that of all strangers of a network.
+type FlowKey struct {
 	Signer common.Address
 	Source string
 }
 
-// Key is the sender's lane. A known signer has its own. Strangers share the lane of their
+// Key is the sender's flow. A known signer has its own. Strangers share the flow of their
 // network, whatever keys they sign with.
-func (w Sender) Key() LaneKey {
+func (w Sender) Key() FlowKey {
 	if w.Known || w.Source == "" {
-		return LaneKey{Signer: w.Signer}
+		return FlowKey{Signer: w.Signer}
 	}
-	return LaneKey{Source: w.Source}
+	return FlowKey{Source: w.Source}
 }

@@ -151,7 +151,7 @@ func (e *localEscrow) put(_ context.Context, key string, value []byte) error {
 	temp := filepath.Join(e.dir, fmt.Sprint(e.temps)+tempSuffix)
 	e.mu.Unlock()
 	if err := writeValue(temp, value); err != nil {
-		return errors.Join(inWords(err), os.Remove(temp))
+		return errors.Join(sizeText(err), os.Remove(temp))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -24,7 +24,7 @@ func openClaims(dir string, log *slog.Logger, earlier func(add func(key string, 
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeClaims(path, log, earlier); err != nil {
-			return nil, fmt.Errorf("make the guard's file: %w", inWords(err))
+			return nil, fmt.Errorf("make the guard's file: %w", sizeText(err))
 		}
 		info, err = os.Stat(path)
 	}

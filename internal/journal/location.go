@@ -151,7 +151,7 @@ func markLocation(dir string) error {
 		return nil
 	}
 	if err := writeSynced(path, data); err != nil {
-		return fmt.Errorf("write down where the journal is: %w", inWords(err))
+		return fmt.Errorf("write down where the journal is: %w", sizeText(err))
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ type Queue[F any] struct {
 	journal Appender
 	log     *slog.Logger
 	encode  func(F) (subject string, data []byte, err error)
-	next    letter // used by the writing goroutine only
+	next    message // used by the writing goroutine only
 
 	mu      sync.Mutex // guards what follows
 	waiting []F
@@ -259,8 +259,8 @@ func (q *Queue[F]) take(written []F) (batch []F, future *AckFuture, closed bool)
 	return batch, future, q.closed
 }
 
-// letter is the next message for the journal: a list, or one fact alone.
-type letter struct {
+// message is the next message for the journal: a list, or one fact alone.
+type message struct {
 	subject string
 	list    factList
 	alone   []byte
@@ -268,12 +268,12 @@ type letter struct {
 }
 
 // takes says whether a fact may be added to the list.
-func (l *letter) takes(subject string, data []byte) bool {
+func (l *message) takes(subject string, data []byte) bool {
 	return !l.closed && l.subject == subject && l.list.fits(data)
 }
 
 // content is the message's bytes, and the number of its facts.
-func (l *letter) content() (data []byte, facts int) {
+func (l *message) content() (data []byte, facts int) {
 	switch {
 	case l.closed:
 		return l.alone, 1
@@ -283,7 +283,7 @@ func (l *letter) content() (data []byte, facts int) {
 	return nil, 0
 }
 
-func (l *letter) clear() {
+func (l *message) clear() {
 	l.alone, l.closed = nil, false
 	l.list.reset()
 }

@@ -156,8 +156,8 @@ const (
 	noPeers         jetstream.ErrorCode = 10005
 )
 
-// inWords adds what an operator can do to the error of a full disk.
-func inWords(err error) error {
+// sizeText adds what an operator can do to the error of a full disk.
+func sizeText(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("the journal's disk is full: free room, or lower --facts-megabytes, --escrow-megabytes or "+
 			"--evidence-megabytes: %w", err)

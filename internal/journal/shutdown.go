@@ -37,7 +37,7 @@ func noteClosed(dir string) error {
 		return err
 	}
 	if err := writeSynced(filepath.Join(dir, closedName), nil); err != nil {
-		return fmt.Errorf("note that the journal is closed: %w", inWords(err))
+		return fmt.Errorf("note that the journal is closed: %w", sizeText(err))
 	}
 	return nil
 }

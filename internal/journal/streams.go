@@ -141,7 +141,7 @@ func (j *Journal) factsConfig(cfg Config, storage jetstream.StorageType) jetstre
 // changed. In a cluster other instances use the stream, too, and the last one to start must not
 // decide for all. So there it is changed only if the operator says so.
 func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.StreamConfig) (jetstream.Stream, error) {
-	want.Metadata = joined(map[string]string{formatKey: formatVersion}, want.Metadata)
+	want.Metadata = mergeMetadata(map[string]string{formatKey: formatVersion}, want.Metadata)
 	want.Replicas = cfg.Replicas
 	found, err := j.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -219,7 +219,7 @@ func (j *Journal) adopt(ctx context.Context, cfg Config, found jetstream.Stream,
 			"version again", want.Name, format, formatVersion)
 	}
 	next := have
-	next.Metadata = joined(have.Metadata, map[string]string{formatKey: formatVersion})
+	next.Metadata = mergeMetadata(have.Metadata, map[string]string{formatKey: formatVersion})
 	if want.Name == factsName {
 		next.Metadata[idKey] = identityOf(found.CachedInfo())
 	}
@@ -308,8 +308,8 @@ func identityOf(facts *jetstream.StreamInfo) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// joined merges two maps of metadata; values of the second win.
-func joined(a, b map[string]string) map[string]string {
+// mergeMetadata merges two maps of metadata; values of the second win.
+func mergeMetadata(a, b map[string]string) map[string]string {
 	all := maps.Clone(a)
 	if all == nil {
 		all = map[string]string{}

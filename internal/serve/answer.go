@@ -45,7 +45,7 @@ func RefuseList(w http.ResponseWriter, err error, failures []Failure) {
 	if named, has := known.(interface{ RefusalID() string }); has {
 		Named(w, named.RefusalID())
 	} else if known == nil {
-		Blame(w, err)
+		SetCause(w, err)
 		w.Header().Set(RefusalHeader, internal)
 	}
 	raw, err := json.Marshal(answer)

@@ -17,9 +17,9 @@ import (
 // off. Memory that an operation allocates for its work on a body is not counted. A budget must not
 // be changed after its first use; it is safe for concurrent use.
 type BodyBudget struct {
-	// RoomOf says which room a request's body uses, and which sender is charged for it: an address,
+	// PoolOf says which room a request's body uses, and which sender is charged for it: an address,
 	// or a builder. It must be set.
-	RoomOf func(*http.Request) (room *BodyRoom, payer string)
+	PoolOf func(*http.Request) (room *BodyPool, payer string)
 	// Wait is how long a body waits for room; 0 is 250 ms.
 	Wait time.Duration
 	// LeastRate is how many bytes a second, as sent, must come after the first second; 0 is 64,000,
@@ -38,9 +38,9 @@ const (
 // NewBodyBudget is a budget of one room of so many bytes, at least 16 MiB, of which each client
 // address may hold a quarter.
 func NewBodyBudget(bytes int64, wait time.Duration, trustedProxies ...netip.Prefix) *BodyBudget {
-	room := NewBodyRoom(max(bytes, 16<<20), max(bytes, 16<<20)/4)
+	room := NewBodyPool(max(bytes, 16<<20), max(bytes, 16<<20)/4)
 	byAddress := ByClient(trustedProxies)
-	return &BodyBudget{RoomOf: func(r *http.Request) (*BodyRoom, string) { return room, byAddress(r) }, Wait: wait}
+	return &BodyBudget{PoolOf: func(r *http.Request) (*BodyPool, string) { return room, byAddress(r) }, Wait: wait}
 }
 
 // Wrap puts the budget into the context for ReadBody, and gives a body's bytes back when its
@@ -91,7 +91,7 @@ func (i *intake) begin(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 		return r.Body
 	}
 	connection := http.NewResponseController(w)
-	room, payer := i.budget.RoomOf(r)
+	room, payer := i.budget.PoolOf(r)
 	i.ctx = r.Context()
 	i.spent = room.enter(payer, func() {
 		_ = connection.SetReadDeadline(time.Unix(1, 0))

@@ -37,9 +37,9 @@ func reading(limit int64, release <-chan struct{}, whole *atomic.Int64) http.Han
 }
 
 // inRoom is a budget of one room, whose payers are addresses.
-func inRoom(room *BodyRoom, wait time.Duration) *BodyBudget {
+func inRoom(room *BodyPool, wait time.Duration) *BodyBudget {
 	byAddress := ByClient(nil)
-	return &BodyBudget{RoomOf: func(r *http.Request) (*BodyRoom, string) { return room, byAddress(r) }, Wait: wait}
+	return &BodyBudget{PoolOf: func(r *http.Request) (*BodyPool, string) { return room, byAddress(r) }, Wait: wait}
 }
 
 // from has a request come from an address of its own.
@@ -79,7 +79,7 @@ func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				room := NewBodyRoom(budgetBytes, budgetBytes/4)
+				room := NewBodyPool(budgetBytes, budgetBytes/4)
 				budget := inRoom(room, 250*time.Millisecond)
 				release := make(chan struct{})
 				var whole atomic.Int64
@@ -135,7 +135,7 @@ func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 func TestBodyWaitsItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 1 << 20
-		room := NewBodyRoom(8*size, 8*size)
+		room := NewBodyPool(8*size, 8*size)
 		release := make(chan struct{})
 		var whole atomic.Int64
 		handler := inRoom(room, time.Second).Wrap(reading(size, release, &whole))
@@ -171,7 +171,7 @@ func TestBodyWaitsItsTurn(t *testing.T) {
 
 // A request without a body costs nothing, however full the house is; neither does a nil budget.
 func TestNoBodyNoCost(t *testing.T) {
-	room := NewBodyRoom(16<<20, 16<<20)
+	room := NewBodyPool(16<<20, 16<<20)
 	if err := room.enter("x", func() {}).take(t.Context(), 16<<20, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func paced(t *testing.T, rate int64, talk func(write func(n int) bool), want err
 			took = time.Since(began)
 			ended <- err
 		}
-		budget := inRoom(NewBodyRoom(64<<20, 64<<20), time.Second)
+		budget := inRoom(NewBodyPool(64<<20, 64<<20), time.Second)
 		budget.LeastRate = rate
 		listener, stop, served := running(t, handler, Options{Bodies: budget})
 		conn := listener.Dial()
@@ -86,7 +86,7 @@ func TestLeastRate(t *testing.T) {
 // What a body waits for room is not held against it: its bytes could not be read meanwhile.
 func TestWaitingIsNotSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := NewBodyRoom(64<<20, 64<<20)
+		room := NewBodyPool(64<<20, 64<<20)
 		full := room.enter("other", func() {})
 		if err := full.take(t.Context(), 64<<20, 0); err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func TestWaitingIsNotSlow(t *testing.T) {
 // nothing.
 func TestCuttingOffEndsARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := NewBodyRoom(3*firstBytes, 3*firstBytes)
+		room := NewBodyPool(3*firstBytes, 3*firstBytes)
 		listener, stop, served := running(t, func(w http.ResponseWriter, r *http.Request) {
 			if _, err := ReadBody(w, r, 10<<20); errors.Is(err, ErrBusy) {
 				Refuse(w, r, no(http.StatusServiceUnavailable))

@@ -92,10 +92,10 @@ func tellPattern(w http.ResponseWriter, pattern string) {
 	}
 }
 
-// Blame records an internal error for the access log, which shows it with the request's id. It is
-// for operations that answer such an error in a form of their own; Refuse calls it. Several errors
-// are joined.
-func Blame(w http.ResponseWriter, err error) {
+// SetCause records an internal error for the access log, which shows it with the request's id. It
+// is for operations that answer such an error in a form of their own; Refuse calls it. Several
+// errors are joined.
+func SetCause(w http.ResponseWriter, err error) {
 	if recorded := recorderOf(w); recorded != nil {
 		recorded.cause = errors.Join(recorded.cause, err)
 	}

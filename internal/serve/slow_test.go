@@ -78,7 +78,7 @@ func TestTrickleIsCutOff(t *testing.T) {
 // waits for no more of the body.
 func TestRefusalsWaitForNoBody(t *testing.T) {
 	const announced = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n"
-	full := NewBodyRoom(16<<20, 16<<20)
+	full := NewBodyPool(16<<20, 16<<20)
 	other := full.enter("other", func() {})
 	if err := other.take(t.Context(), 16<<20, 0); err != nil || !other.whole(16<<20) {
 		t.Fatal(err)

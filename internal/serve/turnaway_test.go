@@ -76,7 +76,7 @@ func TestBodiesThatEndAreCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				counted, room := new(turned), NewBodyRoom(row.room, row.room)
+				counted, room := new(turned), NewBodyPool(row.room, row.room)
 				read := make(chan error, 1)
 				listener, stop, ended := running(t, func(w http.ResponseWriter, r *http.Request) {
 					_, err := ReadBody(w, r, 10<<20)

@@ -196,12 +196,12 @@ func TestGzipAsAWholeIsCharged(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				room := NewBodyRoom(row.room, row.room)
+				room := NewBodyPool(row.room, row.room)
 				other := room.enter("another", func() {})
 				if err := other.take(t.Context(), 1, 0); err != nil {
 					t.Fatal(err)
 				}
-				budget := BodyBudget{RoomOf: func(*http.Request) (*BodyRoom, string) { return room, "sender" }}
+				budget := BodyBudget{PoolOf: func(*http.Request) (*BodyPool, string) { return room, "sender" }}
 				w := httptest.NewRecorder()
 				budget.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					_, err := ReadBody(w, r, 2<<20, "gzip")

@@ -222,8 +222,8 @@ func TestAnswersInAnotherForm(t *testing.T) {
 		Bytes(w, http.StatusTeapot, "text/plain", []byte(err.Error()))
 	}}
 	mux.Handle("POST", "/{$}", func(w http.ResponseWriter, _ *http.Request) {
-		Blame(w, errors.New("first cause"))
-		Blame(w, errors.New("second cause"))
+		SetCause(w, errors.New("first cause"))
+		SetCause(w, errors.New("second cause"))
 		Bytes(w, http.StatusOK, "text/plain", []byte("sorry"))
 	})
 	handler := Wrap(mux, slog.New(slog.NewTextHandler(&log, nil)))
@@ -239,5 +239,5 @@ func TestAnswersInAnotherForm(t *testing.T) {
 	if !strings.Contains(log.String(), `cause="first cause\nsecond cause"`) {
 		t.Errorf("the log has not both causes: %s", &log)
 	}
-	Blame(httptest.NewRecorder(), errors.New("nobody records"))
+	SetCause(httptest.NewRecorder(), errors.New("nobody records"))
 }

@@ -150,7 +150,7 @@ func (a *App) forget(ctx context.Context, slot phase0.Slot) {
 }
 
 func (a *App) handleHead(ctx context.Context, head relay.Head) {
-	a.topBid.TellRepeats()
+	a.topBid.RecordRepeats()
 	if head.Slot > keepSlots {
 		a.submit.Close(head.Slot - keepSlots)
 		a.topBid.Clear(head.Slot - keepSlots)

@@ -45,7 +45,7 @@ func runVictim(told string) error {
 		stop()
 	}()
 	cfg := app.Config{
-		Key: relayKey, Clock: clocktest.NewHand(v.Now), RevealDelay: -1, ValidationTimeout: time.Minute,
+		Key: relayKey, Clock: clocktest.NewManual(v.Now), RevealDelay: -1, ValidationTimeout: time.Minute,
 		PublishTimeout: time.Minute, Validator: believing{},
 		BeaconURLs: v.BeaconURLs, DataDir: v.DataDir,
 	}

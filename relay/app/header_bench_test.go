@@ -80,7 +80,7 @@ func benchmarkHeaders(b *testing.B, serveOurs func(api http.Handler) (address st
 		writing.Add(-fact.(relay.HeaderServed).Count())
 	})
 	handler, board, path,
-		raw := headersOver(handedOut{f, &slots.Payloads{Escrow: escrow{j}, Log: slog.New(slog.DiscardHandler)}})
+		raw := headersOver(servedHeaders{f, &slots.Payloads{Escrow: escrow{j}, Log: slog.New(slog.DiscardHandler)}})
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set(api.VersionHeader, "fulu")
@@ -93,7 +93,7 @@ func benchmarkHeaders(b *testing.B, serveOurs func(api http.Handler) (address st
 		writing.Add(per)
 		began := time.Now()
 		askMany(b, ours, path, per)
-		board.TellRepeats()
+		board.RecordRepeats()
 		writing.Wait()
 		took[0] += time.Since(began)
 		took[1] += askMany(b, theirs, path, per)

@@ -40,7 +40,7 @@ import (
 type relayUnderTest struct {
 	fork     eth.Fork
 	spec     *eth.Spec
-	clock    *clocktest.Hand
+	clock    *clocktest.Manual
 	node     *chain.Node
 	beacon   *beacon.Beacon
 	fronts   [2]*front
@@ -80,7 +80,7 @@ type relayOptions struct {
 }
 
 // standing is a clock that a network starts in vain: only the test moves it.
-type standing struct{ *clocktest.Hand }
+type standing struct{ *clocktest.Manual }
 
 func (standing) Start() {}
 
@@ -89,7 +89,7 @@ func (standing) Start() {}
 func newRelay(t *testing.T, fork eth.Fork, options relayOptions) *relayUnderTest {
 	t.Helper()
 	genesis := time.Unix(1_700_000_000, 0)
-	h := &relayUnderTest{fork: fork, gate: &gate{}, slot: 1, clock: clocktest.NewHand(genesis.Add(6 * time.Second))}
+	h := &relayUnderTest{fork: fork, gate: &gate{}, slot: 1, clock: clocktest.NewManual(genesis.Add(6 * time.Second))}
 	around, err := network.Open(network.Config{
 		Genesis: genesis, Clock: standing{h.clock}, Slot: 12 * time.Second,
 		SlotsPerEpoch: cmp.Or(options.slotsPerEpoch, 32), Forks: []eth.ForkPoint{{Fork: fork}},

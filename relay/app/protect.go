@@ -48,12 +48,12 @@ func (a *App) protect(handler http.Handler) http.Handler {
 // part.
 func (a *App) bodies() *serve.BodyBudget {
 	bytes := max(a.cfg.Limits.BodyBytes, leastBodyBytes)
-	room := func(bytes int64) *serve.BodyRoom { return serve.NewBodyRoom(bytes, bytes/4) }
+	pool := func(bytes int64) *serve.BodyPool { return serve.NewBodyPool(bytes, bytes/4) }
 	forSigned, forBuilders := max(bytes/8, leastSignedBytes), bytes*3/8
-	signed, builders, others := room(forSigned), room(forBuilders), room(bytes-forSigned-forBuilders)
+	signed, builders, others := pool(forSigned), pool(forBuilders), pool(bytes-forSigned-forBuilders)
 	byAddress := serve.ByClient(a.cfg.Limits.TrustedProxies)
 	return &serve.BodyBudget{LeastRate: a.cfg.Limits.BodyBytesPerSecond,
-		RoomOf: func(r *http.Request) (*serve.BodyRoom, string) {
+		PoolOf: func(r *http.Request) (*serve.BodyPool, string) {
 			if api.TakesSignedBlocks(r.URL.Path) {
 				return signed, byAddress(r)
 			}

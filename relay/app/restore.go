@@ -27,17 +27,17 @@ func (a *App) restore(ctx context.Context) error {
 	if err := a.restoreRegistrations(ctx); err != nil {
 		return fmt.Errorf("restore registrations: %w", err)
 	}
-	if err := a.restoreGiven(ctx); err != nil {
+	if err := a.restoreServed(ctx); err != nil {
 		return fmt.Errorf("restore served headers: %w", err)
 	}
 	return nil
 }
 
-// restoreGiven reads which headers proposers were given lately, so that a delivery is listed at the
-// value that its proposer was promised. It reads the last epoch, which is longer than a proposer
-// may still sign for, unless no slot of it had a block. The next head clears the slots that are
-// over.
-func (a *App) restoreGiven(ctx context.Context) error {
+// restoreServed reads which headers proposers were given lately, so that a delivery is listed at
+// the value that its proposer was promised. It reads the last epoch, which is longer than a
+// proposer may still sign for, unless no slot of it had a block. The next head clears the slots
+// that are over.
+func (a *App) restoreServed(ctx context.Context) error {
 	epoch := time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration
 	subject := subjectPrefix + relay.HeaderServed{}.Subject()
 	return a.journal.PastSince(ctx, time.Now().Add(-epoch), []string{subject},
@@ -48,7 +48,7 @@ func (a *App) restoreGiven(ctx context.Context) error {
 				a.log.Error("a served header cannot be read: if it is signed now, the value of the message that brought its "+
 					"block is listed", "error", err)
 			case served.Times == 0 && served.ValueWei != nil: // a sum has nothing new: the first answer is a fact before it
-				a.topBid.Give(served)
+				a.topBid.NoteServed(served)
 			}
 			return nil
 		})
@@ -94,7 +94,7 @@ func (a *App) restoreOne(subject string, data []byte) {
 	case stateBuilder:
 		change, err := decodeFact[relay.BuilderChanged](data)
 		if err != nil {
-			a.distrust(name, err)
+			a.endTrust(name, err)
 			return
 		}
 		a.restoreBuilder(change)
@@ -109,8 +109,8 @@ func (a *App) restoreOne(subject string, data []byte) {
 	}
 }
 
-// distrust ends a builder's optimistic mode, because its record cannot be read.
-func (a *App) distrust(token string, err error) {
+// endTrust ends a builder's optimistic mode, because its record cannot be read.
+func (a *App) endTrust(token string, err error) {
 	name, _ := url.QueryUnescape(token)
 	a.log.Error("how a builder is treated cannot be read: it is not trusted until its record is set, or deleted, by "+
 		"the admin API", "builder", name, "error", err)

@@ -42,7 +42,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 func (a *App) ServeBoth(ctx context.Context, public, proposers net.Listener) error {
 	defer context.AfterFunc(ctx, func() {
 		a.stopping.Store(true)
-		a.sayGoodbye(context.WithoutCancel(ctx))
+		a.closeListeners(context.WithoutCancel(ctx))
 	})()
 	return run.Behind(ctx, func(ctx context.Context) error {
 		options := a.serving()
@@ -67,9 +67,9 @@ func (a *App) serving() serve.Options {
 	}
 }
 
-// sayGoodbye ends the WebSockets. The HTTP server does not do this, since it has handed their
+// closeListeners ends the WebSockets. The HTTP server does not do this, since it has handed their
 // connections over.
-func (a *App) sayGoodbye(ctx context.Context) {
+func (a *App) closeListeners(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	if err := a.broadcast.Close(ctx); err != nil {

@@ -33,12 +33,13 @@ func (a *App) wire() (err error) {
 	a.slots = new(slots.Slots)
 	a.served = &slots.Payloads{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
 	a.broadcast = a.newBroadcast(a.registry)
-	a.topBid = &top.Bids{Broadcast: a.broadcast, Served: handedOut{a.facts, a.served}}
-	a.opened.AddCloser(func() error { a.topBid.TellRepeats(); return nil })
+	a.topBid = &top.Bids{Broadcast: a.broadcast, Served: servedHeaders{a.facts, a.served}}
+	a.opened.AddCloser(func() error { a.topBid.RecordRepeats(); return nil })
 	pipeline := a.submitRules()
 	pipeline.Chain, pipeline.Builders, pipeline.Slots, pipeline.Facts = a.registry, a.builders, a.slots, a.facts
 	pipeline.Validator, pipeline.Live = a.cfg.Validator, a.mayTrust()
-	pipeline.Escrow, pipeline.Evidence, pipeline.TopBids = a.served, evidence{a.journal}, shown{a.topBid, a.served}
+	pipeline.Escrow, pipeline.Evidence, pipeline.TopBids = a.served, evidence{a.journal},
+		topWithPayload{a.topBid, a.served}
 	pipeline.Unrecorded, pipeline.Trouble = a.unrecordedSubmission(), a.trouble
 	a.submit = submit.New(pipeline)
 	a.registry.Changed = a.submit.Reregistered // takes out bids that the proposer no longer wants

@@ -83,7 +83,7 @@ func (n *Nodes) publishTo(ctx context.Context, node int, fork eth.Fork, root pha
 	case err == nil && got.status == http.StatusAccepted:
 		n.log.Warn("a beacon node spread the block but did not import it", "node", shown(n.urls[node]))
 		return broadcast, nil
-	case n.hasSoon(ctx, node, root):
+	case n.waitForBlock(ctx, node, root):
 		return imported, nil
 	case err != nil:
 		return refused, fmt.Errorf("%s: %w", shown(n.urls[node]), err)
@@ -101,9 +101,9 @@ const (
 	hasPause = 50 * time.Millisecond
 )
 
-// hasSoon asks a node several times whether it has a block of this root, in its chain or in a side
-// branch.
-func (n *Nodes) hasSoon(ctx context.Context, node int, root phase0.Root) bool {
+// waitForBlock asks a node several times whether it has a block of this root, in its chain or in a
+// side branch.
+func (n *Nodes) waitForBlock(ctx context.Context, node int, root phase0.Root) bool {
 	for try := range hasTries {
 		if try > 0 {
 			timer := time.NewTimer(hasPause << (try - 1))
@@ -114,7 +114,7 @@ func (n *Nodes) hasSoon(ctx context.Context, node int, root phase0.Root) bool {
 			case <-timer.C:
 			}
 		}
-		has, err := n.has(ctx, node, root)
+		has, err := n.hasBlock(ctx, node, root)
 		if has || err != nil { // a node that cannot answer now is not asked again, since the proposer waits
 			return has
 		}
@@ -122,9 +122,9 @@ func (n *Nodes) hasSoon(ctx context.Context, node int, root phase0.Root) bool {
 	return false
 }
 
-// has asks a node for the header of a block (beacon-APIs, getBlockHeader). A node that has another
-// block in the slot does not have this one.
-func (n *Nodes) has(ctx context.Context, node int, root phase0.Root) (bool, error) {
+// hasBlock asks a node for the header of a block (beacon-APIs, getBlockHeader). A node that
+// hasBlock another block in the slot does not have this one.
+func (n *Nodes) hasBlock(ctx context.Context, node int, root phase0.Root) (bool, error) {
 	got, err := n.request(ctx, node, question{
 		method: http.MethodGet, path: fmt.Sprintf("/eth/v1/beacon/headers/%#x", root[:]), header: acceptJSON,
 	})

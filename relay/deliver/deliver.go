@@ -49,9 +49,9 @@ type Payloads interface {
 
 // Headers knows which bids proposers were given. It never blocks.
 type Headers interface {
-	// Given returns the header that the slot's proposer was last given for a block; nil if that is not
-	// known.
-	Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed
+	// LastServed returns the header that the slot's proposer was last given for a block; nil if that
+	// is not known.
+	LastServed(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed
 }
 
 // Publisher hands a signed block to the beacon nodes.

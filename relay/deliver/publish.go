@@ -148,7 +148,7 @@ func (d *Deliverer) otherBlobs(ctx context.Context, block *relay.BlindedBlock,
 func (d *Deliverer) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace, *uint256.Int) {
 	trace := contents.FlatTrace()
 	if d.Headers != nil {
-		if given := d.Headers.Given(slot, contents.Payload.BlockHash); given != nil {
+		if given := d.Headers.LastServed(slot, contents.Payload.BlockHash); given != nil {
 			trace.Builder, trace.ValueWei = given.Builder, given.ValueWei
 			if given.FeeRecipient != (relay.FeeRecipient{}) {
 				trace.FeeRecipient = given.FeeRecipient

@@ -121,7 +121,7 @@ func (b *batch) prompt() []int32 {
 	}
 	now := b.deciding
 	if renewals > promptRenewals {
-		now = b.registry.later(b.at, b.entries, b.deciding)
+		now = b.registry.queueRenewals(b.at, b.entries, b.deciding)
 	}
 	prompt := make([]int32, len(now))
 	for i, c := range now {

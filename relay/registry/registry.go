@@ -46,7 +46,7 @@ type Registry struct {
 	listed     dutyList
 	attributes map[attributesKey]*relay.Attributes
 	head       relay.Head
-	renewals   waiting             // accepted, and not verified yet
+	renewals   renewalQueue        // accepted, and not verified yet
 	unrecorded map[uint32]struct{} // by place, changes without a fact
 }
 

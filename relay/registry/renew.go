@@ -27,16 +27,16 @@ const (
 	renewalsRest = time.Second
 )
 
-// waiting are the renewals that Run verifies: of each validator the first that came, and the newest
-// of those that came after it. So a forged renewal cannot keep the validator's own out by coming
-// before it, nor by a newer timestamp after it; two forged ones together can.
-type waiting struct {
-	of   map[uint32]waitingOf // by the validator's place
+// renewalQueue has the renewals that Run verifies: of each validator the first that came, and the
+// newest of those that came after it. So a forged renewal cannot keep the validator's own out by
+// coming before it, nor by a newer timestamp after it; two forged ones together can.
+type renewalQueue struct {
+	of   map[uint32]queuedOf // by the validator's place
 	list []renewal
 }
 
-// waitingOf has two places in the list. newest equals first if there is only one renewal.
-type waitingOf struct{ first, newest int32 }
+// queuedOf has two places in the list. newest equals first if there is only one renewal.
+type queuedOf struct{ first, newest int32 }
 
 // renewal is an entry and when it came. It holds no pointers, because thousands come at a time and
 // the garbage collector would follow each.
@@ -49,12 +49,12 @@ type renewal struct {
 	signature    phase0.BLSSignature
 }
 
-// later leaves to Run those of a request's candidates that only renew what is held, and returns the
-// others.
-func (r *Registry) later(at time.Time, entries []relay.SignedRegistration,
+// queueRenewals leaves to Run those of a request's candidates that only renew what is held, and
+// returns the others.
+func (r *Registry) queueRenewals(at time.Time, entries []relay.SignedRegistration,
 	candidates []candidate) (others []candidate) {
 	for some := range slices.Chunk(candidates, judgedTogether) {
-		others = r.laterSome(at, entries, some, others)
+		others = r.queueChunk(at, entries, some, others)
 	}
 	select {
 	case r.wake <- struct{}{}:
@@ -63,7 +63,7 @@ func (r *Registry) later(at time.Time, entries []relay.SignedRegistration,
 	return others
 }
 
-func (r *Registry) laterSome(at time.Time, entries []relay.SignedRegistration, candidates,
+func (r *Registry) queueChunk(at time.Time, entries []relay.SignedRegistration, candidates,
 	others []candidate) []candidate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *Registry) laterSome(at time.Time, entries []relay.SignedRegistration, c
 }
 
 // add adds a renewal and says whether there was room for it.
-func (w *waiting) add(place uint32, at time.Time, entry *relay.SignedRegistration) bool {
+func (w *renewalQueue) add(place uint32, at time.Time, entry *relay.SignedRegistration) bool {
 	message, next := entry.Message, int32(len(w.list)) // at most twice maxRenewals
 	n := renewal{at.UnixNano(), message.Timestamp.Unix(), message.GasLimit, place, message.FeeRecipient, entry.Signature}
 	of, has := w.of[place]
@@ -92,10 +92,10 @@ func (w *waiting) add(place uint32, at time.Time, entry *relay.SignedRegistratio
 	case len(w.of) >= maxRenewals:
 		return false
 	case w.of == nil:
-		w.of = map[uint32]waitingOf{}
+		w.of = map[uint32]queuedOf{}
 		fallthrough
 	default:
-		of = waitingOf{next, next}
+		of = queuedOf{next, next}
 	}
 	w.of[place] = of
 	w.list = append(w.list, n)
@@ -140,7 +140,7 @@ func (r *Registry) Run(ctx context.Context, c clock.Clock) {
 func (r *Registry) verifyRenewals(ctx context.Context) {
 	r.mu.Lock()
 	taken := r.renewals
-	r.renewals = waiting{}
+	r.renewals = renewalQueue{}
 	r.mu.Unlock()
 
 	newest := make([]renewal, 0, len(taken.of))
@@ -148,29 +148,29 @@ func (r *Registry) verifyRenewals(ctx context.Context) {
 		newest = append(newest, taken.list[of.newest])
 	}
 	var first []renewal
-	for _, wrong := range r.settle(ctx, newest) {
+	for _, wrong := range r.verifyAndStore(ctx, newest) {
 		if of := taken.of[newest[wrong].place]; of.first != of.newest {
 			first = append(first, taken.list[of.first])
 		}
 	}
-	r.settle(ctx, first)
-	r.giveBack(taken)
+	r.verifyAndStore(ctx, first)
+	r.reuseMemory(taken)
 }
 
-// giveBack lets the next renewals use the memory of those that were verified, unless others have
+// reuseMemory lets the next renewals use the memory of those that were verified, unless others have
 // come already.
-func (r *Registry) giveBack(done waiting) {
+func (r *Registry) reuseMemory(done renewalQueue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.renewals.of) == 0 {
 		clear(done.of)
-		r.renewals = waiting{of: done.of, list: done.list[:0]}
+		r.renewals = renewalQueue{of: done.of, list: done.list[:0]}
 	}
 }
 
-// settle verifies renewals, stores the valid ones and returns the places of the others. Their
-// senders do not learn of it, since their requests were answered before.
-func (r *Registry) settle(ctx context.Context, list []renewal) (wrong []int) {
+// verifyAndStore verifies renewals, stores the valid ones and returns the places of the others.
+// Their senders do not learn of it, since their requests were answered before.
+func (r *Registry) verifyAndStore(ctx context.Context, list []renewal) (wrong []int) {
 	entries := make([]*relay.SignedRegistration, len(list))
 	r.mu.RLock()
 	for i := range list {

@@ -18,11 +18,11 @@ func (p *Pipeline) Close(before phase0.Slot) {
 			delete(p.prepared, id)
 		}
 	}
-	p.room.close(before)
+	p.escrowShares.close(before)
 	maps.DeleteFunc(p.escrowed, func(id relay.PayloadID, _ *escrowedPayload) bool { return id.Slot < before })
 	p.mu.Unlock()
 	p.senders.close(before)
-	p.shares.close(before)
+	p.factShares.close(before)
 	for _, job := range p.optimistic.close(before) {
 		p.recordSimulated(job, "infrastructure", "", "the slot was over before the block could be executed", nil)
 	}

@@ -97,14 +97,14 @@ type Pipeline struct {
 	Config
 	optimistic optimisticQueue
 	senders    senderRecords
-	shares     factShares
+	factShares factShares
 
-	mu       sync.Mutex // guards all below
-	books    auction.Books
-	prepared map[bidID]*preparedBid               // of all bids in the books
-	escrowed map[relay.PayloadID]*escrowedPayload // what is in the escrow, or on its way
-	awaited  map[bidID]*awaitedPayload            // headers whose payload has not come yet
-	room     escrowShares                         // of the escrow
+	mu           sync.Mutex // guards all below
+	books        auction.Books
+	prepared     map[bidID]*preparedBid               // of all bids in the books
+	escrowed     map[relay.PayloadID]*escrowedPayload // what is in the escrow, or on its way
+	awaited      map[bidID]*awaitedPayload            // headers whose payload has not come yet
+	escrowShares escrowShares                         // of the escrow
 }
 
 // bidID identifies a bid. The block hash alone does not: a builder may offer one block at several
@@ -125,9 +125,9 @@ func idOf(bid *relay.Bid) bidID {
 func New(cfg Config) *Pipeline {
 	return &Pipeline{
 		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[relay.PayloadID]*escrowedPayload{},
-		awaited:    map[bidID]*awaitedPayload{},
-		room:       escrowShares{bytes: cfg.EscrowBytes, least: leastShare},
-		optimistic: optimisticQueue{slots: cfg.Slots, jobs: map[bidID]*optimisticJob{}, wake: make(chan struct{}, 1)},
+		awaited:      map[bidID]*awaitedPayload{},
+		escrowShares: escrowShares{bytes: cfg.EscrowBytes, least: leastShare},
+		optimistic:   optimisticQueue{slots: cfg.Slots, jobs: map[bidID]*optimisticJob{}, wake: make(chan struct{}, 1)},
 	}
 }
 

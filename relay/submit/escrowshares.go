@@ -130,7 +130,7 @@ func (p *Pipeline) makeRoom(ctx context.Context, s *relay.Submission, id relay.P
 		sender, stranger = "from "+s.From, true
 	}
 	for {
-		goes, full := p.takeRoom(id, sender, stranger, bytes)
+		goes, full := p.tryReserve(id, sender, stranger, bytes)
 		switch {
 		case full:
 			return relay.SubmissionEscrowCrowded.Plain()
@@ -144,21 +144,21 @@ func (p *Pipeline) makeRoom(ctx context.Context, s *relay.Submission, id relay.P
 	}
 }
 
-// takeRoom notes a payload if there is room for it. If not, it withdraws the bids of an older
+// tryReserve notes a payload if there is room for it. If not, it withdraws the bids of an older
 // payload and returns that one, which the caller must drop. full says that no payload can go.
-func (p *Pipeline) takeRoom(id relay.PayloadID, sender string, stranger bool,
+func (p *Pipeline) tryReserve(id relay.PayloadID, sender string, stranger bool,
 	bytes int64) (goes *relay.PayloadID, full bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	whose := p.room.over(sender, stranger, bytes)
+	whose := p.escrowShares.over(sender, stranger, bytes)
 	if whose == "" {
-		p.room.add(id, sender, stranger, bytes)
+		p.escrowShares.add(id, sender, stranger, bytes)
 		return nil, false
 	}
-	oldest := p.room.holders[whose].order
+	oldest := p.escrowShares.holders[whose].order
 	for _, old := range oldest[:min(len(oldest), mostTried)] {
 		if p.tryWithdraw(old) {
-			p.room.remove(old)
+			p.escrowShares.remove(old)
 			delete(p.escrowed, old)
 			return &old, false
 		}

@@ -14,8 +14,8 @@ import (
 // bounded gives the escrow room for some blocks of about one size, of which a listed builder has a
 // quarter of three quarters.
 func (h *pipelineUnderTest) bounded(blocks int, like *relay.Submission) {
-	h.pipeline.room.bytes = int64(blocks * like.Contents().Size())
-	h.pipeline.room.least = 1
+	h.pipeline.escrowShares.bytes = int64(blocks * like.Contents().Size())
+	h.pipeline.escrowShares.least = 1
 }
 
 // A builder that replaces its bids without end has its share of the escrow, and no more: its oldest

@@ -111,14 +111,14 @@ func TestStrangersHaveAShareOfASlot(t *testing.T) {
 	want("the first bid", from(9, "c", 5000), 1, 0)
 	mine := from(1, "a", 1000)
 	for range keyShare {
-		h.pipeline.shares.add(mine)
+		h.pipeline.factShares.add(mine)
 	}
 	want("a key that has had its share", from(1, "b", 1001), 1, 1)
 	want("another address", from(5, "b", 1002), 2, 1)
 	want("a bid that leads", from(1, "b", 6000), 3, 1)
 	want("a listed builder", from(3, "a", 1003), 4, 1)
 	h.pipeline.Close(phase0.Slot(2))
-	if len(h.pipeline.shares.slots) != 0 {
+	if len(h.pipeline.factShares.slots) != 0 {
 		t.Error("a slot that is over is remembered")
 	}
 }

@@ -22,11 +22,11 @@ func (c *HydrationCache) Fill(builder string, s *relay.Submission, sent []int) (
 	if refused := wellFormed(s, sent); refused != nil {
 		return nil, refused
 	}
-	f := filling{submission: s, sent: sent, limitBytes: orDefault(c.BlockBytes, DefaultBlockBytes)}
+	f := hydration{submission: s, sent: sent, limitBytes: orDefault(c.BlockBytes, DefaultBlockBytes)}
 	if !f.needed() {
 		return s, nil
 	}
-	if err := f.look(c.shelf(builder)); err != nil {
+	if err := f.look(c.cacheOf(builder)); err != nil {
 		return nil, err
 	}
 	return f.whole(), nil
@@ -59,8 +59,8 @@ func wellFormed(s *relay.Submission, sent []int) *relay.Refused {
 	return nil
 }
 
-// filling is one submission that is being filled.
-type filling struct {
+// hydration is one submission that is being filled.
+type hydration struct {
 	submission *relay.Submission
 	sent       []int
 	limitBytes int
@@ -69,7 +69,7 @@ type filling struct {
 	blobs        []*item // by place; nil where the blob is in the body
 }
 
-func (f *filling) needed() bool {
+func (f *hydration) needed() bool {
 	for _, tx := range f.submission.Payload.Transactions {
 		if len(tx) == wire.HashBytes {
 			return true
@@ -78,9 +78,9 @@ func (f *filling) needed() bool {
 	return f.submission.Blobs != nil && len(f.sent) < len(f.submission.Blobs.Commitments)
 }
 
-// look finds all that the body leaves out. It copies no contents while the shelf is locked, and
-// allocates nothing large before the size is known.
-func (f *filling) look(from *shelf) error {
+// look finds all that the body leaves out. It copies no contents while the builder's cache is
+// locked, and allocates nothing large before the size is known.
+func (f *hydration) look(from *builderCache) error {
 	from.mu.Lock()
 	defer from.mu.Unlock()
 	missing, size := &MissingItem{}, 0
@@ -109,7 +109,7 @@ func (f *filling) look(from *shelf) error {
 	return nil
 }
 
-func (f *filling) lookBlobs(from *shelf, missing *MissingItem) {
+func (f *hydration) lookBlobs(from *builderCache, missing *MissingItem) {
 	f.blobs = make([]*item, len(f.submission.Blobs.Commitments))
 	sent, each := f.sent, f.submission.Fork.ProofsPerBlob()
 	for place, commitment := range f.submission.Blobs.Commitments {
@@ -127,7 +127,7 @@ func (f *filling) lookBlobs(from *shelf, missing *MissingItem) {
 }
 
 // whole puts the transactions and blobs in their places.
-func (f *filling) whole() *relay.Submission {
+func (f *hydration) whole() *relay.Submission {
 	whole, full := *f.submission, *f.submission.Payload
 	full.Transactions = f.transactions
 	whole.Payload, whole.Raw = &full, nil // Raw would be the dehydrated body

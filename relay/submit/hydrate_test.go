@@ -257,7 +257,7 @@ func TestLatestBlobCounts(t *testing.T) {
 	}
 }
 
-// The shelf never holds more than its limit, and what was used last stays.
+// A builder's cache never holds more than its limit, and what was used last stays.
 func TestShelfLetsTheOldestGo(t *testing.T) {
 	const limitBytes = 10 * (itemBytes + 1000)
 	cache := HydrationCache{BuilderBytes: limitBytes}
@@ -273,7 +273,7 @@ func TestShelfLetsTheOldestGo(t *testing.T) {
 		if err := asks(favourite); err != nil {
 			t.Fatalf("after %d others: %v", seed+1, err)
 		}
-		if shelf := cache.shelf("a"); shelf.bytes > limitBytes || len(shelf.items) > 10 ||
+		if shelf := cache.cacheOf("a"); shelf.bytes > limitBytes || len(shelf.items) > 10 ||
 			shelf.order.Len() != len(shelf.items) {
 			t.Fatalf("%d bytes in %d items", shelf.bytes, len(shelf.items))
 		}
@@ -285,7 +285,7 @@ func TestShelfLetsTheOldestGo(t *testing.T) {
 		t.Errorf("the oldest is still there: %v", err)
 	}
 	cache.Remember("a", block(eth.Capella, 99, []int{limitBytes}, 0))
-	if shelf := cache.shelf("a"); shelf.bytes != 0 || len(shelf.items) != 0 {
+	if shelf := cache.cacheOf("a"); shelf.bytes != 0 || len(shelf.items) != 0 {
 		t.Errorf("%d bytes in %d items after one that is too large", shelf.bytes, len(shelf.items))
 	}
 }

@@ -35,7 +35,7 @@ const (
 )
 
 // HydrationCache keeps what builders have sent. The zero value is ready; it is safe for concurrent
-// use. It holds a shelf for each builder's name that it is asked for, so names must come from the
+// use. It holds items by each builder's name that it is asked for, so names must come from the
 // operator's list of API keys and not from a request.
 type HydrationCache struct {
 	// BuilderBytes bounds what is kept of one builder, DefaultBuilderBytes if 0. The least recently
@@ -46,21 +46,21 @@ type HydrationCache struct {
 	// of whole submissions.
 	BlockBytes int
 
-	mu      sync.Mutex
-	shelves map[string]*shelf // guarded by mu; a shelf guards itself
+	mu     sync.Mutex
+	caches map[string]*builderCache // guarded by mu; each guards itself
 }
 
-func (c *HydrationCache) shelf(builder string) *shelf {
+func (c *HydrationCache) cacheOf(builder string) *builderCache {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if found := c.shelves[builder]; found != nil {
+	if found := c.caches[builder]; found != nil {
 		return found
 	}
-	if c.shelves == nil {
-		c.shelves = map[string]*shelf{}
+	if c.caches == nil {
+		c.caches = map[string]*builderCache{}
 	}
-	made := &shelf{limitBytes: orDefault(c.BuilderBytes, DefaultBuilderBytes), items: map[key]*list.Element{}}
-	c.shelves[builder] = made
+	made := &builderCache{limitBytes: orDefault(c.BuilderBytes, DefaultBuilderBytes), items: map[key]*list.Element{}}
+	c.caches[builder] = made
 	return made
 }
 
@@ -84,7 +84,7 @@ func txKey(hash [32]byte) (k key) {
 
 func blobKey(commitment deneb.KZGCommitment) key { return key{isBlob: true, id: commitment} }
 
-// item is a transaction, or a blob with its proofs. It never changes once it is on a shelf.
+// item is a transaction, or a blob with its proofs. It never changes once it is kept.
 type item struct {
 	key    key
 	tx     bellatrix.Transaction
@@ -104,8 +104,8 @@ func (i *item) bytes() int {
 	return size
 }
 
-// shelf holds the items of one builder.
-type shelf struct {
+// builderCache holds the items of one builder.
+type builderCache struct {
 	limitBytes int
 
 	mu    sync.Mutex
@@ -115,7 +115,7 @@ type shelf struct {
 }
 
 // find returns the item of a key and marks it as used; nil if there is none. The caller holds mu.
-func (s *shelf) find(k key) *item {
+func (s *builderCache) find(k key) *item {
 	element := s.items[k]
 	if element == nil {
 		return nil
@@ -126,7 +126,7 @@ func (s *shelf) find(k key) *item {
 
 // put keeps an item, in place of another one of the same key, and drops the least recently used
 // ones above the limit. The caller holds mu.
-func (s *shelf) put(i *item) {
+func (s *builderCache) put(i *item) {
 	if element := s.items[i.key]; element != nil {
 		s.remove(element)
 	}
@@ -137,7 +137,7 @@ func (s *shelf) put(i *item) {
 	}
 }
 
-func (s *shelf) remove(element *list.Element) {
+func (s *builderCache) remove(element *list.Element) {
 	gone := s.order.Remove(element).(*item)
 	s.bytes -= gone.bytes()
 	delete(s.items, gone.key)

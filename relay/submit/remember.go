@@ -21,7 +21,7 @@ func (c *HydrationCache) Remember(builder string, s *relay.Submission) {
 			hashes[i] = wire.TransactionHash(tx)
 		}
 	}
-	shelf := c.shelf(builder)
+	shelf := c.cacheOf(builder)
 	shelf.mu.Lock()
 	defer shelf.mu.Unlock()
 	for i, tx := range s.Payload.Transactions {
@@ -38,7 +38,7 @@ func (c *HydrationCache) Remember(builder string, s *relay.Submission) {
 	}
 }
 
-func (s *shelf) rememberTransaction(hash [32]byte, tx bellatrix.Transaction) {
+func (s *builderCache) rememberTransaction(hash [32]byte, tx bellatrix.Transaction) {
 	if k := txKey(hash); s.find(k) == nil {
 		s.put(&item{key: k, tx: bytes.Clone(tx)})
 	}
@@ -47,7 +47,7 @@ func (s *shelf) rememberTransaction(hash [32]byte, tx bellatrix.Transaction) {
 // rememberBlob replaces a blob that was kept under the same commitment, because commitments are
 // verified only later and the first blob may have been wrong. It copies the blob, which is part of
 // its bundle's array and would keep all of that in memory.
-func (s *shelf) rememberBlob(commitment deneb.KZGCommitment, blob *deneb.Blob, proofs []deneb.KZGProof) {
+func (s *builderCache) rememberBlob(commitment deneb.KZGCommitment, blob *deneb.Blob, proofs []deneb.KZGProof) {
 	k := blobKey(commitment)
 	if known := s.find(k); known != nil && *known.blob == *blob && slices.Equal(known.proofs, proofs) {
 		return

@@ -115,7 +115,7 @@ func (p *Pipeline) put(
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			delete(p.escrowed, id)
-			p.room.remove(id)
+			p.escrowShares.remove(id)
 		}
 	}()
 	if refused := p.makeRoom(ctx, s, id, int64(contents.Size())); refused != nil {

@@ -49,11 +49,11 @@ func (p *Pipeline) isRecorded(a *attempt, refused *relay.Refused) bool {
 	case !p.isStranger(s):
 		return true
 	case !a.judged.EligibleAt.IsZero():
-		return p.shares.add(s) || p.leads(s)
+		return p.factShares.add(s) || p.leads(s)
 	case refused != nil || a.judged.Detail != atFloor:
 		return false
 	}
-	return (s.Cancellable || s.Sequence > 0) && p.shares.takeBack(s)
+	return (s.Cancellable || s.Sequence > 0) && p.factShares.takeBack(s)
 }
 
 // isStranger says whether the sender is unknown: the operator has not listed the builder, and no

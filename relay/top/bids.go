@@ -30,8 +30,8 @@ type Bids struct {
 	tops    atomic.Pointer[map[relay.Key]*shown]
 	writing sync.Mutex // held while tops is replaced, until the broadcast has the change too
 
-	giving sync.Mutex // guards given
-	given  map[phase0.Slot][]relay.HeaderServed
+	serving sync.Mutex // guards given
+	served  map[phase0.Slot][]relay.HeaderServed
 }
 
 // Show serves a bid from now on; nil serves none. nil has no effect if no bid is served.
@@ -71,23 +71,23 @@ func (b *Bids) top(key relay.Key) *shown {
 	return (*tops)[key]
 }
 
-// Give notes that a bid is the answer to a proposer for the first time since it leads. At start it
-// is called for the answers of earlier runs too.
-func (b *Bids) Give(served relay.HeaderServed) {
-	b.giving.Lock()
-	defer b.giving.Unlock()
-	if b.given == nil {
-		b.given = map[phase0.Slot][]relay.HeaderServed{}
+// NoteServed notes that a bid is the answer to a proposer for the first time since it leads. At
+// start it is called for the answers of earlier runs too.
+func (b *Bids) NoteServed(served relay.HeaderServed) {
+	b.serving.Lock()
+	defer b.serving.Unlock()
+	if b.served == nil {
+		b.served = map[phase0.Slot][]relay.HeaderServed{}
 	}
-	b.given[served.Slot] = append(b.given[served.Slot], served)
+	b.served[served.Slot] = append(b.served[served.Slot], served)
 }
 
-// Given returns the header that a proposer was last given for a block of a slot. If the proposer
-// signs that block, it signed for this bid. It is nil if none was noted.
-func (b *Bids) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
-	b.giving.Lock()
-	defer b.giving.Unlock()
-	for _, served := range slices.Backward(b.given[slot]) {
+// LastServed returns the header that a proposer was last given for a block of a slot. If the
+// proposer signs that block, it signed for this bid. It is nil if none was noted.
+func (b *Bids) LastServed(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
+	b.serving.Lock()
+	defer b.serving.Unlock()
+	for _, served := range slices.Backward(b.served[slot]) {
 		if served.BlockHash == block {
 			return &served
 		}
@@ -108,9 +108,9 @@ func (b *Bids) Clear(before phase0.Slot) {
 			return true
 		})
 	})
-	b.giving.Lock()
-	maps.DeleteFunc(b.given, func(slot phase0.Slot, _ []relay.HeaderServed) bool { return slot < before })
-	b.giving.Unlock()
+	b.serving.Lock()
+	maps.DeleteFunc(b.served, func(slot phase0.Slot, _ []relay.HeaderServed) bool { return slot < before })
+	b.serving.Unlock()
 	if b.Broadcast != nil {
 		b.Broadcast.Clear(before)
 	}

@@ -30,12 +30,12 @@ func TestTopBidKnowsWhatWasGiven(t *testing.T) {
 	}
 	want := func(wei uint64) {
 		t.Helper()
-		if given := topBid.Given(10, block); given == nil || given.ValueWei.Uint64() != wei {
+		if given := topBid.LastServed(10, block); given == nil || given.ValueWei.Uint64() != wei {
 			t.Errorf("given %+v, want %d wei", given, wei)
 		}
 	}
 	topBid.Show(key, bid(5))
-	if topBid.Given(10, block) != nil {
+	if topBid.LastServed(10, block) != nil {
 		t.Error("nobody asked")
 	}
 	ask()
@@ -47,14 +47,14 @@ func TestTopBidKnowsWhatWasGiven(t *testing.T) {
 	topBid.Show(key, bid(5))
 	ask()
 	want(5)
-	if topBid.Given(11, block) != nil || topBid.Given(10, phase0.Hash32{}) != nil {
+	if topBid.LastServed(11, block) != nil || topBid.LastServed(10, phase0.Hash32{}) != nil {
 		t.Error("given in another slot, or another block")
 	}
 	// as a journal says of an earlier life
-	topBid.Give(relay.HeaderServed{Slot: 10, BlockHash: block, ValueWei: uint256.NewInt(3)})
+	topBid.NoteServed(relay.HeaderServed{Slot: 10, BlockHash: block, ValueWei: uint256.NewInt(3)})
 	want(3)
 	topBid.Clear(11)
-	if topBid.Given(10, block) != nil {
+	if topBid.LastServed(10, block) != nil {
 		t.Error("a slot that is over is remembered")
 	}
 }

@@ -18,10 +18,10 @@ type Served interface {
 type shown struct {
 	bid *relay.SignedBid
 
-	mu    sync.Mutex // guards what follows
-	given bool       // it was served at least once
-	gone  bool       // it leads no longer, so the sum will not be fetched again
-	again relay.HeaderServed
+	mu     sync.Mutex // guards what follows
+	served bool       // it was served at least once
+	gone   bool       // it leads no longer, so the sum will not be fetched again
+	again  relay.HeaderServed
 }
 
 // serve notes that a signed bid is the answer to a proposer's request.
@@ -33,10 +33,10 @@ func (b *Bids) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Ti
 	}
 	atOnce, first := top.serve(served)
 	if first {
-		b.Give(served)
+		b.NoteServed(served)
 	}
 	if atOnce {
-		b.tell(served)
+		b.record(served)
 	}
 }
 
@@ -45,8 +45,8 @@ func (b *Bids) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Ti
 func (s *shown) serve(served relay.HeaderServed) (atOnce, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.given || s.gone {
-		first, s.given = !s.given, true
+	if !s.served || s.gone {
+		first, s.served = !s.served, true
 		return true, first
 	}
 	if s.again.Times == 0 {
@@ -59,9 +59,9 @@ func (s *shown) serve(served relay.HeaderServed) (atOnce, first bool) {
 	return false, false
 }
 
-// TellRepeats records how often bids were served again since the last call. It is called at the end
-// of a slot, so that the sums of bids that still lead are not held back.
-func (b *Bids) TellRepeats() {
+// RecordRepeats records how often bids were served again since the last call. It is called at the
+// end of a slot, so that the sums of bids that still lead are not held back.
+func (b *Bids) RecordRepeats() {
 	tops := b.tops.Load()
 	if tops == nil {
 		return
@@ -87,11 +87,11 @@ func (b *Bids) fetch(top *shown, gone bool) {
 	top.gone = top.gone || gone
 	top.mu.Unlock()
 	if again.Times > 0 {
-		b.tell(again)
+		b.record(again)
 	}
 }
 
-func (b *Bids) tell(served relay.HeaderServed) {
+func (b *Bids) record(served relay.HeaderServed) {
 	if b.Served != nil {
 		b.Served.RecordHeader(served)
 	}

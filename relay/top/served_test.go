@@ -59,8 +59,8 @@ func TestRepeatsAreOneFact(t *testing.T) {
 	if len(*told) != 1 {
 		t.Fatalf("%d facts while the bid leads", len(*told))
 	}
-	topBid.TellRepeats()
-	topBid.TellRepeats()
+	topBid.RecordRepeats()
+	topBid.RecordRepeats()
 	if len(*told) != 2 {
 		t.Fatalf("%d facts", len(*told))
 	}
@@ -101,7 +101,7 @@ func TestAnswersAreToldOnce(t *testing.T) {
 			case 2:
 				topBid.Show(key, nil)
 			case 3:
-				topBid.TellRepeats()
+				topBid.RecordRepeats()
 				most += 3
 			case 4:
 				topBid.Clear(slot)
@@ -115,7 +115,7 @@ func TestAnswersAreToldOnce(t *testing.T) {
 				}
 			}
 		}
-		topBid.TellRepeats()
+		topBid.RecordRepeats()
 		most += 3
 		if got := told.answers(); got != served || len(told.facts) > most {
 			t.Fatalf("%d answers were told as %d, in %d facts", served, got, len(told.facts))
@@ -144,7 +144,7 @@ func TestAnswersOfBidsThatChange(t *testing.T) {
 	}
 	for range changes {
 		topBid.Show(key, &relay.SignedBid{Key: key})
-		topBid.TellRepeats()
+		topBid.RecordRepeats()
 	}
 	asking.Wait()
 	topBid.Clear(2)

@@ -32,13 +32,13 @@ func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *fa
 		f.bytes.Add(int64(len(data)))
 		return subject, data, err
 	})
-	f.Observe, f.Listed = observe, comesInThousands
+	f.Observe, f.Listed = observe, isFrequent
 	return f
 }
 
-// comesInThousands says which facts share messages of the journal. The facts that the event stream
+// isFrequent says which facts share messages of the journal. The facts that the event stream
 // reads have messages of their own: the stream is another product, and reads nothing else.
-func comesInThousands(fact rpc.Fact) bool {
+func isFrequent(fact rpc.Fact) bool {
 	switch fact.(type) {
 	case rpc.OrderAccepted, rpc.OrderExtended, rpc.OrderSimulated, rpc.OrderSent, rpc.CallSimulated:
 		return true
@@ -49,7 +49,7 @@ func comesInThousands(fact rpc.Fact) bool {
 // Record implements rpc.Facts. Facts that each of thousands of orders has are written together, a
 // few milliseconds later. Facts that follow them are never written before them.
 func (f *facts) Record(fact rpc.Fact) {
-	if comesInThousands(fact) {
+	if isFrequent(fact) {
 		f.PutLater(fact)
 	} else {
 		f.Put(fact)
@@ -78,7 +78,7 @@ func (f *facts) Keep(list ...rpc.Fact) (kept func() error) {
 }
 
 // encoder encodes one fact after another. It is not safe for concurrent use.
-type encoder struct{ room []byte }
+type encoder struct{ buffer []byte }
 
 // encode returns a fact's JSON. An accepted order, which is frequent, is written without
 // reflection, into the memory of the one before.
@@ -89,8 +89,8 @@ func (e *encoder) encode(fact rpc.Fact) (subject string, data []byte, err error)
 		data, err = json.Marshal(fact)
 		return subject, data, err
 	}
-	if data, err = accepted.AppendJSON(e.room[:0]); err == nil {
-		e.room = data
+	if data, err = accepted.AppendJSON(e.buffer[:0]); err == nil {
+		e.buffer = data
 	}
 	return subject, data, err
 }

@@ -39,14 +39,15 @@ func newSimulation(cfg Config) simulation {
 	return s
 }
 
-// turnsOf gives simulations of signers with a reputation precedence over others that wait.
-type turnsOf struct {
-	turns      *simulate.Turns
+// rankedScheduler gives simulations of signers with a reputation precedence over others that wait.
+type rankedScheduler struct {
+	turns      *simulate.Scheduler
 	reputation *reputation.Projection
 }
 
-// Do implements method.Turns.
-func (t turnsOf) Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error {
+// Do implements method.Scheduler.
+func (t rankedScheduler) Do(ctx context.Context, signer common.Address, source string,
+	run func(context.Context)) error {
 	err := t.turns.Do(ctx, exec.Sender{Signer: signer, Source: source, Known: t.reputation.High(signer)}, run)
 	if errors.Is(err, simulate.ErrBusy) {
 		return rpc.SimulationBusy.Plain()

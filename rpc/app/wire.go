@@ -78,10 +78,10 @@ func (a *App) wireOrders() {
 
 // wireMethods connects: a call ─▶ the part that answers it.
 func (a *App) wireMethods() {
-	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
+	turns := simulate.NewScheduler(simulate.SchedulerOptions{Running: a.cfg.Simulations})
 	methods := &method.Methods{
 		Submitter: a.lifecycle, Canceller: a.lifecycle, Tracker: tracker{a.lifecycle, a.ledger},
-		Simulator: a.simulation, Turns: turnsOf{turns, a.reputation},
+		Simulator: a.simulation, Scheduler: rankedScheduler{turns, a.reputation},
 		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Receivers: a.indexer, Users: a.reputation,
 		Facts: a.facts, Chain: a.simulation.chain, Senders: a.simulation.senders, Limits: a.cfg.rules(),
 		RefundsPerPage: a.cfg.Limits.RefundsPerPage,

@@ -256,7 +256,7 @@ func (c *call) refusal(err error) *rpc.Refused {
 	if refused := (*rpc.Refused)(nil); errors.As(err, &refused) && refused != nil {
 		return refused
 	}
-	serve.Blame(c.w, err)
+	serve.SetCause(c.w, err)
 	return rpc.Internal.Plain()
 }
 

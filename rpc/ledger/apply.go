@@ -62,7 +62,7 @@ func reader[F rpc.Fact](change func(seq int64, fact F) (projection.Change, error
 			}
 			return nil
 		})
-		return inTurn(changes...), errors.Join(append(wrong, err)...)
+		return inOrder(changes...), errors.Join(append(wrong, err)...)
 	}
 }
 
@@ -74,8 +74,8 @@ func exec(statement string, args ...any) projection.Change {
 	}
 }
 
-// inTurn applies several changes in order; nil for none.
-func inTurn(changes ...projection.Change) projection.Change {
+// inOrder applies several changes in order; nil for none.
+func inOrder(changes ...projection.Change) projection.Change {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -95,7 +95,7 @@ func refundCredited(seq int64, fact rpc.RefundCredited) (projection.Change, erro
 	if err != nil {
 		return nil, err
 	}
-	bundle := bringer(fact.Bundle, fact.Hash)
+	bundle := bundleOrOrder(fact.Bundle, fact.Hash)
 	return exec(
 		`INSERT INTO refunds (seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed, sender)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
@@ -113,14 +113,14 @@ func senderOf(refund rpc.Refund) []byte {
 
 // refundPaid sets a refund's payout. If several facts name one, the first counts.
 func refundPaid(_ int64, fact rpc.RefundPaid) (projection.Change, error) {
-	bundle := bringer(fact.Bundle, fact.Hash)
+	bundle := bundleOrOrder(fact.Bundle, fact.Hash)
 	return exec(`UPDATE refunds SET payout_tx = ?, payout_block = ?
 		WHERE hash = ? AND block_hash = ? AND recipient = ? AND bundle = ? AND payout_tx IS NULL`,
 		fact.PayoutTx[:], int64(fact.PayoutBlock), fact.Hash[:], fact.BlockHash[:], fact.Recipient[:], bundle[:]), nil
 }
 
-// bringer is the order that brought a refund: the bundle, or the order itself.
-func bringer(bundle, hash common.Hash) common.Hash {
+// bundleOrOrder is the order that brought a refund: the bundle, or the order itself.
+func bundleOrOrder(bundle, hash common.Hash) common.Hash {
 	if bundle == (common.Hash{}) {
 		return hash
 	}
@@ -145,7 +145,7 @@ func blockIndexed(_ int64, fact rpc.BlockIndexed) (projection.Change, error) {
 // until then. For a block that was removed before, this changes nothing.
 func blockReverted(_ int64, fact rpc.BlockReverted) (projection.Change, error) {
 	number, hash := int64(fact.Number), fact.Hash[:]
-	return inTurn(
+	return inOrder(
 		exec(`DELETE FROM refunds WHERE block = ? AND block_hash = ?`, number, hash),
 		exec(`UPDATE refunds SET payout_tx = NULL, payout_block = NULL WHERE payout_block = ?
 			AND NOT EXISTS (SELECT 1 FROM blocks WHERE number = ? AND hash <> ?)`, number, number, hash),

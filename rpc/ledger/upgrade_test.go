@@ -32,7 +32,7 @@ func TestALedgerFromBeforeSenders(t *testing.T) {
 		t.Fatal(err)
 	}
 	bundle := []byte{0xb0, 31: 1}
-	change := inTurn(
+	change := inOrder(
 		exec(`INSERT INTO refunds (seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed)
 			VALUES (1,?,?,5,?,?,?,?,?,?,0)`, fact.Hash[:], bundle, fact.BlockHash[:], alice[:], parts[0], parts[1],
 			parts[2], parts[3]),

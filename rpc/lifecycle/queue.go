@@ -10,14 +10,14 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// simQueue has the orders that wait for their simulation, in lanes (package lane). So a signer who
-// sends thousands, or orders that take seconds, do not make the others wait; within a lane, orders
-// keep their order. Calls have a queue elsewhere. It is safe for concurrent use.
+// simQueue has the orders that wait for their simulation, in flows (exec.FairQueue). So a signer
+// who sends thousands, or orders that take seconds, do not make the others wait; within a flow,
+// orders keep their order. Calls have a queue elsewhere. It is safe for concurrent use.
 type simQueue struct {
 	isKnown func(signer common.Address) bool
 
-	mu    sync.Mutex // guards what follows
-	lanes *exec.Lanes[exec.LaneKey, *rpc.Order]
+	mu   sync.Mutex // guards what follows
+	fair *exec.FairQueue[exec.FlowKey, *rpc.Order]
 	// round counts the blocks. An order that was taken out of the queue in an earlier round was
 	// queued again in this one, if it is still ready.
 	round uint64
@@ -29,17 +29,17 @@ type simQueue struct {
 // turn is an order that is to be simulated now.
 type turn struct {
 	order  *rpc.Order
-	ticket exec.LaneTicket[exec.LaneKey]
+	ticket exec.FlowTicket[exec.FlowKey]
 	round  uint64
 }
 
 // newSimQueue makes a queue for a number of workers.
 func newSimQueue(workers int, known func(common.Address) bool) *simQueue {
-	return &simQueue{isKnown: known, lanes: exec.NewLanes[exec.LaneKey, *rpc.Order](workers),
+	return &simQueue{isKnown: known, fair: exec.NewFairQueue[exec.FlowKey, *rpc.Order](workers),
 		ready: make(chan struct{}, 1)}
 }
 
-// add puts an order at the end of its lane.
+// add puts an order at the end of its flow.
 func (q *simQueue) add(order *rpc.Order) {
 	known := q.isKnown(order.Signer)
 	q.mu.Lock()
@@ -49,7 +49,7 @@ func (q *simQueue) add(order *rpc.Order) {
 }
 
 func (q *simQueue) enqueue(order *rpc.Order, known bool) {
-	q.lanes.Add(exec.Sender{Signer: order.Signer, Source: order.Source, Known: known}.Key(), known, order)
+	q.fair.Add(exec.Sender{Signer: order.Signer, Source: order.Source, Known: known}.Key(), known, order)
 }
 
 // replace replaces all waiting orders, because a new block has come.
@@ -62,7 +62,7 @@ func (q *simQueue) replace(orders []*rpc.Order) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.lanes.Clear()
+	q.fair.Clear()
 	q.round++
 	for _, order := range orders {
 		q.enqueue(order, known[order.Signer])
@@ -83,7 +83,7 @@ func (q *simQueue) wake() {
 func (q *simQueue) next() (turn, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	order, ticket, ok := q.lanes.Next()
+	order, ticket, ok := q.fair.Next()
 	if ok {
 		q.wake() // another worker may take the next one
 	}
@@ -94,7 +94,7 @@ func (q *simQueue) next() (turn, bool) {
 func (q *simQueue) done(t turn, took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.lanes.Done(t.ticket, took)
+	q.fair.Done(t.ticket, took)
 	q.wake()
 }
 

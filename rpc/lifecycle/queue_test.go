@@ -78,7 +78,7 @@ func TestQueueKnowsTheNetwork(t *testing.T) {
 	if next, ok := l.next(); !ok || next.order.ID != 3000 {
 		t.Fatalf("after an order of five seconds comes %v of the same network", next.order)
 	}
-	if exec.LaneQuantum > time.Second {
+	if exec.FlowQuantum > time.Second {
 		t.Error("five seconds are not slow")
 	}
 }

@@ -41,10 +41,10 @@ type Canceller interface {
 	CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) (bool, error)
 }
 
-// Turns bounds how many simulations run at a time, and shares them among signers and the networks
-// that they come from; source is empty if that is not known. Its error is a *rpc.Refused, or the
-// context's.
-type Turns interface {
+// Scheduler bounds how many simulations run at a time, and shares them among signers and the
+// networks that they come from; source is empty if that is not known. Its error is a *rpc.Refused,
+// or the context's.
+type Scheduler interface {
 	Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error
 }
 
@@ -56,7 +56,7 @@ type Methods struct {
 	Prober    Prober
 	Tracker   Tracker
 	Simulator exec.Simulator
-	Turns     Turns
+	Scheduler Scheduler
 	Refunds   Refunds
 	Delayed   DelayedRefunds
 	Mev       MevRefunds

@@ -433,7 +433,7 @@ func agreeable() *Methods {
 	yes := agreeing{}
 	return &Methods{
 		Submitter: yes, Canceller: yes, Mev: yes, Refunds: yes, Delayed: yes, Receivers: yes, Users: yes, Tracker: yes,
-		Simulator: yes, Turns: yes, Facts: yes,
+		Simulator: yes, Scheduler: yes, Facts: yes,
 		Chain: bundle.NewChain(types.LatestSignerForChainID(big.NewInt(exampleChain))), Limits: bundle.Defaults(),
 	}
 }

@@ -19,7 +19,7 @@ func (m *Methods) simulated(ctx context.Context, call *Call, method string, run 
 	success bool, err error)) error {
 	fact := rpc.CallSimulated{At: call.At, Signer: call.Signer, Method: method}
 	var failed error
-	if err := m.Turns.Do(ctx, call.Signer, call.Source, func(ctx context.Context) {
+	if err := m.Scheduler.Do(ctx, call.Signer, call.Source, func(ctx context.Context) {
 		fact.GasUsed, fact.Success, failed = run(ctx)
 	}); err != nil {
 		return err

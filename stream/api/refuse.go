@@ -24,7 +24,7 @@ func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	status := Statuses[refused.ID]
 	serve.Named(w, refused.ID)
 	if status >= http.StatusInternalServerError {
-		serve.Blame(w, err)
+		serve.SetCause(w, err)
 	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", retrySeconds)
@@ -52,7 +52,7 @@ func refuseListener(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", strconv.Itoa(retryListen))
 	}
 	if unexpected(err) {
-		serve.Blame(w, err)
+		serve.SetCause(w, err)
 	}
 	Statuses.Refuse(w, r, err)
 }

@@ -42,7 +42,7 @@ func (h *liveHandler) stream(w http.ResponseWriter, r *http.Request) {
 	out := newOutput(w, compressed)
 	defer whenOver(listener.Context(), out.abandon)()
 	if err := h.follow(listener, out); unexpected(err) {
-		serve.Blame(w, err)
+		serve.SetCause(w, err)
 	}
 }
 

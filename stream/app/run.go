@@ -13,8 +13,8 @@ import (
 const (
 	// closeTimeout bounds the orderly closing of the stores.
 	closeTimeout = 5 * time.Second
-	// goodbye is how long listeners have to read what was published before the stop.
-	goodbye = time.Second
+	// listenersGrace is how long listeners have to read what was published before the stop.
+	listenersGrace = time.Second
 )
 
 // Handler is the public API.
@@ -39,16 +39,16 @@ func (a *App) parts() []func(context.Context) error {
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return run.Behind(ctx, func(serving context.Context) error {
 		return serve.Serve(serving, listener, a.handler, serve.Options{
-			Log: a.cfg.Log, Grace: goodbye, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
+			Log: a.cfg.Log, Grace: listenersGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
 			ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress, Watcher: a.watched.http,
 			TrustedProxies: a.cfg.Limits.TrustedProxies, HTTP2: true,
 		})
-	}, append(a.parts(), func(behind context.Context) error { return a.dismiss(ctx, behind) })...)
+	}, append(a.parts(), func(behind context.Context) error { return a.closeListeners(ctx, behind) })...)
 }
 
-// dismiss waits for the stop and for Linger, and then ends the streams, which would not end by
-// themselves. Slow listeners are cut after goodbye.
-func (a *App) dismiss(ctx, behind context.Context) error {
+// closeListeners waits for the stop and for Linger, and then ends the streams, which would not end
+// by themselves. Slow listeners are cut after listenersGrace.
+func (a *App) closeListeners(ctx, behind context.Context) error {
 	select {
 	case <-ctx.Done():
 	case <-behind.Done():
@@ -58,7 +58,7 @@ func (a *App) dismiss(ctx, behind context.Context) error {
 	case <-time.After(a.cfg.Limits.Linger):
 	case <-behind.Done():
 	}
-	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), listenersGrace)
 	defer cancel()
 	if err := a.broadcast.Close(leaving); err != nil {
 		a.cfg.Log.Info("some listeners did not take what was published before the stop", "listeners",

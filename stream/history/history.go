@@ -67,12 +67,12 @@ func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 	}
 	h := &History{cfg: cfg}
 	h.projection, err = projection.Open(ctx, address, projection.Config{
-		Name: "history", Migrations: migrations, Decode: h.decode, Applied: h.learn, Log: cfg.Log,
+		Name: "history", Migrations: migrations, Decode: h.decode, Applied: h.readEvents, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the history: %w", err)
 	}
-	if err := h.learn(ctx); err != nil && !store.Unavailable(err) {
+	if err := h.readEvents(ctx); err != nil && !store.Unavailable(err) {
 		return nil, errors.Join(fmt.Errorf("open the history: %w", err), h.Close())
 	}
 	return h, nil

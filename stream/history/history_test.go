@@ -74,7 +74,7 @@ func TestStoredThenPublished(t *testing.T) {
 		found = append(found, shown(listed))
 	})
 	defer h.Close() // the file goes with the test
-	if err := h.learn(t.Context()); err != nil {
+	if err := h.readEvents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for seq := uint64(1); seq <= 2; seq++ {

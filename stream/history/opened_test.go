@@ -69,7 +69,7 @@ func openAt(t testing.TB, address string) *openedHistory {
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.learn(t.Context()); err != nil {
+	if err := h.readEvents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return h

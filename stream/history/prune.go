@@ -48,7 +48,7 @@ func (h *History) Prune(ctx context.Context, now time.Time, keep Retention) (del
 		}
 		deleted += some
 	}
-	if err := errors.Join(err, h.relearn(ctx)); err != nil {
+	if err := errors.Join(err, h.resummarize(ctx)); err != nil {
 		return deleted, failure("delete old events", err)
 	}
 	return deleted, nil

@@ -39,7 +39,7 @@ const (
 // network is a real execution node behind an emulated beacon node that is spoken to over HTTP.
 type network struct {
 	spec   *eth.Spec
-	clock  *clocktest.Hand
+	clock  *clocktest.Manual
 	node   *chain.Node
 	beacon *beacon.Beacon
 	url    string
@@ -64,7 +64,7 @@ func newNetwork(t *testing.T, fork eth.Fork) *network {
 		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(validators),
 		Forks:                 []eth.ForkPoint{{Fork: fork, Version: phase0.Version{9, byte(fork)}}},
 	}}
-	n.clock = clocktest.NewHand(n.spec.GenesisTime)
+	n.clock = clocktest.NewManual(n.spec.GenesisTime)
 	if n.node, err = chain.Open(chain.Config{
 		Spec: n.spec, ChainID: testChainID, Funded: []common.Address{crypto.PubkeyToAddress(wallet.PublicKey)},
 	}); err != nil {

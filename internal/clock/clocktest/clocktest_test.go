@@ -13,14 +13,14 @@ import (
 )
 
 var (
-	_     clock.Clock = (*clocktest.Hand)(nil)
+	_     clock.Clock = (*clocktest.Manual)(nil)
 	begin             = time.Unix(1_700_000_000, 0)
 )
 
 // A clock that is moved by hand lets those go on whose time has come, and tells when enough wait.
 func TestHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := clocktest.NewHand(begin)
+		c := clocktest.NewManual(begin)
 		ended := make(chan time.Duration, 2)
 		for _, wait := range []time.Duration{time.Second, time.Hour} {
 			go func() {

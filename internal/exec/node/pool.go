@@ -56,7 +56,7 @@ type Pool struct {
 	nodes   []*node
 	waiting []*ticket // in the order in which they began to wait
 	arrived uint64
-	turns   turns
+	order   fairOrder
 }
 
 var _ exec.Validator = (*Pool)(nil)

@@ -100,7 +100,7 @@ func (p *Pool) remove(t *ticket) bool {
 func (p *Pool) dispatch(now time.Time) {
 	for again := true; again; {
 		again = false
-		for _, t := range p.turns.order(p.waiting) {
+		for _, t := range p.order.order(p.waiting) {
 			n, hope := p.choose(t, now)
 			if n == nil && hope {
 				continue
@@ -120,7 +120,7 @@ func (p *Pool) dispatch(now time.Time) {
 
 // grant gives a block a place on a node.
 func (p *Pool) grant(t *ticket, n *node) {
-	p.turns.took(t, p.waiting)
+	p.order.took(t, p.waiting)
 	t.started = state{n.answers, n.Failures(), !n.Healthy()}
 	t.tried = append(t.tried, n)
 	n.trial = t.started.trial

@@ -7,7 +7,7 @@
 //	            └──────────┘   (system calls ran)               └─ Replay ───▶ what a block really paid
 //
 // Implementations of States decide where the state is: in this process, or behind a node's
-// JSON-RPC. Turns decides which simulations run when many wait.
+// JSON-RPC. Scheduler decides which simulations run when many wait.
 package simulate
 
 import (
@@ -80,7 +80,7 @@ var (
 )
 
 // New returns a simulator on states. It starts no goroutine. The caller bounds how many simulations
-// run at once (Turns).
+// run at once (Scheduler).
 func New(states States, options Options) *Simulator {
 	s := &Simulator{states: states, timeout: options.Timeout, maxTxGas: options.MaxTxGas, jumps: core.NewJumpDestCache()}
 	if s.timeout <= 0 {

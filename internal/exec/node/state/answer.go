@@ -25,7 +25,7 @@ type accountAnswer struct {
 // the hashes of empty values.
 func (a accountAnswer) account(address common.Address) (account, error) {
 	if a.Balance == nil || a.Nonce == nil || a.CodeHash == nil || a.StorageHash == nil {
-		return account{}, nonsense("the proof of account %s is not complete", address)
+		return account{}, impossible("the proof of account %s is not complete", address)
 	}
 	return newAccount(address, a.Balance, uint64(*a.Nonce), *a.CodeHash, *a.StorageHash)
 }
@@ -42,7 +42,7 @@ type plainAnswer struct {
 // without code counts as having none, and for one with code each slot is asked for.
 func (a plainAnswer) account(address common.Address) (account, error) {
 	if a.balance == nil || a.nonce == nil || a.code == nil {
-		return account{}, nonsense("something is missing of account %s", address)
+		return account{}, impossible("something is missing of account %s", address)
 	}
 	hash := crypto.Keccak256Hash(*a.code)
 	known, err := newAccount(address, a.balance, uint64(*a.nonce), hash, types.EmptyRootHash)
@@ -54,7 +54,7 @@ func newAccount(address common.Address, balance *hexutil.Big, nonce uint64, code
 	root common.Hash) (account, error) {
 	wei, overflow := uint256.FromBig(balance.ToInt())
 	if overflow || balance.ToInt().Sign() < 0 {
-		return account{}, nonsense("account %s has a balance of more than 256 bits", address)
+		return account{}, impossible("account %s has a balance of more than 256 bits", address)
 	}
 	if codeHash == (common.Hash{}) {
 		codeHash = types.EmptyCodeHash

@@ -22,7 +22,7 @@ func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, err
 	return s.fetchBlock(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
 		block, err := client.BlockByHash(ctx, hash)
 		if err == nil && block.Hash() != hash {
-			return nil, nonsense("block %s in place of %s", block.Hash(), hash)
+			return nil, impossible("block %s in place of %s", block.Hash(), hash)
 		}
 		return block, err
 	})
@@ -33,7 +33,7 @@ func (s *States) BlockByNumber(ctx context.Context, number uint64) (*types.Block
 	return s.fetchBlock(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
 		block, err := client.BlockByNumber(ctx, new(big.Int).SetUint64(number))
 		if err == nil && !sameNumber(block.Header(), number) {
-			return nil, nonsense("block %s in place of %d", block.Number(), number)
+			return nil, impossible("block %s in place of %d", block.Number(), number)
 		}
 		return block, err
 	})
@@ -66,7 +66,7 @@ func (s *States) headerByHash(ctx context.Context, hash common.Hash) (*types.Hea
 		}
 		header, err := client.HeaderByHash(ctx, hash)
 		if err == nil && header.Hash() != hash {
-			return nil, nonsense("header %s in place of %s", header.Hash(), hash)
+			return nil, impossible("header %s in place of %s", header.Hash(), hash)
 		}
 		return header, err
 	})
@@ -84,9 +84,9 @@ func (s *States) headerByNumber(ctx context.Context, number *uint64) (*types.Hea
 		header, err := client.HeaderByNumber(ctx, asked)
 		switch {
 		case errors.Is(err, ethereum.NotFound) && number == nil:
-			return nil, nonsense("it has no newest block")
+			return nil, impossible("it has no newest block")
 		case err == nil && number != nil && !sameNumber(header, *number):
-			return nil, nonsense("header %s in place of %d", header.Number, *number)
+			return nil, impossible("header %s in place of %d", header.Number, *number)
 		}
 		return header, err
 	})
@@ -103,7 +103,7 @@ func (s *States) header(
 				return err
 			}
 			if !header.Number.IsUint64() {
-				return nonsense("block number %s", header.Number)
+				return impossible("block number %s", header.Number)
 			}
 			s.headers.Add(header.Hash(), header)
 			return nil
@@ -121,17 +121,17 @@ func sameNumber(header *types.Header, number uint64) bool {
 // to.
 func checkBody(block *types.Block) error {
 	if !block.Number().IsUint64() {
-		return nonsense("block number %s", block.Number())
+		return impossible("block number %s", block.Number())
 	}
 	if slices.Contains(block.Transactions(), nil) || slices.Contains(block.Withdrawals(), nil) {
-		return nonsense("block %s has nothing in place of a transaction or a withdrawal", block.Hash())
+		return impossible("block %s has nothing in place of a transaction or a withdrawal", block.Hash())
 	}
 	if types.DeriveSha(block.Transactions(), trie.NewListHasher()) != block.TxHash() {
-		return nonsense("block %s does not hold the transactions that its header names", block.Hash())
+		return impossible("block %s does not hold the transactions that its header names", block.Hash())
 	}
 	if root := block.Header().WithdrawalsHash; root != nil &&
 		types.DeriveSha(block.Withdrawals(), trie.NewListHasher()) != *root {
-		return nonsense("block %s does not hold the withdrawals that its header names", block.Hash())
+		return impossible("block %s does not hold the withdrawals that its header names", block.Hash())
 	}
 	return nil
 }

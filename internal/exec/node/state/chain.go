@@ -30,7 +30,7 @@ func (s *States) Head(ctx context.Context) (*types.Header, error) { return s.hea
 func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
 	bell := s.listen(ctx)
 	defer bell.stop()
-	var line line
+	var line chainWindow
 	var refusal error // the handler's error, which ends Follow; other errors are tried again
 	for {
 		err := s.advance(ctx, after, &line, func(block *types.Block) error {
@@ -53,7 +53,8 @@ func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*typ
 
 // advance hands over the blocks that are new since the last time. The first time these are the
 // blocks after the one after which to begin.
-func (s *States) advance(ctx context.Context, after common.Hash, line *line, handle func(*types.Block) error) error {
+func (s *States) advance(ctx context.Context, after common.Hash, line *chainWindow,
+	handle func(*types.Block) error) error {
 	if err := s.begin(ctx, after, line); err != nil {
 		return err
 	}
@@ -79,13 +80,13 @@ func (s *States) advance(ctx context.Context, after common.Hash, line *line, han
 }
 
 // begin makes the line if there is none yet: from a given block on, or from the newest.
-func (s *States) begin(ctx context.Context, after common.Hash, line *line) error {
+func (s *States) begin(ctx context.Context, after common.Hash, line *chainWindow) error {
 	if len(line.hashes) > 0 {
 		return nil
 	}
 	first, err := s.parent(ctx, exec.Environment{ParentHash: after, Latest: true})
 	if err == nil {
-		*line = newLine(first)
+		*line = newChainWindow(first)
 	}
 	return err
 }
@@ -93,12 +94,13 @@ func (s *States) begin(ctx context.Context, after common.Hash, line *line) error
 // above lists the headers that lead from the line to a block, the block's own first. If the
 // branches part below the beginning of the line, above extends the line downwards, as far as the
 // nodes still know the old branch.
-func (s *States) above(ctx context.Context, line *line, header *types.Header) (fresh []*types.Header, err error) {
+func (s *States) above(ctx context.Context, line *chainWindow,
+	header *types.Header) (fresh []*types.Header, err error) {
 	for line.find(header) < 0 {
 		fresh = append(fresh, header)
 		number := header.Number.Uint64()
 		if number == 0 {
-			return nil, nonsense("block 0 is %s: this is another chain", header.Hash())
+			return nil, impossible("block 0 is %s: this is another chain", header.Hash())
 		}
 		for line.first >= number {
 			oldest, err := s.headerByHash(ctx, line.hashes[0])
@@ -112,7 +114,7 @@ func (s *States) above(ctx context.Context, line *line, header *types.Header) (f
 		}
 		parent, err := s.headerByHash(ctx, header.ParentHash)
 		if err == nil && parent.Number.Uint64()+1 != number {
-			err = nonsense("block %d follows block %d", number, parent.Number)
+			err = impossible("block %d follows block %d", number, parent.Number)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("fill the gap below block %d: %w", number, err)
@@ -122,23 +124,24 @@ func (s *States) above(ctx context.Context, line *line, header *types.Header) (f
 	return fresh, nil
 }
 
-// line is the chain as it was handed over: the hashes of blocks with consecutive numbers, from
-// first on.
-type line struct {
+// chainWindow is the chain as it was handed over: the hashes of blocks with consecutive numbers,
+// from first on.
+type chainWindow struct {
 	first  uint64
 	hashes []common.Hash
 }
 
-// newLine begins with a block and its parent, so that the block itself can be reorganised away.
-func newLine(head *types.Header) line {
+// newChainWindow begins with a block and its parent, so that the block itself can be reorganised
+// away.
+func newChainWindow(head *types.Header) chainWindow {
 	if number := head.Number.Uint64(); number > 0 {
-		return line{first: number - 1, hashes: []common.Hash{head.ParentHash, head.Hash()}}
+		return chainWindow{first: number - 1, hashes: []common.Hash{head.ParentHash, head.Hash()}}
 	}
-	return line{hashes: []common.Hash{head.Hash()}}
+	return chainWindow{hashes: []common.Hash{head.Hash()}}
 }
 
 // find is the index of a block in the line, or -1.
-func (l *line) find(header *types.Header) int {
+func (l *chainWindow) find(header *types.Header) int {
 	number := header.Number.Uint64()
 	if number < l.first || number-l.first >= uint64(len(l.hashes)) || l.hashes[number-l.first] != header.Hash() {
 		return -1
@@ -148,10 +151,10 @@ func (l *line) find(header *types.Header) int {
 
 // add puts a block in its place. It removes what was there and after it, which is of another
 // branch.
-func (l *line) add(header *types.Header) {
+func (l *chainWindow) add(header *types.Header) {
 	number := header.Number.Uint64()
 	if number < l.first || number-l.first > uint64(len(l.hashes)) {
-		*l = newLine(header)
+		*l = newChainWindow(header)
 		return
 	}
 	l.hashes = append(l.hashes[:number-l.first], header.Hash())
@@ -160,8 +163,8 @@ func (l *line) add(header *types.Header) {
 	}
 }
 
-// bell rings when it is time to look for a new block.
-type bell struct {
+// headListener says when it is time to look for a new block.
+type headListener struct {
 	states *States
 	ticker *time.Ticker
 	heads  chan *types.Header
@@ -171,14 +174,14 @@ type bell struct {
 	}
 }
 
-func (s *States) listen(ctx context.Context) *bell {
-	b := &bell{states: s, ticker: time.NewTicker(s.options.PollEvery), heads: make(chan *types.Header, 16)}
+func (s *States) listen(ctx context.Context) *headListener {
+	b := &headListener{states: s, ticker: time.NewTicker(s.options.PollEvery), heads: make(chan *types.Header, 16)}
 	b.subscribe(ctx)
 	return b
 }
 
 // subscribe subscribes to new blocks on the first node that has subscriptions and answers.
-func (b *bell) subscribe(ctx context.Context) {
+func (b *headListener) subscribe(ctx context.Context) {
 	nodes := b.states.nodes
 	listen := func(ctx context.Context, _ *node, client *rpc.Client) error {
 		sub, err := ethclient.NewClient(client).SubscribeNewHead(ctx, b.heads)
@@ -201,7 +204,7 @@ func (b *bell) subscribe(ctx context.Context) {
 }
 
 // wait returns when there may be a new block; false when the context ended.
-func (b *bell) wait(ctx context.Context) bool {
+func (b *headListener) wait(ctx context.Context) bool {
 	for {
 		var broken <-chan error
 		if b.sub != nil {
@@ -225,7 +228,7 @@ func (b *bell) wait(ctx context.Context) bool {
 	}
 }
 
-func (b *bell) stop() {
+func (b *headListener) stop() {
 	b.ticker.Stop()
 	if b.sub != nil {
 		b.sub.Unsubscribe()

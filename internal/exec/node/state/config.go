@@ -54,7 +54,7 @@ func askConfig(ctx context.Context, client *rpc.Client) (*params.ChainConfig, er
 		return nil, err
 	}
 	if id == nil || id.ToInt().Sign() < 0 {
-		return nil, nonsense("no chain id")
+		return nil, impossible("no chain id")
 	}
 	for _, known := range []*params.ChainConfig{params.MainnetChainConfig, params.SepoliaChainConfig,
 		params.HoodiChainConfig} {
@@ -129,7 +129,7 @@ func (s schedule) config(id *big.Int) (*params.ChainConfig, error) {
 	blobs := &params.BlobScheduleConfig{Cancun: s.Current.BlobSchedule, Prague: s.Current.BlobSchedule}
 	config.BlobScheduleConfig = blobs
 	if now >= cancun && s.Current.BlobSchedule == nil {
-		return nil, nonsense("its config has no blob schedule")
+		return nil, impossible("its config has no blob schedule")
 	}
 	times := []**uint64{&config.ShanghaiTime, &config.CancunTime, &config.PragueTime, &config.OsakaTime,
 		&config.AmsterdamTime}
@@ -169,7 +169,7 @@ func (s schedule) config(id *big.Int) (*params.ChainConfig, error) {
 // checkForks checks that a header has the fields that the EVM reads.
 func checkForks(config *params.ChainConfig, header *types.Header) error {
 	lacks := func(what string) error {
-		return nonsense("block %d (%s) has no %s, which the chain's forks want", header.Number, header.Hash(), what)
+		return impossible("block %d (%s) has no %s, which the chain's forks want", header.Number, header.Hash(), what)
 	}
 	switch cancun := config.IsCancun(header.Number, header.Time); {
 	case config.IsLondon(header.Number) && header.BaseFee == nil:
@@ -177,7 +177,7 @@ func checkForks(config *params.ChainConfig, header *types.Header) error {
 	case cancun && header.ExcessBlobGas == nil, cancun && header.BlobGasUsed == nil:
 		return lacks("blob gas")
 	case header.BaseFee != nil && header.BaseFee.BitLen() > 256, header.Difficulty.BitLen() > 256:
-		return fmt.Errorf("block %d: %w", header.Number, nonsense("a number of more than 256 bits"))
+		return fmt.Errorf("block %d: %w", header.Number, impossible("a number of more than 256 bits"))
 	}
 	return nil
 }

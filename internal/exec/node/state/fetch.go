@@ -134,7 +134,7 @@ func (q *question) send(ctx context.Context, client *rpc.Client) error {
 		said := rpc.Error(nil)
 		switch {
 		case err == nil:
-		case errors.As(err, &said) && absent(said):
+		case errors.As(err, &said) && saysAbsent(said):
 			return err
 		case said != nil && call.Method == "eth_getProof" && q.proofs:
 			// whatever the reason is: some nodes serve proofs for the newest block only
@@ -193,7 +193,7 @@ func (q *question) slot(key slotKey, to *common.Hash) {
 	q.call(&value, "eth_getStorageAt", key.address, key.slot, q.at())
 	q.read = append(q.read, func() error {
 		if value == nil {
-			return nonsense("no value for slot %s of %s", key.slot, key.address)
+			return impossible("no value for slot %s of %s", key.slot, key.address)
 		}
 		*to = common.Hash(*value)
 		return nil
@@ -205,7 +205,7 @@ func (q *question) code(address common.Address, to *[]byte) {
 	q.call(&plain.code, "eth_getCode", address, q.at())
 	q.read = append(q.read, func() error {
 		if plain.code == nil {
-			return nonsense("no code for %s", address)
+			return impossible("no code for %s", address)
 		}
 		*to = *plain.code
 		return nil

@@ -107,7 +107,7 @@ func (s *nodes) try(do rpcCall) func(context.Context, int) error {
 		if err != nil {
 			return err
 		}
-		return understand(do(ctx, n, client))
+		return classify(do(ctx, n, client))
 	}
 }
 
@@ -119,7 +119,7 @@ func (n *node) connect(ctx context.Context, client *http.Client) (*rpc.Client, e
 	if n.client == nil {
 		made, err := rpc.DialOptions(ctx, n.URL, rpc.WithHTTPClient(client), rpc.WithWebsocketMessageSizeLimit(maxAnswer))
 		if err != nil {
-			return nil, bare("connect", err)
+			return nil, withoutURL("connect", err)
 		}
 		n.client = made
 	}

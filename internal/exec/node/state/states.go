@@ -208,7 +208,7 @@ func (s *States) code(ctx context.Context, block *types.Header, address common.A
 			return nil, err
 		}
 		if crypto.Keccak256Hash(got.codes[0]) != hash {
-			return nil, nonsense("the code of %s does not have the hash that its account names", address)
+			return nil, impossible("the code of %s does not have the hash that its account names", address)
 		}
 		s.codes.Add(hash, got.codes[0])
 		return got.codes[0], nil

@@ -32,25 +32,25 @@ var absences = []string{
 	"old data not available",
 }
 
-// understand classifies what a node answered. The error wraps ErrUnknownBlock if the node lacks the
+// classify classifies what a node answered. The error wraps ErrUnknownBlock if the node lacks the
 // block or its state, and ErrNode for any other JSON-RPC error. An error without an answer is
 // returned without the node's URL. Errors that are classified already stay as they are.
-func understand(err error) error {
+func classify(err error) error {
 	var said rpc.Error
 	switch {
 	case err == nil || errors.Is(err, exec.ErrUnknownBlock) || errors.Is(err, exec.ErrNode):
 		return err
 	case errors.Is(err, ethereum.NotFound):
 		return exec.ErrUnknownBlock
-	case errors.As(err, &said) && absent(said):
+	case errors.As(err, &said) && saysAbsent(said):
 		return fmt.Errorf("%w: %s", exec.ErrUnknownBlock, said.Error())
 	case errors.As(err, &said):
 		return fmt.Errorf("%w: answer %d: %s", exec.ErrNode, said.ErrorCode(), said.Error())
 	}
-	return bare("call", err)
+	return withoutURL("call", err)
 }
 
-func absent(said rpc.Error) bool {
+func saysAbsent(said rpc.Error) bool {
 	if code := said.ErrorCode(); code == codeNoResource || code == codePruned {
 		return true
 	}
@@ -77,16 +77,16 @@ func refused(err error, codes ...int) bool {
 	return false
 }
 
-// bare wraps an error without the URL, whose path and query may hold secrets, and without the body
-// of an answer that is not JSON-RPC, which may be long.
-func bare(action string, err error) error {
+// withoutURL wraps an error without the URL, whose path and query may hold secrets, and without the
+// body of an answer that is not JSON-RPC, which may be long.
+func withoutURL(action string, err error) error {
 	if status := (rpc.HTTPError{}); errors.As(err, &status) {
 		return fmt.Errorf("%s: status %d", action, status.StatusCode)
 	}
 	return fmt.Errorf("%s: %w", action, upstream.WithoutURL(err))
 }
 
-// nonsense is the error for an answer that is well-formed but cannot be true.
-func nonsense(format string, args ...any) error {
+// impossible is the error for an answer that is well-formed but cannot be true.
+func impossible(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", exec.ErrNode, fmt.Errorf(format, args...))
 }

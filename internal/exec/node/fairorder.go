@@ -8,16 +8,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// strangersShare: while blocks of Normal priority wait, each fourth place goes to one of them,
+// strangersTurn: while blocks of Normal priority wait, each fourth place goes to one of them,
 // however many known builders' blocks wait.
-const strangersShare = 4
+const strangersTurn = 4
 
-// turns decides whose block is next. Higher priorities come first. Within a priority the sources
-// take turns: strangers by address and then by key, known builders by key. So a source that sends
-// more waits longer, and many keys at one address gain nothing. Pool.mu guards it.
-type turns struct {
-	parties rota // by priority and party
-	keys    rota // by priority and key
+// fairOrder decides whose block is next. Higher priorities come first. Within a priority the
+// sources take fairOrder: strangers by address and then by key, known builders by key. So a source
+// that sends more waits longer, and many keys at one address gain nothing. Pool.mu guards it.
+type fairOrder struct {
+	parties roundRobin // by priority and party
+	keys    roundRobin // by priority and key
 	// passedOver counts the places that went to other priorities in a row while a block of Normal
 	// priority waited.
 	passedOver int
@@ -41,7 +41,7 @@ func (t *ticket) party() member {
 func (t *ticket) key() member { return member{t.priority, string(t.source.Key[:])} }
 
 // order sorts the waiting blocks, the next one first.
-func (o *turns) order(waiting []*ticket) []*ticket {
+func (o *fairOrder) order(waiting []*ticket) []*ticket {
 	// the number of each party's first block, which orders parties with the same turn
 	first := map[member]uint64{}
 	for _, t := range waiting {
@@ -50,7 +50,7 @@ func (o *turns) order(waiting []*ticket) []*ticket {
 		}
 	}
 	rank := func(t *ticket) exec.Priority {
-		if t.priority == exec.Normal && o.passedOver >= strangersShare-1 {
+		if t.priority == exec.Normal && o.passedOver >= strangersTurn-1 {
 			return exec.High + 1
 		}
 		return t.priority
@@ -67,7 +67,7 @@ func (o *turns) order(waiting []*ticket) []*ticket {
 }
 
 // took records that a block has had its turn.
-func (o *turns) took(t *ticket, waiting []*ticket) {
+func (o *fairOrder) took(t *ticket, waiting []*ticket) {
 	o.parties.took(t.party())
 	o.keys.took(t.key())
 	switch {
@@ -78,9 +78,9 @@ func (o *turns) took(t *ticket, waiting []*ticket) {
 	}
 }
 
-// rota counts turns. A member that was away gets the current turn when it comes back, so it can't
-// save turns up. The zero value is ready for use.
-type rota struct {
+// roundRobin counts turns. A member that was away gets the current turn when it comes back, so it
+// can't save turns up. The zero value is ready for use.
+type roundRobin struct {
 	next map[member]uint64
 	now  map[exec.Priority]uint64
 }
@@ -89,9 +89,9 @@ type rota struct {
 // turn without an entry, too.
 const remembered = 4096
 
-func (r *rota) turn(m member) uint64 { return max(r.next[m], r.now[m.priority]) }
+func (r *roundRobin) turn(m member) uint64 { return max(r.next[m], r.now[m.priority]) }
 
-func (r *rota) took(m member) {
+func (r *roundRobin) took(m member) {
 	if r.next == nil {
 		r.next, r.now = map[member]uint64{}, map[exec.Priority]uint64{}
 	}

@@ -15,20 +15,20 @@ const (
 	lateEvery = 5 * time.Second
 )
 
-// lateness decides when the archive is late, and when it is no longer. The Data API reads the
+// archiveWatch decides when the archive is late, and when it is no longer. The Data API reads the
 // archive, and a restart reads registrations from it; the auction does not need it.
-type lateness struct {
+type archiveWatch struct {
 	since time.Time // when the archive began to be late; zero while it is not
 	known bool      // that it is late was reported
 }
 
 // look takes the archive's lag, as projection.Lag returns it. It returns what has to be reported:
 // over if the archive is no longer late, late if it has become late, with the reason.
-func (l *lateness) look(at time.Time, lag float64) (over bool, late error) {
+func (l *archiveWatch) look(at time.Time, lag float64) (over bool, late error) {
 	switch {
 	case lag >= 0 && lag <= lateFacts:
 		over = l.known
-		*l = lateness{}
+		*l = archiveWatch{}
 		return over, nil
 	case l.since.IsZero():
 		l.since = at
@@ -45,7 +45,7 @@ func (l *lateness) look(at time.Time, lag float64) (over bool, late error) {
 
 // watchArchive alerts the operator once when the archive is late, and once when it has caught up.
 func (a *App) watchArchive(ctx context.Context) error {
-	var seen lateness
+	var seen archiveWatch
 	for {
 		if err := a.cfg.Clock.Until(ctx, a.cfg.Clock.Now().Add(lateEvery)); err != nil {
 			return nil // the relay stops

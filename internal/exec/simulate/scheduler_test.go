@@ -19,7 +19,7 @@ import (
 // queueTest is a queue in which every simulation takes a second of the bubble's time, and writes
 // down when it begins.
 type queueTest struct {
-	*Turns
+	*Scheduler
 	mu    sync.Mutex
 	began []string // names in order
 }
@@ -61,11 +61,11 @@ func (l *queueTest) wait() int {
 	return l.waiting()
 }
 
-func (t *Turns) waiting() int {
+func (t *Scheduler) waiting() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, strangers := t.lanes.Waiting(exec.LaneKey{}, false)
-	_, known := t.lanes.Waiting(exec.LaneKey{}, true)
+	_, strangers := t.fair.Waiting(exec.FlowKey{}, false)
+	_, known := t.fair.Waiting(exec.FlowKey{}, true)
 	return strangers + known
 }
 
@@ -83,7 +83,7 @@ func TestTurns(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &queueTest{Turns: NewTurns(TurnOptions{Running: 1})}
+				l := &queueTest{Scheduler: NewScheduler(SchedulerOptions{Running: 1})}
 				l.send(t.Context(), row.sent)
 				time.Sleep(time.Minute)
 				if got := l.ran(); got != row.ran {
@@ -104,7 +104,7 @@ func TestAFloodDelaysNobody(t *testing.T) {
 		for _, after := range []time.Duration{0, time.Second / 2, 3*time.Second + time.Second/2,
 			50*time.Second + time.Second/2} {
 			synctest.Test(t, func(t *testing.T) {
-				l := &queueTest{Turns: NewTurns(TurnOptions{Running: running, WaitingEach: 1000, Waiting: 4000})}
+				l := &queueTest{Scheduler: NewScheduler(SchedulerOptions{Running: running, WaitingEach: 1000, Waiting: 4000})}
 				l.send(t.Context(), strings.Repeat("f", 1000))
 				time.Sleep(after)
 				before := len(l.ran())
@@ -127,7 +127,7 @@ func TestAFloodDelaysNobody(t *testing.T) {
 // Nor can a flood of new signers keep out one who waits: those who come later are in later turns.
 func TestAFloodOfSignersKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &queueTest{Turns: NewTurns(TurnOptions{Running: 1})}
+		l := &queueTest{Scheduler: NewScheduler(SchedulerOptions{Running: 1})}
 		l.send(t.Context(), "aaa") // one runs, two wait
 		for i := range 200 {       // each second two that were never seen before, strangers as he is
 			for j := range 2 {
@@ -151,7 +151,7 @@ func TestAFloodOfSignersKeepsNobodyOut(t *testing.T) {
 // What waits is bounded, each signer's and all.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &queueTest{Turns: NewTurns(TurnOptions{Running: 1, WaitingEach: 2, Waiting: 6})}
+		l := &queueTest{Scheduler: NewScheduler(SchedulerOptions{Running: 1, WaitingEach: 2, Waiting: 6})}
 		for _, row := range []struct{ send, began string }{
 			{"a", "a"}, {"aa", "a"}, // one runs, two wait
 			{"a", "a!"},  // a has enough waiting
@@ -178,7 +178,7 @@ func TestBusy(t *testing.T) {
 // Who goes away while it waits leaves its place to others, and does not run.
 func TestGoingAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &queueTest{Turns: NewTurns(TurnOptions{Running: 1, WaitingEach: 3})}
+		l := &queueTest{Scheduler: NewScheduler(SchedulerOptions{Running: 1, WaitingEach: 3})}
 		gone, leave := context.WithCancel(t.Context())
 		l.send(t.Context(), "ab")
 		l.send(gone, "bc")
@@ -201,7 +201,7 @@ func TestGoingAway(t *testing.T) {
 
 // A simulation that panics gives its place back.
 func TestPanicGivesThePlaceBack(t *testing.T) {
-	turns := NewTurns(TurnOptions{Running: 1})
+	turns := NewScheduler(SchedulerOptions{Running: 1})
 	func() {
 		defer func() { _ = recover() }()
 		_ = turns.Do(t.Context(), exec.Sender{Signer: common.Address{1}}, func(context.Context) { panic("in a simulation") })
@@ -219,10 +219,10 @@ func TestPanicGivesThePlaceBack(t *testing.T) {
 func TestTurnsStayBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		running := rapid.IntRange(1, 3).Draw(rt, "running")
-		turns := NewTurns(TurnOptions{Running: running, WaitingEach: 3, Waiting: 6})
+		turns := NewScheduler(SchedulerOptions{Running: running, WaitingEach: 3, Waiting: 6})
 		type waiting struct {
 			who  exec.Sender
-			mine *turn
+			mine *job
 		}
 		var in []waiting
 		for range rapid.IntRange(0, 60).Draw(rt, "steps") {
@@ -250,7 +250,7 @@ func TestTurnsStayBounded(t *testing.T) {
 					runs++
 				}
 			}
-			// A lane that waits may become known: its strangers, three at most, are beside the six then.
+			// A flow that waits may become known: its strangers, three at most, are beside the six then.
 			if waits := len(in) - runs; runs > running || waits != turns.waiting() || waits > 12 || waits > 0 && runs == 0 {
 				rt.Fatalf("%d of %d run; %d wait, counted %d", runs, running, waits, turns.waiting())
 			}
@@ -258,7 +258,7 @@ func TestTurnsStayBounded(t *testing.T) {
 	})
 }
 
-func (t *turn) runs() bool {
+func (t *job) runs() bool {
 	select {
 	case <-t.granted:
 		return true
@@ -271,7 +271,7 @@ func (t *turn) runs() bool {
 // stranger: another one waits for the loop that runs, and who is known waits for nothing.
 func TestThrowawayKeysAreOneStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := NewTurns(TurnOptions{Running: 2})
+		turns := NewScheduler(SchedulerOptions{Running: 2})
 		refused := 0
 		for i := range 1100 {
 			who := exec.Sender{Signer: common.Address{1, byte(i >> 8), byte(i)}, Source: "203.0.113.7"}

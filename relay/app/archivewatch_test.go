@@ -9,7 +9,7 @@ import (
 // that it is no more. A short wait for a database is not worth it.
 func TestLateness(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	var l lateness
+	var l archiveWatch
 	for i, step := range []struct {
 		after      time.Duration
 		lag        float64

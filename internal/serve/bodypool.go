@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BodyRoom is an amount of memory for the bodies of some requests. Each sender, a client address or
+// BodyPool is an amount of memory for the bodies of some requests. Each sender, a client address or
 // a builder, has a share of it, so that no sender can take it all.
 //
 //	bytes ─▶ fit into the room and the share ──────────────────────────────▶ taken
@@ -19,7 +19,7 @@ import (
 // A sender's only body may exceed the share; otherwise a small share would exclude large bodies.
 // Only bodies that are still being read are cut off: the largest one of the sender that holds most.
 // Bodies that operations work on are not. It is safe for concurrent use.
-type BodyRoom struct {
+type BodyPool struct {
 	bytes, share int64
 
 	mu      sync.Mutex // guards what follows, and the reservations and senders in it
@@ -51,13 +51,13 @@ const (
 	maxSenderWaiting = 64
 )
 
-// NewBodyRoom makes a room of so many bytes, of which each sender may hold share.
-func NewBodyRoom(bytes, share int64) *BodyRoom {
-	return &BodyRoom{bytes: bytes, share: min(share, bytes), senders: map[string]*sender{}}
+// NewBodyPool makes a room of so many bytes, of which each sender may hold share.
+func NewBodyPool(bytes, share int64) *BodyPool {
+	return &BodyPool{bytes: bytes, share: min(share, bytes), senders: map[string]*sender{}}
 }
 
 // Held is how many bytes are taken now.
-func (r *BodyRoom) Held() int64 {
+func (r *BodyPool) Held() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.held
@@ -65,7 +65,7 @@ func (r *BodyRoom) Held() int64 {
 
 // enter adds a body, which holds nothing yet. interrupt must end a read of the body that is under
 // way.
-func (r *BodyRoom) enter(name string, interrupt func()) *reservation {
+func (r *BodyPool) enter(name string, interrupt func()) *reservation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.senders[name]
@@ -73,7 +73,7 @@ func (r *BodyRoom) enter(name string, interrupt func()) *reservation {
 		p = &sender{name: name, coming: map[*reservation]struct{}{}}
 		r.senders[name] = p
 	}
-	e := &reservation{room: r, sender: p, interrupt: interrupt}
+	e := &reservation{pool: r, sender: p, interrupt: interrupt}
 	p.bodies++
 	p.coming[e] = struct{}{}
 	return e
@@ -81,7 +81,7 @@ func (r *BodyRoom) enter(name string, interrupt func()) *reservation {
 
 // reservation is what one body holds of a room. The room's mutex guards it.
 type reservation struct {
-	room      *BodyRoom
+	pool      *BodyPool
 	sender    *sender
 	held      int64
 	cut       bool // the body was cut off: its bytes went to another body
@@ -91,7 +91,7 @@ type reservation struct {
 // take takes bytes, and waits for them if needed. It returns ErrBusy if there are none in time, or
 // if the body was cut off.
 func (e *reservation) take(ctx context.Context, bytes int64, patience time.Duration) error {
-	r := e.room
+	r := e.pool
 	c, err := e.tryTake(bytes)
 	if c == nil {
 		return err
@@ -120,7 +120,7 @@ func (e *reservation) take(ctx context.Context, bytes int64, patience time.Durat
 
 // tryTake takes bytes at once, or returns a waiter.
 func (e *reservation) tryTake(bytes int64) (*waiter, error) {
-	r := e.room
+	r := e.pool
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -142,19 +142,19 @@ func (e *reservation) tryTake(bytes int64) (*waiter, error) {
 }
 
 // fits says whether a body may have so many bytes more. The caller holds the mutex.
-func (r *BodyRoom) fits(e *reservation, bytes int64) bool {
+func (r *BodyPool) fits(e *reservation, bytes int64) bool {
 	alone := e.sender.held == e.held
 	return r.held+bytes <= r.bytes && (alone || e.sender.held+bytes <= r.share)
 }
 
 // clear makes room for a body by cutting off bodies of senders that hold more than its own sender
 // then would. The caller holds the mutex.
-func (r *BodyRoom) clear(e *reservation, bytes int64) bool {
+func (r *BodyPool) clear(e *reservation, bytes int64) bool {
 	if e.cut || bytes > r.bytes {
 		return false
 	}
 	for !r.fits(e, bytes) {
-		richest := r.richest()
+		richest := r.largestHolder()
 		if r.held+bytes <= r.bytes || richest == nil || richest.sender.held <= e.sender.held+bytes {
 			return false // its own share is full, or no other sender holds more
 		}
@@ -166,9 +166,9 @@ func (r *BodyRoom) clear(e *reservation, bytes int64) bool {
 	return true
 }
 
-// richest is the largest body that is still being read, of the sender that holds most. The caller
-// holds the mutex.
-func (r *BodyRoom) richest() (found *reservation) {
+// largestHolder is the largest body that is still being read, of the sender that holds most. The
+// caller holds the mutex.
+func (r *BodyPool) largestHolder() (found *reservation) {
 	for _, p := range r.senders {
 		for e := range p.coming {
 			if e.held > 0 && (found == nil || p.held > found.sender.held || p == found.sender && e.held > found.held) {
@@ -183,36 +183,36 @@ func (r *BodyRoom) richest() (found *reservation) {
 func (e *reservation) hold(bytes int64) {
 	e.held += bytes
 	e.sender.held += bytes
-	e.room.held += bytes
+	e.pool.held += bytes
 }
 
 // giveBack returns some of a body's bytes to the room.
 func (e *reservation) giveBack(bytes int64) {
-	e.room.mu.Lock()
-	defer e.room.mu.Unlock()
+	e.pool.mu.Lock()
+	defer e.pool.mu.Unlock()
 	if !e.cut {
 		e.hold(-bytes)
-		e.room.grant()
+		e.pool.grant()
 	}
 }
 
 // whole records that the body is read and how many bytes it holds now. After that the body can't be
 // cut off. It returns false if the body was cut off before.
 func (e *reservation) whole(bytes int64) bool {
-	e.room.mu.Lock()
-	defer e.room.mu.Unlock()
+	e.pool.mu.Lock()
+	defer e.pool.mu.Unlock()
 	delete(e.sender.coming, e)
 	if e.cut {
 		return false
 	}
 	e.hold(bytes - e.held)
-	e.room.grant()
+	e.pool.grant()
 	return true
 }
 
 // leave removes the body and gives back all its bytes.
 func (e *reservation) leave() {
-	r := e.room
+	r := e.pool
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.hold(-e.held)
@@ -226,8 +226,8 @@ func (e *reservation) leave() {
 // whileComing calls do unless the body was cut off, so that do, which sets a deadline of the
 // connection, cannot undo the interruption.
 func (e *reservation) whileComing(do func()) {
-	e.room.mu.Lock()
-	defer e.room.mu.Unlock()
+	e.pool.mu.Lock()
+	defer e.pool.mu.Unlock()
 	if !e.cut {
 		do()
 	}
@@ -235,7 +235,7 @@ func (e *reservation) whileComing(do func()) {
 
 // grant gives free bytes to waiting bodies, oldest first. A body that does not fit does not hold up
 // those behind it. The caller holds the mutex.
-func (r *BodyRoom) grant() {
+func (r *BodyPool) grant() {
 	for element := r.waiting.Front(); element != nil && r.held < r.bytes; {
 		c := element.Value.(*waiter)
 		element = element.Next()
@@ -248,7 +248,7 @@ func (r *BodyRoom) grant() {
 }
 
 // forget removes a waiter. The caller holds the mutex.
-func (r *BodyRoom) forget(c *waiter) {
+func (r *BodyPool) forget(c *waiter) {
 	for element := r.waiting.Front(); element != nil; element = element.Next() {
 		if element.Value == any(c) {
 			r.waiting.Remove(element)

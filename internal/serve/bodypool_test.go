@@ -12,7 +12,7 @@ import (
 )
 
 // sum is what a room holds by its bodies.
-func sum(r *BodyRoom) (held int64, bodies int) {
+func sum(r *BodyPool) (held int64, bodies int) {
 	for _, p := range r.senders {
 		held += p.held
 		bodies += p.bodies
@@ -25,7 +25,7 @@ func sum(r *BodyRoom) (held int64, bodies int) {
 // and at the end all is given back.
 func TestRoomProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		room := NewBodyRoom(rapid.Int64Range(1, 2000).Draw(t, "bytes"), rapid.Int64Range(1, 2000).Draw(t, "share"))
+		room := NewBodyPool(rapid.Int64Range(1, 2000).Draw(t, "bytes"), rapid.Int64Range(1, 2000).Draw(t, "share"))
 		var bodies []*reservation
 		pick := func() int { return rapid.IntRange(0, len(bodies)-1).Draw(t, "body") }
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
@@ -91,7 +91,7 @@ func alone(p *sender, bodies []*reservation) (only *reservation) {
 
 // A sender that takes all it can get keeps nobody waiting: it has its share, and no more.
 func TestShareHolds(t *testing.T) {
-	room := NewBodyRoom(1000, 250)
+	room := NewBodyPool(1000, 250)
 	for range 100 {
 		greedy := room.enter("greedy", func() {})
 		_ = greedy.take(t.Context(), 50, 0) // fails once the share is full
@@ -112,7 +112,7 @@ func TestShareHolds(t *testing.T) {
 // an operation works on is left alone, and who holds as much as the others is refused.
 func TestWhoHoldsMostIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := NewBodyRoom(1000, 400)
+		room := NewBodyPool(1000, 400)
 		interrupted := map[string]int{}
 		enter := func(name string, bytes int64) *reservation {
 			body := room.enter(name, func() { interrupted[name]++ })
@@ -144,7 +144,7 @@ func TestWhoHoldsMostIsCutOff(t *testing.T) {
 
 // A body may be larger than a share, if it is its sender's only one.
 func TestOneBodyMayBeBeyondTheShare(t *testing.T) {
-	room := NewBodyRoom(1000, 100)
+	room := NewBodyPool(1000, 100)
 	one, other := room.enter("a", func() {}), room.enter("a", func() {})
 	if err := one.take(t.Context(), 900, 0); err != nil {
 		t.Error(err)
@@ -158,7 +158,7 @@ func TestOneBodyMayBeBeyondTheShare(t *testing.T) {
 // behind it waiting. Only so many can wait.
 func TestWaitingOnesAreServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := NewBodyRoom(1000, 500)
+		room := NewBodyPool(1000, 500)
 		first, second := room.enter("a", func() {}), room.enter("b", func() {})
 		for _, body := range []*reservation{first, second} {
 			if err := body.take(t.Context(), 500, 0); err != nil {
@@ -186,7 +186,7 @@ func TestWaitingOnesAreServed(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		room := NewBodyRoom(10, 10)
+		room := NewBodyPool(10, 10)
 		if err := room.enter("full", func() {}).take(t.Context(), 10, 0); err != nil {
 			t.Fatal(err)
 		}

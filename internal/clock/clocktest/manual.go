@@ -6,42 +6,42 @@ import (
 	"time"
 )
 
-// Hand is a clock that the test moves. Until returns when the test has moved the clock far enough,
-// or when its context ends. It is safe for concurrent use.
-type Hand struct {
+// Manual is a clock that the test moves. Until returns when the test has moved the clock far
+// enough, or when its context ends. It is safe for concurrent use.
+type Manual struct {
 	mu      sync.Mutex // guards all below
 	now     time.Time
 	moved   chan struct{} // closed and replaced when the clock moves, or when a goroutine begins to wait
 	waiting map[time.Time]int
 }
 
-// NewHand is a clock that stands at a time.
-func NewHand(now time.Time) *Hand {
-	return &Hand{now: now, moved: make(chan struct{}), waiting: map[time.Time]int{}}
+// NewManual is a clock that stands at a time.
+func NewManual(now time.Time) *Manual {
+	return &Manual{now: now, moved: make(chan struct{}), waiting: map[time.Time]int{}}
 }
 
 // Set moves the clock, also backwards.
-func (c *Hand) Set(now time.Time) {
+func (c *Manual) Set(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = now
 	c.wake()
 }
 
-func (c *Hand) wake() {
+func (c *Manual) wake() {
 	close(c.moved)
 	c.moved = make(chan struct{})
 }
 
 // Now implements clock.Clock.
-func (c *Hand) Now() time.Time {
+func (c *Manual) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
 // Until implements clock.Clock.
-func (c *Hand) Until(ctx context.Context, t time.Time) error {
+func (c *Manual) Until(ctx context.Context, t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting[t]++
@@ -62,7 +62,7 @@ func (c *Hand) Until(ctx context.Context, t time.Time) error {
 }
 
 // Waiters waits until at least n goroutines wait for t.
-func (c *Hand) Waiters(t time.Time, n int) {
+func (c *Manual) Waiters(t time.Time, n int) {
 	for {
 		c.mu.Lock()
 		moved, enough := c.moved, c.waiting[t] >= n

@@ -11,15 +11,15 @@ import (
 // readAtOnce is how many new events are read, held and published at a time.
 const readAtOnce = 512
 
-// learn reads new events from the database and publishes them. The first time it only sums up what
-// is stored.
-func (h *History) learn(ctx context.Context) error {
+// readEvents reads new events from the database and publishes them. The first time it only sums up
+// what is stored.
+func (h *History) readEvents(ctx context.Context) error {
 	h.knowing.Lock()
 	defer h.knowing.Unlock()
 	if h.known.Load() != nil {
 		return h.readNew(ctx, math.MaxInt64)
 	}
-	sum, err := h.sumUp(ctx)
+	sum, err := h.summarizeAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -28,12 +28,12 @@ func (h *History) learn(ctx context.Context) error {
 	return nil
 }
 
-// relearn sums up what is stored again, because this process or another one may have deleted
+// resummarize sums up what is stored again, because this process or another one may have deleted
 // events.
-func (h *History) relearn(ctx context.Context) error {
+func (h *History) resummarize(ctx context.Context) error {
 	h.knowing.Lock()
 	defer h.knowing.Unlock()
-	sum, err := h.sumUp(ctx)
+	sum, err := h.summarizeAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (h *History) publish(events []stream.Event) {
 	}
 }
 
-// sumUp reads all chunks in one query, so all are of the same moment.
-func (h *History) sumUp(ctx context.Context) (summary, error) {
+// summarizeAll reads all chunks in one query, so all are of the same moment.
+func (h *History) summarizeAll(ctx context.Context) (summary, error) {
 	var last int64
 	var chunks []chunk
 	err := h.projection.Each(ctx, func(rows *sql.Rows) error {
