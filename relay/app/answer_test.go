@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
 )
@@ -141,11 +139,4 @@ func zip(t testing.TB, raw []byte) []byte {
 	must(t, err)
 	must(t, w.Close())
 	return packed.Bytes()
-}
-
-func zstandard(t testing.TB, raw []byte) []byte {
-	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	must(t, err)
-	return w.EncodeAll(raw, nil)
 }

@@ -185,13 +185,6 @@ func (h *relayUnderTest) next(t *testing.T) {
 	h.await(t)
 }
 
-// skip lets the auction's slot pass without a block.
-func (h *relayUnderTest) skip(t *testing.T) {
-	t.Helper()
-	h.into(h.spec.SlotDuration / 2)
-	h.next(t)
-}
-
 // await waits until beacon node and relay have come to the auction's slot.
 func (h *relayUnderTest) await(t *testing.T) {
 	t.Helper()

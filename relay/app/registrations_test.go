@@ -57,23 +57,6 @@ func (h *relayUnderTest) register(t *testing.T, list ...*builderv1.SignedValidat
 	return h.post(t, "/eth/v1/builder/validators", jsonHeader(), raw)
 }
 
-// registerProposer changes what the auction's proposer has registered, for the rest of the test.
-func (h *relayUnderTest) registerProposer(t *testing.T, change func(*builderv1.ValidatorRegistration)) {
-	t.Helper()
-	index, key := h.duty(h.slot)
-	r := h.registration(index)
-	change(r.Message)
-	h.signRegistration(r, key)
-	if got := h.register(t, r); got.status != http.StatusOK {
-		t.Fatalf("registration: %s", got)
-	}
-	t.Cleanup(func() {
-		if got := h.register(t, h.registration(index)); got.status != http.StatusOK {
-			t.Errorf("registration: %s", got)
-		}
-	})
-}
-
 // registered is what the relay tells builders of the auction's proposer.
 func (h *relayUnderTest) registered(t testing.TB) *builderv1.SignedValidatorRegistration {
 	t.Helper()

@@ -10,10 +10,7 @@ import (
 	"testing"
 	"time"
 
-	builderv1 "github.com/attestantio/go-builder-client/api/v1"
-	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -117,21 +114,6 @@ func TestOptimisticMode(t *testing.T) {
 	})
 }
 
-// In literal mode nobody is trusted: a bid is offered when its block was executed, and an invalid
-// one is refused.
-func TestLiteralTrustsNobody(t *testing.T) {
-	h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) { trusting(c); c.Literal = true }})
-	bad := h.worth(t, 0, 1000)
-	bad.trace.Value = uint256.NewInt(2000)
-	bad.sign()
-	h.submit(t, bad).wantRefusal(t, relay.SubmissionInvalid, "payment")
-	good := h.worth(t, 0, 1000)
-	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), good.header(t)).wantRefusal(t,
-		relay.HeaderNotTrusted, "")
-	h.submitted(t, good)
-	h.wantTop(t, good)
-}
-
 // header is the submission's header alone, in SSZ.
 func (s *submission) header(t testing.TB) []byte {
 	t.Helper()
@@ -212,28 +194,4 @@ func TestDeliveryIsListedAtTheValueThatWasSignedFor(t *testing.T) {
 		got.BuilderPubkey != builderKeys[0].PublicKey().String() {
 		t.Errorf("listed as %+v, want alpha's 900000 with 1000 paid", got)
 	}
-}
-
-// A proposer that registers another fee recipient between a bid and its getHeader is not served
-// that bid, and those for the new one are taken.
-func TestBidForAReplacedRecipientIsNotServed(t *testing.T) {
-	h := newRelay(t, eth.Fulu, relayOptions{})
-	h.into(0)
-	s := h.worth(t, 0, 1000)
-	h.submitted(t, s)
-	h.wantTop(t, s)
-	now := bellatrix.ExecutionAddress{0xfd}
-	h.registerProposer(t, func(r *builderv1.ValidatorRegistration) {
-		r.FeeRecipient, r.Timestamp = now, r.Timestamp.Add(time.Second)
-	})
-	if b := h.header(t); b != nil {
-		t.Errorf("served: %s wei for the recipient that was replaced", b.Data.Message.Value)
-	}
-	args := h.args(t)
-	args.Payment.To, args.Payment.ValueWei = common.Address(now), uint256.NewInt(500)
-	next := h.build(t, args)
-	next.trace.ProposerFeeRecipient = now
-	next.sign()
-	h.submitted(t, next)
-	h.wantTop(t, next)
 }

@@ -228,23 +228,11 @@ func TestMatchedRefund(t *testing.T) {
 		shares      []matchedShare
 	}{
 		"to its signer": {nil, []string{"eth_sendBundle", "cancel"}, false, 90, []matchedShare{{user, 100}}},
-		"by a nested bundle": {
-			map[string]any{"validity": map[string]any{"refundConfig": []any{map[string]any{"address": other, "percent": 100}}}},
-			[]string{"eth_sendBundle", "mev_sendBundle", "cancel"}, false, 90, []matchedShare{{other, 100}},
-		},
-		"to another, whatever is usual": {
-			map[string]any{"fast": true,
-				"validity": map[string]any{"refund": []any{map[string]any{"address": other, "percent": 61}}}},
-			[]string{"eth_sendBundle", "cancel"}, false, 61, []matchedShare{{other, 100}},
-		},
 		"to two others, and a part to none": {
 			map[string]any{"validity": map[string]any{"refund": []any{
 				map[string]any{"address": other, "percent": 60}, map[string]any{"address": third, "percent": 30},
 			}}}, []string{"eth_sendBundle", "mev_sendBundle", "cancel"}, false, 100, []matchedShare{{other, 60}, {third, 30}},
 		},
-		"to where its signer wants it": {nil, []string{"eth_sendBundle", "cancel"}, true, 90, []matchedShare{{third, 100}}},
-		"fast, half of it": {map[string]any{"fast": true}, []string{"eth_sendBundle", "cancel"}, false, 50,
-			[]matchedShare{{user, 100}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := openChain(t)
@@ -355,70 +343,6 @@ func (s *service) received(block *types.Block, of common.Address) *big.Int {
 		}
 	}
 	return got
-}
-
-// The cancel of a private transaction takes everything back that contains it: builders are told,
-// and nothing of it is sent for the next block.
-func TestCancelOfATarget(t *testing.T) {
-	h := openService(t, nil)
-	tx := h.tipping(0, 0, 2)
-	var target common.Hash
-	h.want(&target, accountKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
-	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
-	h.delivered(target, h.next())
-	first, second := h.follow(6, target, h.tipping(1, 0, 50)), h.follow(7, target, h.tipping(2, 0, 80))
-	var cancelled bool
-	h.want(&cancelled, accountKey(0), "eth_cancelPrivateTransaction", map[string]any{"txHash": target})
-	if !cancelled {
-		t.Fatal("not cancelled")
-	}
-	names := map[string]int{} // what the builder knows orders by: sent, and then taken back
-	for taken := 0; taken < 3; {
-		got := <-h.builder.got
-		if names[got.ReplacementUUID]++; got.method == "eth_cancelBundle" {
-			taken++
-		}
-	}
-	for name, times := range names {
-		if times != 2 || name == "" {
-			t.Errorf("%q is heard %d times", name, times)
-		}
-	}
-	h.builder.forget()
-	h.mine()
-	h.waitForIndexed()
-	for _, hash := range []common.Hash{first, second} {
-		end := waitFor(h, "end", func(f rpc.OrderEnded) bool { return f.Hash == hash })
-		if end.State != rpc.Cancelled || end.Reason != "the order that it followed was cancelled" {
-			t.Errorf("%+v", end)
-		}
-	}
-	select {
-	case again := <-h.builder.got:
-		t.Errorf("sent again: %s", again.body)
-	default:
-	}
-}
-
-// A private transaction that pays nothing alone is worth something with a backrun, and its sender
-// gets a part of that.
-func TestUnpaidTransactionIsFollowed(t *testing.T) {
-	h := openService(t, nil)
-	var target common.Hash
-	h.want(&target, accountKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(0, 0, 0))})
-	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
-	backrun := h.tipping(1, 0, 60)
-	hash := h.follow(6, target, backrun)
-	block := h.mine()
-	if len(block.Transactions()) != 2 || block.Transactions()[1].Hash() != backrun.Hash() {
-		t.Fatalf("%d transactions in the block", len(block.Transactions()))
-	}
-	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Bundle == hash })
-	if credit.AmountWei.Uint64() != 21_000*60*params.GWei/100*90 || credit.Recipient != addressOf(accountKey(0)) ||
-		credit.Hash != target {
-		t.Errorf("%+v", credit)
-	}
-	h.waitForIndexed()
 }
 
 // A backrun that is spelled out and shared can be followed itself: each gives back a part of what

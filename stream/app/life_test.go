@@ -1,10 +1,8 @@
 package app
 
 import (
-	"bufio"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -151,34 +149,6 @@ func TestAJournalElsewhere(t *testing.T) {
 	}
 	h.stop()
 	if err := writer.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// curl -N shows an event as soon as it is there.
-func TestCurl(t *testing.T) {
-	j := journalOf(t)
-	h := openService(t, Config{Source: j})
-	share(t, j, swap(1, stable))
-	curl := exec.CommandContext(t.Context(), "curl", "-sSN", "-H", "Last-Event-ID: 0", h.url+"/?ids=1")
-	out, err := curl.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := curl.Start(); err != nil {
-		t.Fatalf("%v; curl is needed (make install-needs)", err)
-	}
-	lines := bufio.NewReader(out)
-	for n := 1; n <= 3; n++ {
-		for _, want := range []string{"id: " + string(rune('0'+n)), "data: " + eventOf(t, swap(n, stable)), ""} {
-			if got, err := lines.ReadString('\n'); err != nil || got != want+"\n" {
-				t.Fatalf("%q, %v, want %q", got, err, want)
-			}
-		}
-		share(t, j, swap(n+1, stable))
-	}
-	h.stop()
-	if err := curl.Wait(); err != nil { // the stream ended in order
 		t.Error(err)
 	}
 }
