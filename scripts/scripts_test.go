@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// house is a copy of some scripts, with a place for a repository around them and a PATH of its own.
-type house struct {
+// checkout is a copy of some scripts, with a place for a repository around them and a PATH of its own.
+type checkout struct {
 	t    *testing.T
 	root string
 	bin  string
@@ -25,9 +25,9 @@ var tools = []string{
 	"sed", "sleep", "sort", "tail", "tee", "touch", "tr", "umount", "uname", "xargs", "chmod",
 }
 
-func newHouse(t *testing.T, scripts ...string) *house {
+func newCheckout(t *testing.T, scripts ...string) *checkout {
 	t.Helper()
-	h := &house{t: t, root: t.TempDir()}
+	h := &checkout{t: t, root: t.TempDir()}
 	h.bin = filepath.Join(h.root, "path")
 	for _, tool := range tools {
 		if path, err := exec.LookPath(tool); err == nil { // who needs one that is not there says so
@@ -43,7 +43,7 @@ func newHouse(t *testing.T, scripts ...string) *house {
 	return h
 }
 
-func (h *house) do(err error) {
+func (h *checkout) do(err error) {
 	h.t.Helper()
 	if err != nil {
 		h.t.Fatal(err)
@@ -51,7 +51,7 @@ func (h *house) do(err error) {
 }
 
 // write makes a file that can be run.
-func (h *house) write(name, text string) {
+func (h *checkout) write(name, text string) {
 	h.t.Helper()
 	path := filepath.Join(h.root, name)
 	h.do(os.MkdirAll(filepath.Dir(path), 0o700))
@@ -59,13 +59,13 @@ func (h *house) write(name, text string) {
 }
 
 // has puts a program into the PATH that runs some lines of shell.
-func (h *house) has(name, lines string) {
+func (h *checkout) has(name, lines string) {
 	h.t.Helper()
 	h.write("path/"+name, "#!/bin/sh\n"+lines+"\n")
 }
 
 // run runs a script and is what it said, and its status.
-func (h *house) run(args ...string) (said string, status int) {
+func (h *checkout) run(args ...string) (said string, status int) {
 	h.t.Helper()
 	command := exec.CommandContext(h.t.Context(), filepath.Join(h.bin, "bash"), args...)
 	command.Dir, command.Env = h.root, []string{"PATH=" + h.bin, "HOME=" + h.root, "SSL_CERT_FILE=/there"}
@@ -77,7 +77,7 @@ func (h *house) run(args ...string) (said string, status int) {
 }
 
 // want wants a script's status and words, and not others.
-func (h *house) want(what, said string, status, wanted int, words ...string) {
+func (h *checkout) want(what, said string, status, wanted int, words ...string) {
 	h.t.Helper()
 	if status != wanted {
 		h.t.Errorf("%s: status %d, want %d: %s", what, status, wanted, said)
@@ -110,7 +110,7 @@ func TestFuzzTellsFindingsFromDeadlines(t *testing.T) {
 		"it does not start": {"cannot open the corpus\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, "fuzz.sh")
+			h := newCheckout(t, "fuzz.sh")
 			h.write("one/one_test.go", "package one\n\nfunc FuzzOne(f *testing.F) {}\n")
 			h.write("output", c.output)
 			failed := "0"
@@ -136,7 +136,7 @@ esac`)
 // installed where that is Debian.
 func TestNeedsNameWhatIsMissing(t *testing.T) {
 	asUser, asRoot := `[ "$1" = -u ] && echo 1000`, `[ "$1" = -u ] && echo 0`
-	h := newHouse(t, "needs.sh")
+	h := newCheckout(t, "needs.sh")
 	h.write("go.mod", "module x\n\ngo 1.26.5\n")
 	h.do(os.Remove(filepath.Join(h.bin, "id")))
 	h.has("id", asUser)
@@ -183,7 +183,7 @@ func TestLeftoversAreNoticed(t *testing.T) {
 		"one in a new session": {`setsid sleep 1000 >/dev/null 2>&1 &`, 1, []string{"left behind: process ", "sleep 1000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, "leftovers.sh")
+			h := newCheckout(t, "leftovers.sh")
 			for _, tool := range []string{"setsid", "rmdir"} {
 				path, err := exec.LookPath(tool)
 				h.do(err)
@@ -239,7 +239,7 @@ func TestFaultsThatDidNotRunAreNoticed(t *testing.T) {
 			"--- PASS: TestOne (0.00s)", 1, []string{"./one: TestTwo did not run"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, "faults.sh")
+			h := newCheckout(t, "faults.sh")
 			h.write("one/one_test.go", "package one\n\n"+c.text)
 			h.write("output", c.output+"\n")
 			h.has("go", `cat "$HOME/output"; if grep -q FAIL "$HOME/output"; then exit 1; fi`)

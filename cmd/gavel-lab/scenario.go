@@ -52,7 +52,7 @@ func scenarioCommand(start scenarioapp.Start) *cli.Command {
 				},
 			},
 			{
-				Name: serviceName, Usage: "be a service of a scenario: the laboratory starts it", Hidden: true,
+				Name: serviceName, Usage: "be a service of a scenario: the run starts it", Hidden: true,
 				Flags: []cli.Flag{
 					&cli.StringFlag{Name: "disk", Usage: "start one whose data, in this folder, is on a disk that can break"},
 					&cli.BoolFlag{Name: "probe-disk", Usage: "say whether this machine can have such a disk"},
@@ -80,7 +80,7 @@ func scenarioRunCommand(start scenarioapp.Start) *cli.Command {
 			&cli.IntFlag{Name: "at-once", Value: 1, Usage: "scenarios that run at a time"},
 			&cli.StringFlag{Name: "dir", Value: "runs", TakesFile: true, Usage: "directory for run folders"},
 			&cli.BoolFlag{Name: "verbose",
-				Usage: "print the log of the laboratory's parts to stderr, and have services log more: each into a file of " +
+				Usage: "print the log of the run's parts to stderr, and have services log more: each into a file of " +
 					"the run folder"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error { return runScenarios(ctx, cmd, start) },
@@ -90,8 +90,8 @@ func scenarioRunCommand(start scenarioapp.Start) *cli.Command {
 // serviceName is the command that runs this program as a service of a scenario.
 const serviceName = "service"
 
-// ourselves returns the command line by which this program starts a service of a scenario.
-func ourselves() ([]string, error) {
+// serviceCommand returns the command line by which this program starts a service of a scenario.
+func serviceCommand() ([]string, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -106,7 +106,7 @@ func beService(ctx context.Context, cmd *cli.Command) error {
 	case cmd.Bool("probe-disk"):
 		return scenarioapp.ProbeMachine()
 	case dir != "":
-		program, err := ourselves()
+		program, err := serviceCommand()
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start scenarioapp.Start
 	if err != nil {
 		return err
 	}
-	program, err := ourselves()
+	program, err := serviceCommand()
 	if err != nil {
 		return err
 	}

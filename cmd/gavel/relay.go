@@ -78,7 +78,7 @@ func relayFlags() []cli.Flag {
 				"docs/differences.md"),
 		f.toggle("record-refused",
 			"write also into the journal what strangers sent in vain (submissions that changed nothing, signed blocks that "+
-				"no validator signed): for laboratories, since anybody can make it grow"),
+				"no validator signed): for devnets, since anybody can make it grow"),
 		f.toggle("no-cancellations", "refuse ?cancellations=1"),
 		f.number("requests-per-second", 200, "requests of one client address in a second; 0 is no bound"),
 		f.number("burst", 400, "requests of one client address at once"),

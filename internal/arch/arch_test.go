@@ -79,25 +79,25 @@ func TestImportLaw(t *testing.T) {
 		for _, breach := range graph.Check(rule) {
 			t.Error(breach)
 		}
-		for _, lost := range graph.Unmatched(rule.Rooms, Future) {
-			t.Errorf("no room %s: the rule that guards it guards nothing; rename it in the law, too", lost)
+		for _, lost := range graph.Unmatched(rule.Packages, Future) {
+			t.Errorf("no package %s: the rule that guards it guards nothing; rename it in the law, too", lost)
 		}
 		for _, lost := range graph.Unmatched(rule.Except, Future) {
-			t.Errorf("no room %s: it is an exception of a rule that needs none", lost)
+			t.Errorf("no package %s: it is an exception of a rule that needs none", lost)
 		}
 	}
-	for _, room := range graph.Arrived(Future) {
-		t.Errorf("%s exists: take it off the list of future rooms, so that its rules count", room)
+	for _, pkg := range graph.Arrived(Future) {
+		t.Errorf("%s exists: take it off the list of future packages, so that its rules count", pkg)
 	}
 }
 
 // Functions of the time package that read or wait for the wall clock.
 var wallClock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 
-func TestPureRoomsArePure(t *testing.T) {
+func TestPurePackagesArePure(t *testing.T) {
 	for _, p := range list(t) {
-		room := p.path()
-		if !slices.Contains(Pure, room) && !slices.Contains(Parallel, room) {
+		pkg := p.path()
+		if !slices.Contains(Pure, pkg) && !slices.Contains(Parallel, pkg) {
 			continue
 		}
 		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
@@ -108,11 +108,11 @@ func TestPureRoomsArePure(t *testing.T) {
 				continue
 			}
 			found := clockReads(files, file)
-			if slices.Contains(Pure, room) {
+			if slices.Contains(Pure, pkg) {
 				found = append(found, concurrency(files, file)...)
 			}
 			for _, found := range found {
-				t.Errorf("%s/%s: a pure room is told the time, starts nothing and waits for nothing", room, found)
+				t.Errorf("%s/%s: a pure package is told the time, starts nothing and waits for nothing", pkg, found)
 			}
 		}
 	}
@@ -137,15 +137,15 @@ func clockReads(files *token.FileSet, file *ast.File) (found []string) {
 	return found
 }
 
-// concurrencyRooms are what is imported to lock, to share and to wait.
-var concurrencyRooms = []string{`"sync"`, `"sync/atomic"`, `"golang.org/x/sync/`}
+// concurrencyImports are what is imported to lock, to share and to wait.
+var concurrencyImports = []string{`"sync"`, `"sync/atomic"`, `"golang.org/x/sync/`}
 
 // concurrency lists where a file starts goroutines, speaks of channels, or imports what locks.
 func concurrency(files *token.FileSet, file *ast.File) (found []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
-			if slices.ContainsFunc(concurrencyRooms, func(room string) bool { return strings.HasPrefix(n.Path.Value, room) }) {
+			if slices.ContainsFunc(concurrencyImports, func(pkg string) bool { return strings.HasPrefix(n.Path.Value, pkg) }) {
 				found = append(found, at(files, n)+n.Path.Value)
 			}
 		case *ast.GoStmt:
@@ -217,7 +217,7 @@ func TestTreeDocs(t *testing.T) {
 		path := p.path()
 		if folder, _, _ := strings.Cut(path, "/"); folder != top {
 			top = folder
-			fmt.Fprintf(&b, "\n### %s\n| room | |\n|---|---|\n", top)
+			fmt.Fprintf(&b, "\n### %s\n| package | |\n|---|---|\n", top)
 		}
 		pure := ""
 		if slices.Contains(Pure, path) {
@@ -243,19 +243,19 @@ func about(p listed) string {
 
 func TestDocs(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| room | never imports | because |\n|---|---|---|\n")
+	b.WriteString("| package | never imports | because |\n|---|---|---|\n")
 	for _, rule := range Law {
-		rooms := words(rule.Rooms)
+		packages := words(rule.Packages)
 		if len(rule.Except) > 0 {
-			rooms += " (but not " + words(rule.Except) + ")"
+			packages += " (but not " + words(rule.Except) + ")"
 		}
 		banned := words(rule.Banned)
 		if len(rule.Allowed) > 0 {
 			banned += " (but " + words(rule.Allowed) + ")"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", rooms, banned, rule.Because)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", packages, banned, rule.Because)
 	}
-	fmt.Fprintf(&b, "\nPure rooms read no clock, start no goroutine, lock nothing and have no channels: %s.\n",
+	fmt.Fprintf(&b, "\nPure packages read no clock, start no goroutine, lock nothing and have no channels: %s.\n",
 		words(Pure))
 	fmt.Fprintf(&b,
 		"\nThese read no clock either, but use several processors within a call, since one would take too long: %s.\n",
@@ -271,7 +271,7 @@ func words(patterns []string) string {
 	for i, pattern := range patterns {
 		_, path := cutKind(pattern)
 		if path == "..." {
-			path = "every room"
+			path = "every package"
 			quoted[i] = path
 			continue
 		}

@@ -54,8 +54,9 @@ func compile(t *testing.T) map[string]compiled {
 	}
 }
 
-// Only the table tells forks apart: other rooms ask a fork what it has, or look into their column,
-// which has an entry for each row. A fork that is compared is forgotten when the next one comes.
+// Only the table tells forks apart: other packages ask a fork what it has, or look into their
+// column, which has an entry for each row. A fork that is compared is forgotten when the next one
+// comes.
 func TestOnlyTheTableComparesForks(t *testing.T) {
 	packages := compile(t)
 	files := token.NewFileSet()

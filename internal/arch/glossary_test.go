@@ -52,6 +52,35 @@ func TestChangesHaveTheirFile(t *testing.T) {
 	}
 }
 
+// A reader who follows a submission or a bundle through the code finds each function in the file
+// that docs/architecture.md names before it.
+func TestWaysHaveTheirFunctions(t *testing.T) {
+	raw, err := os.ReadFile(root + "/docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []string{"### A submission, file by file", "### An eth_sendBundle, file by file"} {
+		_, text, found := strings.Cut(string(raw), way)
+		text, _, _ = strings.Cut(text, "\n#")
+		steps := regexp.MustCompile("`([a-z0-9_/]+\\.go)`\\s+\\(((?:`\\w+`[,; ]*)+)").FindAllStringSubmatch(text, -1)
+		if files := strings.Count(text, ".go`"); !found || len(steps) < 15 || len(steps) != files {
+			t.Errorf("%s: %d files, %d of them with functions", way, files, len(steps))
+		}
+		for _, step := range steps {
+			source, err := os.ReadFile(root + "/" + step[1])
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			for _, name := range quoted(step[2]) {
+				if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + name + `[\[(]`).Match(source) {
+					t.Errorf("%s has no function %s", step[1], name)
+				}
+			}
+		}
+	}
+}
+
 // tableOf are the cells of the first table behind a heading, without its head.
 func tableOf(t *testing.T, path, heading string) (rows [][]string) {
 	t.Helper()

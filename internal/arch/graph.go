@@ -32,9 +32,9 @@ func (b Breach) String() string {
 // chain of imports.
 func (g Graph) Check(rule Rule) []Breach {
 	var breaches []Breach
-	for _, room := range g.paths() {
-		if matchAny(rule.Rooms, room) && !matchAny(rule.Except, room) {
-			for _, way := range g.ways(room, rule) {
+	for _, pkg := range g.paths() {
+		if matchAny(rule.Packages, pkg) && !matchAny(rule.Except, pkg) {
+			for _, way := range g.ways(pkg, rule) {
 				breaches = append(breaches, Breach{way, rule})
 			}
 		}
@@ -44,10 +44,10 @@ func (g Graph) Check(rule Rule) []Breach {
 
 // ways walks the imports of a package, nearest first. It follows packages of this module only. It
 // follows neither packages that the rule bans nor packages that it allows by name.
-func (g Graph) ways(room string, rule Rule) [][]string {
+func (g Graph) ways(pkg string, rule Rule) [][]string {
 	var found [][]string
-	seen := map[string]bool{room: true}
-	for queue := [][]string{{room}}; len(queue) > 0; queue = queue[1:] {
+	seen := map[string]bool{pkg: true}
+	for queue := [][]string{{pkg}}; len(queue) > 0; queue = queue[1:] {
 		way := queue[0]
 		for _, imported := range g[way[len(way)-1]].Imports {
 			if seen[imported] || matchAny(rule.Allowed, imported) {
@@ -82,9 +82,9 @@ func (g Graph) Unmatched(patterns []string, future []string) []string {
 // Arrived returns the packages of the list of future ones that exist.
 func (g Graph) Arrived(future []string) []string {
 	var here []string
-	for _, room := range future {
-		if slices.ContainsFunc(g.paths(), func(path string) bool { return match(room+"/...", path) }) {
-			here = append(here, room)
+	for _, pkg := range future {
+		if slices.ContainsFunc(g.paths(), func(path string) bool { return match(pkg+"/...", path) }) {
+			here = append(here, pkg)
 		}
 	}
 	return here
@@ -99,9 +99,9 @@ func (g Graph) paths() []string {
 	return paths
 }
 
-func isBelowAny(rooms []string, pattern string) bool {
-	return slices.ContainsFunc(rooms, func(room string) bool {
-		return pattern == room || strings.HasPrefix(pattern, room+"/")
+func isBelowAny(packages []string, pattern string) bool {
+	return slices.ContainsFunc(packages, func(pkg string) bool {
+		return pattern == pkg || strings.HasPrefix(pattern, pkg+"/")
 	})
 }
 

@@ -20,17 +20,18 @@ func TestCheckFindsBreaches(t *testing.T) {
 	} {
 		graph[path] = Package{path, strings.Fields(imports)}
 	}
-	pure := Rule{Rooms: []string{"auction", "clever"}, Banned: []string{"std:net/..."}, Because: "it must stay replayable"}
-	outsider := Rule{Rooms: []string{"agent/..."}, Banned: []string{"relay/..."}, Allowed: []string{"*/client"},
+	pure := Rule{Packages: []string{"auction", "clever"}, Banned: []string{"std:net/..."},
+		Because: "it must stay replayable"}
+	outsider := Rule{Packages: []string{"agent/..."}, Banned: []string{"relay/..."}, Allowed: []string{"*/client"},
 		Because: "…"}
-	roof := Rule{Rooms: []string{"..."}, Except: []string{"agent/..."}, Banned: []string{"*/client"}, Because: "…"}
+	wiring := Rule{Packages: []string{"..."}, Except: []string{"agent/..."}, Banned: []string{"*/client"}, Because: "…"}
 	for _, c := range []struct {
 		rule Rule
 		want string
 	}{
 		{pure, "clever → middle → std:net/http"},
 		{outsider, "agent/cheat → relay/auction"},
-		{roof, ""},
+		{wiring, ""},
 	} {
 		var ways []string
 		for _, breach := range graph.Check(c.rule) {

@@ -11,8 +11,8 @@ import "slices"
 // another module with "mod:". In it "*" stands for one element and a last "..." for any number of
 // them, or none.
 type Rule struct {
-	Rooms []string
-	// Except are packages that Rooms would cover but the rule does not.
+	Packages []string
+	// Except are packages that Packages would cover but the rule does not.
 	Except []string
 	Banned []string
 	// Allowed are imports that Banned would cover but the rule does not. The rule does not look at
@@ -44,42 +44,42 @@ var Future = []string{}
 // Law is the import law.
 var Law = []Rule{
 	{
-		Rooms:   slices.Concat([]string{"conformance/verdict"}, Parallel, Pure),
-		Banned:  []string{"std:net/...", "std:os/...", "std:log/...", "std:syscall", "internal/clock"},
-		Because: "a decision is a value: the same input must give the same output, so that a recorded day can be replayed",
+		Packages: slices.Concat([]string{"conformance/verdict"}, Parallel, Pure),
+		Banned:   []string{"std:net/...", "std:os/...", "std:log/...", "std:syscall", "internal/clock"},
+		Because:  "a decision is a value: the same input must give the same output, so that a recorded day can be replayed",
 	},
 	{
-		Rooms:   []string{"relay"},
-		Banned:  []string{"relay/*/..."},
-		Because: "the vocabulary is what all rooms import; it can import none of them",
+		Packages: []string{"relay"},
+		Banned:   []string{"relay/*/..."},
+		Because:  "the vocabulary is what all packages import; it can import none of them",
 	},
 	{
-		Rooms:   []string{"rpc"},
-		Banned:  []string{"rpc/*/..."},
-		Because: "the vocabulary is what all rooms import; it can import none of them",
+		Packages: []string{"rpc"},
+		Banned:   []string{"rpc/*/..."},
+		Because:  "the vocabulary is what all packages import; it can import none of them",
 	},
 	{
-		Rooms:   []string{"stream"},
-		Banned:  []string{"stream/*/..."},
-		Because: "the vocabulary is what all rooms import; it can import none of them",
+		Packages: []string{"stream"},
+		Banned:   []string{"stream/*/..."},
+		Because:  "the vocabulary is what all packages import; it can import none of them",
 	},
 	{
-		Rooms:   []string{"relay/..."},
-		Banned:  []string{"stream/...", "rpc/..."},
-		Because: "three products, which can be replaced one by one",
+		Packages: []string{"relay/..."},
+		Banned:   []string{"stream/...", "rpc/..."},
+		Because:  "three products, which can be replaced one by one",
 	},
 	{
-		Rooms:   []string{"stream/..."},
-		Banned:  []string{"relay/...", "rpc/..."},
-		Because: "three products, which can be replaced one by one",
+		Packages: []string{"stream/..."},
+		Banned:   []string{"relay/...", "rpc/..."},
+		Because:  "three products, which can be replaced one by one",
 	},
 	{
-		Rooms:   []string{"rpc/..."},
-		Banned:  []string{"relay/...", "stream/..."},
-		Because: "three products, which can be replaced one by one",
+		Packages: []string{"rpc/..."},
+		Banned:   []string{"relay/...", "stream/..."},
+		Because:  "three products, which can be replaced one by one",
 	},
 	{
-		Rooms: []string{"*/api/..."},
+		Packages: []string{"*/api/..."},
 		Banned: []string{
 			"*/archive", "*/beacon", "internal/journal", "internal/store", "internal/exec/...",
 			"std:database/sql",
@@ -87,63 +87,63 @@ var Law = []Rule{
 		Because: "handlers decode, ask a port, and encode; what they do it with is not theirs to know",
 	},
 	{
-		Rooms:   []string{"..."},
-		Except:  []string{"*/app", "cmd/..."},
-		Banned:  []string{"*/app"},
-		Because: "wiring is the roof; nothing stands on it",
+		Packages: []string{"..."},
+		Except:   []string{"*/app", "cmd/..."},
+		Banned:   []string{"*/app"},
+		Because:  "wiring comes last: nothing imports it",
 	},
 	{
-		Rooms: []string{"relay/...", "stream/...", "rpc/...", "monitor/...", "cmd/gavel", "internal/..."},
+		Packages: []string{"relay/...", "stream/...", "rpc/...", "monitor/...", "cmd/gavel", "internal/..."},
 		Banned: []string{"devnet/...", "scenarios/...", "conformance/...", "mod:github.com/onsi/...",
 			"mod:github.com/testcontainers/..."},
-		Because: "the product never knows its laboratory",
+		Because: "the services do not know the tools that test them",
 	},
 	{
-		Rooms:   []string{"internal/..."},
-		Banned:  []string{"relay/...", "stream/...", "rpc/...", "cmd/..."},
-		Because: "leaves know no product",
+		Packages: []string{"internal/..."},
+		Banned:   []string{"relay/...", "stream/...", "rpc/...", "cmd/..."},
+		Because:  "leaves know no product",
 	},
 	{
-		Rooms:   []string{"devnet/agent/..."},
-		Banned:  []string{"relay/...", "stream/...", "rpc/...", "internal/journal", "internal/store"},
-		Allowed: []string{"*/client", "devnet/network"},
-		Because: "agents are outsiders, or what happens in the laboratory proves nothing",
+		Packages: []string{"devnet/agent/..."},
+		Banned:   []string{"relay/...", "stream/...", "rpc/...", "internal/journal", "internal/store"},
+		Allowed:  []string{"*/client", "devnet/network"},
+		Because:  "agents are outsiders, or what happens in a devnet proves nothing",
 	},
 	{
-		Rooms:   []string{"devnet/agent/..."},
-		Except:  []string{"devnet/agent/proposer"},
-		Banned:  []string{"internal/serve"},
-		Allowed: []string{"*/client", "devnet/network"},
-		Because: "agents ask and do not serve, but for the sidecar of proposers outside of this process",
+		Packages: []string{"devnet/agent/..."},
+		Except:   []string{"devnet/agent/proposer"},
+		Banned:   []string{"internal/serve"},
+		Allowed:  []string{"*/client", "devnet/network"},
+		Because:  "agents ask and do not serve, but for the sidecar of proposers outside of this process",
 	},
 	{
-		Rooms:   []string{"devnet", "devnet/chain", "devnet/beacon", "devnet/network", "devnet/display"},
-		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
-		Because: "the world around the services is there without them",
+		Packages: []string{"devnet", "devnet/chain", "devnet/beacon", "devnet/network", "devnet/display"},
+		Banned:   []string{"relay/...", "stream/...", "rpc/..."},
+		Because:  "the world around the services is there without them",
 	},
 	{
-		Rooms:   []string{"conformance/..."},
-		Except:  []string{"conformance/app"},
-		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
-		Because: "the suite needs its own eyes: a mistake on both sides would cancel out",
+		Packages: []string{"conformance/..."},
+		Except:   []string{"conformance/app"},
+		Banned:   []string{"relay/...", "stream/...", "rpc/..."},
+		Because:  "the suite needs its own eyes: a mistake on both sides would cancel out",
 	},
 	{
-		Rooms:   []string{"..."},
-		Except:  []string{"conformance/app", "cmd/..."},
-		Banned:  []string{"mod:github.com/testcontainers/...", "mod:github.com/moby/..."},
-		Because: "one room speaks to the container engine; the others get addresses",
+		Packages: []string{"..."},
+		Except:   []string{"conformance/app", "cmd/..."},
+		Banned:   []string{"mod:github.com/testcontainers/...", "mod:github.com/moby/..."},
+		Because:  "one package speaks to the container engine; the others get addresses",
 	},
 	{
-		Rooms:   []string{"..."},
-		Except:  []string{"internal/journal", "*/app", "cmd/..."},
-		Banned:  []string{"mod:github.com/nats-io/..."},
-		Because: "one room speaks to the journal's server; the others see ports",
+		Packages: []string{"..."},
+		Except:   []string{"internal/journal", "*/app", "cmd/..."},
+		Banned:   []string{"mod:github.com/nats-io/..."},
+		Because:  "one package speaks to the journal's server; the others see ports",
 	},
 	{
-		Rooms: []string{"..."},
+		Packages: []string{"..."},
 		Except: []string{"internal/store/...", "internal/projection/...", "*/archive", "*/ledger", "*/history",
 			"*/app", "cmd/..."},
 		Banned:  []string{"mod:github.com/mattn/go-sqlite3", "mod:github.com/jackc/..."},
-		Because: "one room knows database drivers, so that another database is one more file there",
+		Because: "one package knows database drivers, so that another database is one more file there",
 	},
 }

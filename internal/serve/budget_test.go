@@ -169,7 +169,7 @@ func TestBodyWaitsItsTurn(t *testing.T) {
 	})
 }
 
-// A request without a body costs nothing, however full the house is; neither does a nil budget.
+// A request without a body costs nothing, however much memory is taken; neither does a nil budget.
 func TestNoBodyNoCost(t *testing.T) {
 	room := NewBodyPool(16<<20, 16<<20)
 	if err := room.enter("x", func() {}).take(t.Context(), 16<<20, 0); err != nil {

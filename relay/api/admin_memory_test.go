@@ -19,7 +19,7 @@ func TestAdminMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 		"POST /admin/v1/builders/{name}/suspend": {`{"why":`},
 		"PUT /admin/v1/kill-switch":              {`{"on":true,"why":`},
 	}
-	h := newHouse(t)
+	h := newAdminAPI(t)
 	paths := strings.NewReplacer("{name}", "alpha", "{block_hash}", "0x")
 	for _, pattern := range h.mux.Patterns() {
 		within, reads := begins[pattern]

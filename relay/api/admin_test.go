@@ -28,8 +28,8 @@ import (
 
 const token = "a token of the operator"
 
-// house has the real list of builders; evidence and switch are kept in memory.
-type house struct {
+// adminAPI has the real list of builders; evidence and switch are kept in memory.
+type adminAPI struct {
 	t        *testing.T
 	list     *builders.List
 	on       bool
@@ -40,26 +40,26 @@ type house struct {
 	notKept  error
 }
 
-func (h *house) Record(fact relay.Fact) {
+func (h *adminAPI) Record(fact relay.Fact) {
 	if f, ok := fact.(relay.BuilderChanged); ok {
 		h.whys = append(h.whys, f.Why)
 	}
 }
 
-func (h *house) On() bool { return h.on }
+func (h *adminAPI) On() bool { return h.on }
 
-func (h *house) Set(_ time.Time, on bool, why string) {
+func (h *adminAPI) Set(_ time.Time, on bool, why string) {
 	h.on = on
 	h.whys = append(h.whys, why)
 }
 
-func (h *house) Kept(_ context.Context, hash phase0.Hash32) (*relay.Contents, error) {
+func (h *adminAPI) Kept(_ context.Context, hash phase0.Hash32) (*relay.Contents, error) {
 	return h.evidence[hash], nil
 }
 
-func newHouse(t *testing.T) *house {
+func newAdminAPI(t *testing.T) *adminAPI {
 	t.Helper()
-	h := &house{t: t, evidence: map[phase0.Hash32]*relay.Contents{}}
+	h := &adminAPI{t: t, evidence: map[phase0.Hash32]*relay.Contents{}}
 	var err error
 	h.list, err = builders.New([]relay.Builder{{
 		Name: "alpha", Pubkeys: []phase0.BLSPubKey{bls.Derive("builder", 1).PublicKey()}, CollateralWei: uint256.NewInt(100),
@@ -79,7 +79,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func (h *house) ask(method, path, authorization, body string) *httptest.ResponseRecorder {
+func (h *adminAPI) ask(method, path, authorization, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if authorization != "" {
 		r.Header.Set("Authorization", authorization)
@@ -91,7 +91,7 @@ func (h *house) ask(method, path, authorization, body string) *httptest.Response
 
 // Every path needs the token: nothing is told to who does not have it.
 func TestToken(t *testing.T) {
-	h := newHouse(t)
+	h := newAdminAPI(t)
 	for _, authorization := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + token, token, "Bearer " +
 		token + " "} {
 		for _, request := range []string{"GET /admin/v1/status", "GET /admin/v1/builders", "PUT /admin/v1/kill-switch",
@@ -110,7 +110,7 @@ func TestToken(t *testing.T) {
 
 // A change that would not outlive a restart is no success.
 func TestChangesThatAreNotKept(t *testing.T) {
-	h := newHouse(t)
+	h := newAdminAPI(t)
 	h.notKept = errors.New("no journal")
 	for request, body := range map[string]string{
 		"PUT /admin/v1/kill-switch": `{"on":true}`, "POST /admin/v1/builders/alpha/promote": "",
@@ -135,7 +135,7 @@ func TestChangesThatAreNotKept(t *testing.T) {
 
 // The whole conversation of an operator.
 func TestTranscript(t *testing.T) {
-	h := newHouse(t)
+	h := newAdminAPI(t)
 	reason := relay.Demotion{Trace: relay.Trace{Slot: 5, BlockHash: phase0.Hash32{1}, ValueWei: uint256.NewInt(7)},
 		Rule: "state", Detail: "root differs"}
 	var out bytes.Buffer
@@ -182,7 +182,7 @@ func TestTranscript(t *testing.T) {
 }
 
 func TestEvidence(t *testing.T) {
-	h := newHouse(t)
+	h := newAdminAPI(t)
 	hash := phase0.Hash32{9}
 	h.evidence[hash] = &relay.Contents{
 		Fork: eth.Fulu, Trace: &builderv1.BidTrace{Slot: 5, BlockHash: hash, Value: uint256.NewInt(1)},

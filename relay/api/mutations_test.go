@@ -46,7 +46,7 @@ func TestMutatedBodies(t *testing.T) {
 		t.Run(request, func(t *testing.T) {
 			method, path, _ := strings.Cut(request, " ")
 			mutate.Check(t, []byte(row.body), func(body []byte) error {
-				h := newHouse(t)
+				h := newAdminAPI(t)
 				if answer := h.ask(method, path, "Bearer "+token, string(body)); answer.Code != 200 {
 					return errors.New(answer.Body.String())
 				}

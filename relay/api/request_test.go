@@ -13,7 +13,7 @@ import (
 )
 
 // Each way in which a body cannot be had is a refusal of the catalogue, and none is the server's
-// own fault but a full house.
+// own fault but a lack of memory.
 func TestBodyRefusals(t *testing.T) {
 	for _, row := range []struct {
 		name, encoding, body string

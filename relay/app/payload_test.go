@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// A payload is revealed while a submission of the same slot waits for its execution. Deployed relays
-// let getPayload wait for simulations and the database.
+// A payload is revealed while a submission of the same slot waits for its execution. Deployed
+// relays let getPayload wait for simulations and the database.
 func TestPayloadDoesNotWaitForSimulations(t *testing.T) {
 	h := newRelay(t, eth.Capella, relayOptions{})
 	s, other := h.worth(t, 0, 1000), h.worth(t, 1, 2000)

@@ -18,7 +18,7 @@ func TestWrongProofsOfAnotherBuilder(t *testing.T) {
 	for name, right := range map[string]bool{"one is right": true, "none is right": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t)
+				h := newDeliverer(t)
 				s, _ := newPayloads()
 				h.deliverer.Payloads = s
 				h.spoiled = bytes.Repeat([]byte{0xee}, 48)

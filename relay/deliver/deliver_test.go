@@ -32,9 +32,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// house is a deliverer with parts that can be made to fail. Real stores and nodes cannot be made to
+// delivererUnderTest is a deliverer with parts that can be made to fail. Real stores and nodes cannot be made to
 // refuse on command.
-type house struct {
+type delivererUnderTest struct {
 	t         *testing.T
 	deliverer *Deliverer
 	spec      *eth.Spec
@@ -61,8 +61,8 @@ const (
 	proposer = phase0.ValidatorIndex(3)
 )
 
-func newHouse(t *testing.T) *house {
-	h := &house{t: t, claimed: map[phase0.Slot]phase0.Root{}, slots: new(slots.Slots)}
+func newDeliverer(t *testing.T) *delivererUnderTest {
+	h := &delivererUnderTest{t: t, claimed: map[phase0.Slot]phase0.Root{}, slots: new(slots.Slots)}
 	h.spec = &eth.Spec{
 		GenesisTime: time.Now(), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32, GenesisValidatorsRoot: phase0.Root{4},
 		Forks: []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6}}},
@@ -87,18 +87,18 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func (h *house) Duty(s phase0.Slot) *relay.RegisteredDuty {
+func (h *delivererUnderTest) Duty(s phase0.Slot) *relay.RegisteredDuty {
 	if s != slot {
 		return nil
 	}
 	return &relay.RegisteredDuty{Duty: relay.Duty{Slot: slot, Index: proposer, Proposer: proposerKey.PublicKey()}}
 }
 
-func (h *house) Pubkey(i phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
+func (h *delivererUnderTest) Pubkey(i phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
 	return bls.Derive("validator", uint64(i)).PublicKey(), i < 8
 }
 
-func (h *house) Find(ctx context.Context, _ phase0.Slot, hash phase0.Hash32,
+func (h *delivererUnderTest) Find(ctx context.Context, _ phase0.Slot, hash phase0.Hash32,
 	fits func(*relay.Contents) bool) (*relay.Contents, error) {
 	if h.escrowHangs.Load() {
 		<-ctx.Done()
@@ -110,7 +110,7 @@ func (h *house) Find(ctx context.Context, _ phase0.Slot, hash phase0.Hash32,
 	return h.contents, nil
 }
 
-func (h *house) Claim(ctx context.Context, s phase0.Slot, root phase0.Root) (bool, error) {
+func (h *delivererUnderTest) Claim(ctx context.Context, s phase0.Slot, root phase0.Root) (bool, error) {
 	if h.guardHangs.Load() {
 		<-ctx.Done()
 		return false, ctx.Err()
@@ -127,7 +127,7 @@ func (h *house) Claim(ctx context.Context, s phase0.Slot, root phase0.Root) (boo
 	return true, nil
 }
 
-func (h *house) Publish(_ context.Context, _ eth.Fork, _ phase0.Root, ssz []byte) error {
+func (h *delivererUnderTest) Publish(_ context.Context, _ eth.Fork, _ phase0.Root, ssz []byte) error {
 	if h.hold != nil {
 		<-h.hold
 	}
@@ -146,14 +146,14 @@ func (h *house) Publish(_ context.Context, _ eth.Fork, _ phase0.Root, ssz []byte
 	return nil
 }
 
-func (h *house) Record(fact relay.Fact) {
+func (h *delivererUnderTest) Record(fact relay.Fact) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.facts = append(h.facts, fact)
 }
 
 // deliveries counts facts that say "delivered".
-func (h *house) deliveries() (n int) {
+func (h *delivererUnderTest) deliveries() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, fact := range h.facts {
@@ -165,7 +165,7 @@ func (h *house) deliveries() (n int) {
 }
 
 // block is what the proposer signs; change bends it before signing.
-func (h *house) block(key *bls.SecretKey, change func(*blindelectra.BlindedBeaconBlock)) *relay.BlindedBlock {
+func (h *delivererUnderTest) block(key *bls.SecretKey, change func(*blindelectra.BlindedBeaconBlock)) *relay.BlindedBlock {
 	h.t.Helper()
 	header, err := payload.HeaderOf(eth.Fulu, h.contents.Payload)
 	if err != nil {
@@ -202,10 +202,12 @@ func (h *house) block(key *bls.SecretKey, change func(*blindelectra.BlindedBeaco
 }
 
 // at is a moment of the slot.
-func (h *house) at(into time.Duration) time.Time { return h.spec.SlotStart(slot).Add(into) }
+func (h *delivererUnderTest) at(into time.Duration) time.Time {
+	return h.spec.SlotStart(slot).Add(into)
+}
 
 // deliver asks without wanting the payload, as v2 does.
-func (h *house) deliver(block *relay.BlindedBlock, into time.Duration) error {
+func (h *delivererUnderTest) deliver(block *relay.BlindedBlock, into time.Duration) error {
 	_, err := h.deliverer.Deliver(h.t.Context(), h.at(into), block, false)
 	return err
 }
@@ -219,7 +221,7 @@ func wantRefused(t *testing.T, err error, want relay.Refusal) {
 
 func TestDeliveredBlockIsPublishedWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		block := h.block(proposerKey, nil)
 		if err := h.deliver(block, 0); err != nil {
 			t.Fatal(err)
@@ -269,7 +271,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t)
+				h := newDeliverer(t)
 				key := row.key
 				if key == nil {
 					key = proposerKey
@@ -289,7 +291,7 @@ func TestRefusals(t *testing.T) {
 // REL-PAY-03: a signature for another fork's domain is worth nothing.
 func TestSignatureOfAnotherForkVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		for name, domain := range map[string]phase0.Domain{
 			"another fork's version": eth.ComputeDomain(eth.DomainBeaconProposer, phase0.Version{5},
 				h.spec.GenesisValidatorsRoot),
@@ -314,7 +316,7 @@ func TestSignatureOfAnotherForkVersion(t *testing.T) {
 // REL-PAY-05: the second block of a slot gets nothing, whatever it is.
 func TestSecondBlockOfASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		if err := h.deliver(h.block(proposerKey, nil), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +331,7 @@ func TestSecondBlockOfASlot(t *testing.T) {
 // Once a block of a later slot is out, an older one is not published any more.
 func TestBlockOfAnEarlierSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		h.deliverer.CutOff = 0
 		if err := h.deliver(h.block(proposerKey, nil), 0); err != nil {
 			t.Fatal(err)
@@ -345,7 +347,7 @@ func TestBlockOfAnEarlierSlot(t *testing.T) {
 // REL-PAY-06: a repeat is answered when its slot is over, also after a later slot's block.
 func TestRepeatAfterALaterSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		h.deliverer.CutOff = 0
 		first := h.block(proposerKey, nil)
 		if err := h.deliver(first, 0); err != nil {
@@ -368,7 +370,7 @@ func TestRepeatAfterALaterSlot(t *testing.T) {
 // block is published once.
 func TestRepeatsArePublishedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		h.hold = make(chan struct{})
 		block := h.block(proposerKey, nil)
 		var group sync.WaitGroup
@@ -398,7 +400,7 @@ func TestWhenThingsHappen(t *testing.T) {
 	}{"v1": {true, time.Second}, "v2": {false, 0}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t)
+				h := newDeliverer(t)
 				time.Sleep(time.Until(h.at(-300 * time.Millisecond))) // virtual
 				if _, err := h.deliverer.Deliver(t.Context(), time.Now(), h.block(proposerKey, nil), row.reveal); err != nil {
 					t.Fatal(err)
@@ -415,7 +417,7 @@ func TestWhenThingsHappen(t *testing.T) {
 // again.
 func TestFailedPublicationRevealsNothingAndMayBeRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		h.refuse.Store(true)
 		block := h.block(proposerKey, nil)
 		contents, err := h.deliverer.Deliver(t.Context(), h.at(0), block, true)
@@ -433,7 +435,7 @@ func TestFailedPublicationRevealsNothingAndMayBeRepeated(t *testing.T) {
 // Without the guard nobody knows whether another block was revealed, so nothing is.
 func TestGuardThatIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		h.guardDown.Store(true)
 		wantRefused(t, h.deliver(h.block(proposerKey, nil), 0), relay.PayloadGuardDown)
 		if len(h.published) != 0 {
@@ -446,15 +448,15 @@ func TestGuardThatIsDown(t *testing.T) {
 // the same request succeeds once it is back.
 func TestStoreThatHangs(t *testing.T) {
 	for name, row := range map[string]struct {
-		hangs func(*house) *atomic.Bool
+		hangs func(*delivererUnderTest) *atomic.Bool
 		want  relay.Refusal
 	}{
-		"guard":  {func(h *house) *atomic.Bool { return &h.guardHangs }, relay.PayloadGuardDown},
-		"escrow": {func(h *house) *atomic.Bool { return &h.escrowHangs }, relay.PayloadEscrowDown},
+		"guard":  {func(h *delivererUnderTest) *atomic.Bool { return &h.guardHangs }, relay.PayloadGuardDown},
+		"escrow": {func(h *delivererUnderTest) *atomic.Bool { return &h.escrowHangs }, relay.PayloadEscrowDown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t)
+				h := newDeliverer(t)
 				row.hangs(h).Store(true)
 				time.Sleep(time.Until(h.at(0))) // virtual
 				block := h.block(proposerKey, nil)
@@ -477,7 +479,7 @@ func TestStoreThatHangs(t *testing.T) {
 // Whoever waits for a publication that crashes is told, and the proposer may try again.
 func TestPublicationThatCrashes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		h.hold = make(chan struct{})
 		h.crash.Store(true)
 		time.Sleep(time.Until(h.at(0))) // virtual
@@ -502,7 +504,7 @@ func TestPublicationThatCrashes(t *testing.T) {
 // A proposer that hangs up after its request does not stop the publication of its block.
 func TestClientThatGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		h.hold = make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -527,7 +529,7 @@ func TestClientThatGoesAway(t *testing.T) {
 func TestPayloadThatFollowsItsHeader(t *testing.T) {
 	for withheld, want := range map[bool]int{false: 1, true: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHouse(t)
+			h := newDeliverer(t)
 			h.awaited.Store(true)
 			expected := h.slots.Expect(h.contents.Payload.BlockHash)
 			go func() {
@@ -552,7 +554,7 @@ func TestPayloadThatFollowsItsHeader(t *testing.T) {
 // fact a few times between two heads.
 func TestStrangersRefusalsAreNoFacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		counted := 0
 		h.deliverer.Unrecorded = func(relay.PayloadRefused) { counted++ }
 		forged := h.block(bls.Derive("validator", 4), nil)

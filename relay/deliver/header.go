@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -29,17 +28,8 @@ func checkHeader(block *relay.BlindedBlock, contents *relay.Contents) *relay.Ref
 	if contents.Fork.HasBlobs() && !slices.Equal(block.Commitments, contents.Blobs.Commitments) {
 		return relay.PayloadHeaderMismatch.With("the blob commitments differ")
 	}
-	if contents.Fork.HasRequests() && !sameRequests(block, contents) {
+	if contents.Fork.HasRequests() && !payload.SameRequests(block.Requests, contents.Requests) {
 		return relay.PayloadHeaderMismatch.With("the execution requests differ")
 	}
 	return nil
-}
-
-func sameRequests(block *relay.BlindedBlock, contents *relay.Contents) bool {
-	signed, err := payload.EncodeRequests(block.Requests)
-	if err != nil {
-		return false
-	}
-	served, err := payload.EncodeRequests(contents.Requests)
-	return err == nil && slices.EqualFunc(signed, served, bytes.Equal)
 }

@@ -65,7 +65,7 @@ func put(t *testing.T, s *slots.Payloads, contents *relay.Contents) {
 // guard alone.
 func TestDeliveryNeedsTheGuardAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newDeliverer(t)
 		s, escrow := newPayloads()
 		put(t, s, h.contents)
 		s.Show(relay.Key{Slot: slot}, h.contents.Payload.BlockHash, h.contents.Trace.BuilderPubkey)
@@ -85,7 +85,7 @@ func TestPayloadIsFoundByItsHeader(t *testing.T) {
 	for name, memory := range map[string]bool{"in memory": true, "in the escrow": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t)
+				h := newDeliverer(t)
 				s, escrow := newPayloads()
 				h.deliverer.Payloads = s
 				impostor := func(builder byte) *relay.Contents {

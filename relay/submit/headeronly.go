@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -252,15 +251,9 @@ func differs(a, b *preparedBid) string {
 		return "the header's root differs"
 	case !slices.Equal(a.commitments, b.commitments):
 		return "the blob commitments differ"
-	case a.fork.HasRequests() && !sameRequests(a, b):
+	case a.fork.HasRequests() && !payload.SameRequests(a.requests, b.requests):
 		return "the execution requests differ"
 	default:
 		return ""
 	}
-}
-
-func sameRequests(a, b *preparedBid) bool {
-	requestsA, errA := payload.EncodeRequests(a.requests)
-	requestsB, errB := payload.EncodeRequests(b.requests)
-	return errA == nil && errB == nil && slices.EqualFunc(requestsA, requestsB, bytes.Equal)
 }

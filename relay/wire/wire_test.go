@@ -171,7 +171,7 @@ func publishedRoot(t *testing.T, fork eth.Fork, ssz []byte) (root phase0.Root, p
 	return root, proofs
 }
 
-// A client of another house reads the bid, and its signature verifies (REL-HDR-15).
+// Another library reads the bid, and its signature verifies (REL-HDR-15).
 func TestSignedBidIsReadByAnotherClient(t *testing.T) {
 	key := bls.Derive("relay", 0)
 	domain := (&eth.Spec{GenesisForkVersion: phase0.Version{1, 2, 3, 4}}).BuilderDomain()

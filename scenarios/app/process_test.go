@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 			status = 1
 		}
 	case len(args) == 3 && args[0] == asService && args[1] == diskFlag:
-		if err := Machine(args[2], ourselves, os.Stdout); err != nil {
+		if err := Machine(args[2], serviceProgram, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			status = 1
 		}
@@ -67,8 +67,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// ourselves is how the tests' lab starts a service.
-var ourselves = []string{os.Args[0], asService}
+// serviceProgram is how the tests' lab starts a service.
+var serviceProgram = []string{os.Args[0], asService}
 
 // journalProcess is a service that needs nobody else.
 func journalProcess(dir, address string, program []string) *process {
@@ -107,7 +107,7 @@ func answers(t *testing.T, address string) bool {
 //
 //gavel:fault kill
 func TestProcess(t *testing.T) {
-	p := journalProcess(t.TempDir(), freeAddress(t), ourselves)
+	p := journalProcess(t.TempDir(), freeAddress(t), serviceProgram)
 	start := func() error { return p.start(t.Context()) }
 	step := func(what string, do func() error, want bool) {
 		t.Helper()
@@ -147,7 +147,7 @@ func TestProcess(t *testing.T) {
 //
 //gavel:fault pause
 func TestPause(t *testing.T) {
-	p := journalProcess(t.TempDir(), freeAddress(t), ourselves)
+	p := journalProcess(t.TempDir(), freeAddress(t), serviceProgram)
 	for what, do := range map[string]func() error{"pause": p.pause, "resume": p.resume} {
 		if err := do(); err != nil {
 			t.Errorf("%s of a process that does not run: %v", what, err)
@@ -204,7 +204,7 @@ func TestProcessThatDoesNotStart(t *testing.T) {
 		program []string
 		want    string
 	}{
-		"its folder is a file":  {ourselves, "not a directory"},
+		"its folder is a file":  {serviceProgram, "not a directory"},
 		"it ends and says none": {[]string{os.Args[0], asMute}, "exit status 3"},
 		"there is no program":   {[]string{filepath.Join(dir, "none")}, "no such file"},
 	} {
@@ -222,7 +222,7 @@ func TestProcessThatDoesNotStart(t *testing.T) {
 // That a service has ended by itself is said when it is killed, or stopped.
 func TestProcessThatEndedBefore(t *testing.T) {
 	for name, end := range map[string]func(*process) error{"kill": (*process).kill, "stop": (*process).stop} {
-		p := journalProcess(t.TempDir(), freeAddress(t), ourselves)
+		p := journalProcess(t.TempDir(), freeAddress(t), serviceProgram)
 		if err := p.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestProcessThatEndedBefore(t *testing.T) {
 // is paused: it cannot notice anything by itself.
 func lonelyLab(dir string) error {
 	for i, name := range []string{"awake", "paused"} {
-		p := journalProcess(filepath.Join(dir, name), os.Args[3+i], ourselves)
+		p := journalProcess(filepath.Join(dir, name), os.Args[3+i], serviceProgram)
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			return err
 		}

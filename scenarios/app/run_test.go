@@ -23,7 +23,7 @@ expect:
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Prove: true, Program: ourselves})
+	result, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Prove: true, Program: serviceProgram})
 	if err != nil {
 		t.Fatal(err)
 	}

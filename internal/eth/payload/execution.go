@@ -1,8 +1,10 @@
 package payload
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/capella"
@@ -144,6 +146,14 @@ func EncodeRequests(requests *electra.ExecutionRequests) ([][]byte, error) {
 		items = append(items, item)
 	}
 	return items, nil
+}
+
+// SameRequests says whether two lists of execution requests are the same in their encoding. Lists
+// that cannot be encoded are not.
+func SameRequests(a, b *electra.ExecutionRequests) bool {
+	encodedA, errA := EncodeRequests(a)
+	encodedB, errB := EncodeRequests(b)
+	return errA == nil && errB == nil && slices.EqualFunc(encodedA, encodedB, bytes.Equal)
 }
 
 func marshalers[T marshaler](list []T) []marshaler {
