@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// checkout is a copy of some scripts, with a place for a repository around them and a PATH of its own.
+// checkout is a copy of some scripts, with a place for a repository around them and a PATH of its
+// own.
 type checkout struct {
 	t    *testing.T
 	root string

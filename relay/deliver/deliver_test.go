@@ -32,8 +32,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// delivererUnderTest is a deliverer with parts that can be made to fail. Real stores and nodes cannot be made to
-// refuse on command.
+// delivererUnderTest is a deliverer with parts that can be made to fail. Real stores and nodes
+// cannot be made to refuse on command.
 type delivererUnderTest struct {
 	t         *testing.T
 	deliverer *Deliverer
@@ -165,7 +165,8 @@ func (h *delivererUnderTest) deliveries() (n int) {
 }
 
 // block is what the proposer signs; change bends it before signing.
-func (h *delivererUnderTest) block(key *bls.SecretKey, change func(*blindelectra.BlindedBeaconBlock)) *relay.BlindedBlock {
+func (h *delivererUnderTest) block(key *bls.SecretKey,
+	change func(*blindelectra.BlindedBeaconBlock)) *relay.BlindedBlock {
 	h.t.Helper()
 	header, err := payload.HeaderOf(eth.Fulu, h.contents.Payload)
 	if err != nil {
