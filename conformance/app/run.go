@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/report"
+	"github.com/gavel-relay/gavel/conformance/schema"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/suite/relay"
@@ -104,6 +105,14 @@ func Specs() (*clauses.Catalogue, *suite.Set, error) {
 	rpc.Specs(set)
 	stream.Specs(set)
 	sidecar.Specs(set)
+	documents, err := schema.Load()
+	if err != nil {
+		return nil, nil, fmt.Errorf("the documents are wrong: %w", err)
+	}
+	relay.Schemas(set, documents["relay"])
+	stream.Schemas(set, documents["stream"])
+	rpc.Schemas(set, documents["rpc"])
+	sidecar.Schemas(set, documents["relay"])
 	return catalogue, set, nil
 }
 
@@ -135,8 +144,13 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	gone := suite.Gone(running, o.Target)
 	features := suite.Probe(running, o.Target, gone)
 	unusable := map[string]string{}
+	documents, err := schema.Load()
+	if err != nil {
+		return nil, fmt.Errorf("the documents are wrong: %w", err)
+	}
+	oracle := suite.NewOracle(documents, o.Target)
 	results, err := set.Run(running, suite.Config{
-		Target: o.Target, World: around, Relays: o.Relays, Selected: func(c clauses.Clause) bool {
+		Target: o.Target, World: around, Relays: o.Relays, Oracle: oracle, Selected: func(c clauses.Clause) bool {
 			return chosen[c.ID]
 		}, Lacks: features.Lacks, Gone: gone, Clock: o.Clock, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again,
 		Retries:  o.Retries,
@@ -161,9 +175,23 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if around != nil {
 		r.Fork = around.Facts.Fork
 	}
+	r.Schemas = schemasOf(oracle)
 	o.judge(r, catalogue, chosen, results, began)
 	r.TookMs = time.Since(began).Milliseconds()
 	return r, nil
+}
+
+// schemasOf is what the oracle found, as the report has it.
+func schemasOf(o *suite.Oracle) (list []report.SchemaOperation) {
+	for _, found := range o.Found() {
+		op := report.SchemaOperation{Interface: found.Interface, Operation: found.Operation, Answers: found.Answers}
+		for _, f := range found.Faults {
+			op.Violations = append(op.Violations, report.SchemaViolation{Level: f.Level, Cause: f.Cause, Example: f.Example,
+				Answers: f.Answers, Clause: f.Clause})
+		}
+		list = append(list, op)
+	}
+	return list
 }
 
 // enter connects to the target's world, if the run has one, and gives the options that are left out

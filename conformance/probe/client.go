@@ -124,8 +124,12 @@ func (c *Client) Send(request *http.Request, body []byte) (*Answer, error) {
 	}
 	entry.Said = &Message{Status: response.StatusCode, Header: response.Header, Body: shown(raw), Bytes: len(raw)}
 	doneAt := c.clock.Now()
-	return &Answer{Status: response.StatusCode, Header: response.Header, Body: raw, Took: doneAt.Sub(sentAt),
-		SentAt: sentAt, DoneAt: doneAt}, nil
+	answer := &Answer{Status: response.StatusCode, Header: response.Header, Body: raw, Took: doneAt.Sub(sentAt),
+		SentAt: sentAt, DoneAt: doneAt}
+	if c.recorder != nil && c.recorder.watcher != nil {
+		c.recorder.watcher.Answered(c.base, entry, body, answer)
+	}
+	return answer, nil
 }
 
 func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {

@@ -70,15 +70,31 @@ func shownURL(address *url.URL) string {
 	return shown.String()
 }
 
+// Watcher sees what a recorder records, with whole bodies. It must be safe for concurrent use.
+type Watcher interface {
+	// Answered is called with each whole answer of the server at the address base, and with the head
+	// of each stream. Asked is the body of the request.
+	Answered(base string, e Exchange, asked []byte, a *Answer)
+	// Heard is called with the data of each server-sent event.
+	Heard(base, data string)
+}
+
 // Recorder keeps the exchanges of one spec. It is safe for concurrent use.
 type Recorder struct {
 	mu        sync.Mutex
 	began     time.Time
 	exchanges []Exchange
+	watcher   Watcher // may be nil
 }
 
 // NewRecorder makes a recorder. Times of exchanges count from at.
 func NewRecorder(at time.Time) *Recorder { return &Recorder{began: at} }
+
+// Watch has a watcher see what is recorded from now on. It must be called before the first request.
+func (r *Recorder) Watch(w Watcher) { r.watcher = w }
+
+// Show adds an exchange of another recorder, for the report to show.
+func (r *Recorder) Show(e Exchange) { r.add(e) }
 
 func (r *Recorder) add(e Exchange) {
 	r.mu.Lock()

@@ -63,6 +63,9 @@ func (c *Client) Open(ctx context.Context, path string, header map[string]string
 	}
 	entry.Said = &Message{Status: response.StatusCode, Header: response.Header}
 	c.note(entry)
+	if c.recorder != nil && c.recorder.watcher != nil && response.StatusCode == http.StatusOK {
+		c.recorder.watcher.Answered(c.base, entry, nil, &Answer{Status: response.StatusCode, Header: response.Header})
+	}
 	s := &Stream{
 		Status: response.StatusCode, Header: response.Header, OpenedAfter: c.clock.Now().Sub(asked), stop: stop,
 		clock: c.clock,
@@ -71,7 +74,7 @@ func (c *Client) Open(ctx context.Context, path string, header map[string]string
 	go func() {
 		defer close(s.done)
 		defer response.Body.Close()
-		s.read(bufio.NewReaderSize(response.Body, 1<<20))
+		s.read(bufio.NewReaderSize(response.Body, 1<<20), c.hear)
 	}()
 	return s, nil
 }
@@ -82,10 +85,22 @@ func (c *Client) note(e Exchange) {
 	}
 }
 
-func (s *Stream) read(from *bufio.Reader) {
+// hear shows an event to the watcher, if there is one.
+func (c *Client) hear(data string) {
+	if c.recorder != nil && c.recorder.watcher != nil {
+		c.recorder.watcher.Heard(c.base, data)
+	}
+}
+
+// read reads lines until the stream ends, and calls hear with the data of each event whose line is
+// whole.
+func (s *Stream) read(from *bufio.Reader, hear func(data string)) {
 	for {
 		text, err := from.ReadBytes('\n')
 		if len(text) > 0 {
+			if data, found := bytes.CutPrefix(text, []byte("data:")); found && err == nil {
+				hear(string(bytes.TrimSpace(data)))
+			}
 			s.mu.Lock()
 			s.lines = append(s.lines, Line{string(bytes.TrimSuffix(text, []byte("\n"))), s.clock.Now()})
 			close(s.moved)

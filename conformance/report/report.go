@@ -39,6 +39,8 @@ type Report struct {
 	Profiles []Profile         `json:"profiles"`
 	Clauses  []Clause          `json:"clauses"`
 	Coverage Coverage          `json:"coverage"`
+	// Schemas has the operations whose answers were compared with their schemas, in all exchanges.
+	Schemas []SchemaOperation `json:"schemas,omitempty"`
 	// Tries is how many runs of specs the verdicts took: as many as there are specs, if none was
 	// repeated.
 	Tries int `json:"tries"`

@@ -53,6 +53,9 @@ func (r *Report) Table(out io.Writer) error {
 			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
+	if words := r.Compared(); words != "" {
+		fmt.Fprintf(out, "\n%s\n", words)
+	}
 	fmt.Fprintf(out, "\n%s\n", r.Meaning())
 	_, err := fmt.Fprintf(out, "\n%s; %d of %d clauses tested%s; seed %d; %s\n", strings.Join(counts, ", "),
 		r.Coverage.Tested, r.Coverage.Clauses, r.Repeated(), r.Seed, exitWords[r.Exit])

@@ -37,6 +37,8 @@ type Spec struct {
 	// Slow says that the spec starts with the run, beside all others. Its result is taken when its
 	// turn comes.
 	Slow bool
+	// Last says that the spec runs after all others, because it judges what they saw.
+	Last bool
 }
 
 // Set has all specs.
@@ -46,6 +48,7 @@ type Set struct {
 	catalogue *clauses.Catalogue
 	titles    map[string]bool
 	sane      map[string]func(*T)
+	tours     map[operation]func(*T)
 }
 
 // NewSet returns an empty set over a catalogue.
@@ -105,6 +108,8 @@ type Config struct {
 	World *world.Client
 	// Relays are what a sidecar is a client of; nil without one.
 	Relays *scripted.Relays
+	// Oracle compares all exchanges with their schemas.
+	Oracle *Oracle
 	// Clock is the time of the target and the world; nil means the wall clock.
 	Clock clock.Clock
 	// Selected says whether to judge a clause.
@@ -179,7 +184,8 @@ func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 			r.begun[spec.Clause.ID+spec.Title] = begin(ctx, r.cfg, spec)
 		}
 	}
-	for _, specs := range byOperation(chosen) {
+	others := slices.DeleteFunc(slices.Clone(chosen), func(spec Spec) bool { return spec.Last })
+	for _, specs := range byOperation(others) {
 		ginkgo.Describe(specs[0].Clause.Operation(), func() {
 			for _, spec := range specs {
 				r.declare(spec)
@@ -187,6 +193,11 @@ func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 		})
 	}
 	runGinkgo(cfg.Seed)
+	for _, spec := range chosen {
+		if spec.Last {
+			r.take(spec)
+		}
+	}
 	if len(r.results) != len(chosen) {
 		return r.results, fmt.Errorf("%d of %d specs ran", len(r.results), len(chosen))
 	}
@@ -209,7 +220,7 @@ func byOperation(specs []Spec) (groups [][]Spec) {
 	return groups
 }
 
-// run is one run of the suite. Ginkgo runs its specs one after another, so it needs no lock.
+// run is one run of the suite. Ginkgo and then Run run its specs one after another, so it needs no lock.
 type run struct {
 	ctx     context.Context
 	cfg     Config
@@ -226,13 +237,18 @@ func (r *run) declare(spec Spec) {
 	c := spec.Clause
 	labels := ginkgo.Label("clause:"+c.ID, "level:"+string(c.Level), "profile:"+c.Profile, "mode:"+c.Mode.String())
 	ginkgo.It(c.ID+" "+spec.Title, labels, func() {
-		result := r.judge(spec)
-		r.results = append(r.results, result)
-		if r.cfg.Progress != nil {
-			r.cfg.Progress(len(r.results), r.specs, result)
-		}
-		tellGinkgo(result)
+		tellGinkgo(r.take(spec))
 	})
+}
+
+// take judges a spec and keeps its result.
+func (r *run) take(spec Spec) Result {
+	result := r.judge(spec)
+	r.results = append(r.results, result)
+	if r.cfg.Progress != nil {
+		r.cfg.Progress(len(r.results), r.specs, result)
+	}
+	return result
 }
 
 // judge runs a spec, and repeats it as Config.Again and Config.Retries say.

@@ -38,6 +38,7 @@ type T struct {
 
 	clock    clock.Clock
 	recorder *probe.Recorder
+	oracle   *Oracle
 	// prepares says that requests only prepare the spec; see Preparing.
 	prepares bool
 	lenient  string
@@ -104,8 +105,11 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 func newT(ctx context.Context, cfg Config, spec Spec, try uint64) *T {
 	t := &T{
 		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, Relays: cfg.Relays,
-		recorder: probe.NewRecorder(time.Now()), clock: cfg.clockOf(spec.Clause),
+		recorder: probe.NewRecorder(time.Now()), clock: cfg.clockOf(spec.Clause), oracle: cfg.Oracle,
 		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
+	}
+	if cfg.Oracle != nil {
+		t.recorder.Watch(cfg.Oracle.Watcher(spec.Clause.ID))
 	}
 	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{verdict.Failed, message}) })
 	return t

@@ -1,0 +1,80 @@
+package rpc
+
+import (
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/conformance/schema"
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+// Schemas adds the specs that compare the answers of a bundle RPC with its OpenRPC document.
+func Schemas(s *suite.Set, document *schema.Document) {
+	tours := map[string]func(*suite.T){schema.Envelope: tourEnvelope}
+	for _, op := range document.Operations {
+		tours[op.ID] = func(t *suite.T) { tourMethod(t, op.ID) }
+	}
+	s.Schemas("rpc", document, tours)
+}
+
+// tourEnvelope has the target answer requests that are no calls, and an unknown method.
+func tourEnvelope(t *suite.T) {
+	for _, body := range []string{"{", "[]", "1", `{"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","id":"a","method":"eth_nothing","params":[]}`} {
+		post(t, body)
+	}
+	attempt(t, key(t), "eth_nothing")
+}
+
+// tourMethod calls a method without a mistake. A target that does not know the method, or refuses
+// the call, has no result that could be compared.
+func tourMethod(t *suite.T, method string) {
+	signer := key(t)
+	var params []any
+	switch method {
+	case "flashbots_getUserStatsV2", "rpc.discover":
+	case "flashbots_getMevRefundTotalByRecipient", "flashbots_getMevRefundTotalBySender":
+		params = []any{stranger(t)}
+	case "flashbots_getUserStats":
+		if t.World != nil {
+			params = []any{hexNumber(head(t))}
+		}
+	case "flashbots_getFeeRefundsByBundle":
+		params = []any{object{"bundle_hash": common.Hash{1}.Hex()}}
+	case "flashbots_getBundleStats", "flashbots_getBundleStatsV2", "gavel_getOrderStatus", "eth_estimateGasBundle", "mev_simBundle",
+		"eth_sendRawTransaction":
+		if t.World == nil {
+			return
+		}
+		tourOrder(t, method)
+		return
+	default:
+		if params = rightParams(t, signer, method); params == nil {
+			return
+		}
+	}
+	attempt(t, signer, method, params...)
+}
+
+// tourOrder calls a method that is about an order that was sent, or about a transaction.
+func tourOrder(t *suite.T, method string) {
+	signer, tx := key(t), money(t).send(1)
+	switch method {
+	case "mev_simBundle":
+		attempt(t, signer, method, now(t, tx))
+		return
+	case "eth_sendRawTransaction":
+		attempt(t, signer, method, raw(t, tx))
+		return
+	case "eth_estimateGasBundle":
+		attempt(t, signer, method, object{"txs": raws(t, tx), "blockNumber": hexNumber(head(t) + 1)})
+		return
+	}
+	order := bundle(t, tx)
+	if answer := attempt(t, signer, "eth_sendBundle", order); answer.Refused() {
+		t.Inconclusive("the bundle is refused: %s", answer)
+	}
+	if method == "gavel_getOrderStatus" {
+		attempt(t, signer, method, bundleHash(tx).Hex())
+		return
+	}
+	attempt(t, signer, method, object{"bundleHash": bundleHash(tx).Hex(), "blockNumber": order["blockNumber"]})
+}
