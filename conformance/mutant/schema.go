@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// schemaMutants returns the mutants whose answers say the right things in a form that is not that of
-// the interface: each in one member, one header or one status.
+// schemaMutants returns the mutants whose answers say the right things in a form that is not that
+// of the interface: each in one member, one header or one status.
 func schemaMutants() []Mutant {
 	return slices.Concat(relaySchemaMutants(), streamSchemaMutants(), rpcSchemaMutants(), sidecarSchemaMutants())
 }
@@ -110,14 +110,15 @@ func streamSchemaMutants() []Mutant {
 		{"V20", "stream", "mevGasPrice of events is a number", []string{"STR-SCH-01"}, events(func(event map[string]any) {
 			event["mevGasPrice"] = 1_000_000_000
 		})},
-		{"V21", "stream", "what transactions do not share is null", []string{"STR-SCH-01"}, events(func(event map[string]any) {
-			list, _ := event["txs"].([]any)
-			for _, tx := range list {
-				if o := object(tx); o["callData"] == nil {
-					o["callData"] = nil
+		{"V21", "stream", "what transactions do not share is null", []string{"STR-SCH-01"},
+			events(func(event map[string]any) {
+				list, _ := event["txs"].([]any)
+				for _, tx := range list {
+					if o := object(tx); o["callData"] == nil {
+						o["callData"] = nil
+					}
 				}
-			}
-		})},
+			})},
 		{"V22", "stream", "blocks of records are texts", []string{"STR-SCH-03"}, document(historyPath, func(d any) any {
 			list, _ := d.([]any)
 			for _, record := range list {
@@ -188,13 +189,14 @@ func rpcSchemaMutants() []Mutant {
 			func(r any) any { return map[string]any{"txHash": r} })},
 		{"V39", "rpc", "totals of refunds have their block as a number", []string{"RPC-SCH-08"},
 			member("flashbots_getFeeRefundTotalsByRecipient", "maxBlockNumber", func(any) any { return 7 })},
-		{"V40", "rpc", "no delayed refunds are null", []string{"RPC-SCH-08"}, member("buildernet_getDelayedRefunds", "refunds",
-			func(v any) any {
-				if list, _ := v.([]any); len(list) > 0 {
-					return v
-				}
-				return nil
-			})},
+		{"V40", "rpc", "no delayed refunds are null", []string{"RPC-SCH-08"},
+			member("buildernet_getDelayedRefunds", "refunds",
+				func(v any) any {
+					if list, _ := v.([]any); len(list) > 0 {
+						return v
+					}
+					return nil
+				})},
 		{"V41", "rpc", "totals of MEV refunds lack what is pending", []string{"RPC-SCH-09"},
 			gone("flashbots_getMevRefundTotalByRecipient", "pending")},
 	}

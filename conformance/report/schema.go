@@ -37,7 +37,8 @@ func (r *Report) Compared() string {
 	if answers == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d answers of %d operations compared with their schemas: %d violations", answers, len(r.Schemas), violations)
+	return fmt.Sprintf("%d answers of %d operations compared with their schemas: %d violations", answers,
+		len(r.Schemas), violations)
 }
 
 // Violated are the operations with violations.

@@ -149,7 +149,8 @@ func (op Operation) body(status string, form content, header http.Header, body [
 
 // isText says whether a body is any text, such as CSV or a page.
 func isText(s *jsonschema.Schema) bool {
-	return s.Types != nil && !s.Types.IsEmpty() && slices.Equal(s.Types.ToStrings(), []string{"string"}) && s.Pattern == nil
+	return s.Types != nil && !s.Types.IsEmpty() && slices.Equal(s.Types.ToStrings(), []string{"string"}) &&
+		s.Pattern == nil
 }
 
 // document compares a JSON document with a schema.

@@ -3,7 +3,7 @@
 // exchange, whatever the spec looks at that made it. It is pure but for the documents in it.
 //
 //	documents/*.yaml ─▶ Documents ◀─ Exchange of any spec
-//	                        └─▶ Judgement: operation, violations ─▶ verdicts on clauses REL-SCH, STR-SCH, RPC-SCH, SID-SCH
+//	                        └─▶ Judgement: operation, violations ─▶ verdicts on the clauses …-SCH
 package schema
 
 import (
@@ -153,7 +153,8 @@ func levelOf(o map[string]any, otherwise clauses.Level) clauses.Level {
 	return otherwise
 }
 
-// resolve follows a $ref within the document. It returns the object and its place as a JSON pointer.
+// resolve follows a $ref within the document. It returns the object and its place as a JSON
+// pointer.
 func (r *reader) resolve(place string, value any) (string, map[string]any) {
 	o := object(value)
 	for {
@@ -198,8 +199,9 @@ func (r *reader) paths(d *Document) {
 		for method, value := range object(item) {
 			place := "/paths/" + step(name) + "/" + method
 			o := object(value)
-			op := Operation{ID: word(o["operationId"]), Method: strings.ToUpper(method), Path: name, Profile: word(o["x-profile"]),
-				Level: levelOf(o, clauses.Must), Extension: o["x-extension"] == true, responses: map[string]response{}}
+			op := Operation{ID: word(o["operationId"]), Method: strings.ToUpper(method), Path: name,
+				Profile: word(o["x-profile"]),
+				Level:   levelOf(o, clauses.Must), Extension: o["x-extension"] == true, responses: map[string]response{}}
 			for status, answer := range object(o["responses"]) {
 				op.responses[status] = r.response(place+"/responses/"+status, answer, op.Level)
 			}
@@ -250,7 +252,8 @@ func (r *reader) methods(d *Document) {
 // add adds an operation, unless it is incomplete or stands twice.
 func (d *Document) add(r *reader, op Operation) {
 	_, known := d.Operation(op.ID)
-	if op.ID == "" || known || !slices.Contains(clauses.Profiles, op.Profile) || !slices.Contains(clauses.Levels, op.Level) {
+	if op.ID == "" || known || !slices.Contains(clauses.Profiles, op.Profile) ||
+		!slices.Contains(clauses.Levels, op.Level) {
 		r.fail("operation %q stands twice, or has an unknown profile %q or level %q", op.ID, op.Profile, op.Level)
 	}
 	d.Operations = append(d.Operations, op)

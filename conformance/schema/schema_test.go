@@ -30,7 +30,8 @@ func load(t testing.TB) schema.Documents {
 const (
 	root = `"0x1111111111111111111111111111111111111111111111111111111111111111"`
 	who  = `"0x1111111111111111111111111111111111111111"`
-	page = `[{"block":1,"timestamp":2,"hint":{"hash":` + root + `,"logs":null,"txs":[{"to":` + who + `}],"mevGasPrice":"0x1"}}]`
+	page = `[{"block":1,"timestamp":2,"hint":{"hash":` + root + `,"logs":null,"txs":[{"to":` + who +
+		`}],"mevGasPrice":"0x1"}}]`
 )
 
 var key = `"0x` + strings.Repeat("11", 48) + `"`
@@ -43,8 +44,10 @@ func answers() []answer {
 			Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Body: []byte(body)}
 	}
 	call := func(method, result string) schema.Exchange {
-		return schema.Exchange{Method: "POST", Path: "/", Asked: []byte(`{"jsonrpc":"2.0","id":7,"method":"` + method + `"}`), Status: 200,
-			Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"jsonrpc":"2.0","id":7,"result":` + result + `}`)}
+		return schema.Exchange{Method: "POST", Path: "/", Asked: []byte(`{"jsonrpc":"2.0","id":7,"method":"` + method + `"}`),
+			Status: 200,
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"jsonrpc":"2.0","id":7,"result":` +
+				result + `}`)}
 	}
 	listed := traces()
 	return []answer{
@@ -76,15 +79,20 @@ func answers() []answer {
 		{"rpc", "eth_cancelPrivateTransaction", call("eth_cancelPrivateTransaction", "true"), []wrong{
 			{`"result":true`, `"result":"true"`, "MUST", "got string, want boolean"},
 		}},
-		{"rpc", "flashbots_getUserStats", call("flashbots_getUserStats", `{"is_high_priority":false,"all_time_miner_payments":"0",`+
-			`"all_time_gas_simulated":"0","last_7d_miner_payments":"0","last_7d_gas_simulated":"0","last_1d_miner_payments":"0",`+
-			`"last_1d_gas_simulated":"0"}`), []wrong{{`"is_high_priority":false`, `"is_high_priority":0`, "SHOULD", "is_high_priority"}}},
+		{"rpc", "flashbots_getUserStats",
+			call("flashbots_getUserStats", `{"is_high_priority":false,"all_time_miner_payments":"0",`+
+				`"all_time_gas_simulated":"0","last_7d_miner_payments":"0","last_7d_gas_simulated":"0",`+
+				`"last_1d_miner_payments":"0",`+
+				`"last_1d_gas_simulated":"0"}`),
+			[]wrong{{`"is_high_priority":false`, `"is_high_priority":0`, "SHOULD", "is_high_priority"}}},
 	}
 }
 
 func traces() string {
-	return `[{"slot":"7","parent_hash":` + root + `,"block_hash":` + root + `,"builder_pubkey":` + key + `,"proposer_pubkey":` + key +
-		`,"proposer_fee_recipient":` + who + `,"gas_limit":"60000000","gas_used":"0","value":"1","num_tx":"0","block_number":"4"}]`
+	return `[{"slot":"7","parent_hash":` + root + `,"block_hash":` + root + `,"builder_pubkey":` + key +
+		`,"proposer_pubkey":` + key +
+		`,"proposer_fee_recipient":` + who +
+		`,"gas_limit":"60000000","gas_used":"0","value":"1","num_tx":"0","block_number":"4"}]`
 }
 
 type answer struct {
@@ -109,7 +117,8 @@ func TestCheck(t *testing.T) {
 		}
 		for _, w := range a.wrong {
 			broken := a.exchange
-			if broken.Body = []byte(strings.Replace(string(a.exchange.Body), w.old, w.new, 1)); bytes.Equal(broken.Body, a.exchange.Body) {
+			if broken.Body = []byte(strings.Replace(string(a.exchange.Body), w.old, w.new, 1)); bytes.Equal(broken.Body,
+				a.exchange.Body) {
 				t.Fatalf("%s: nothing is replaced by %s", a.operation, w.new)
 			}
 			judged := all[a.iface].Check(broken)
@@ -135,7 +144,8 @@ func TestCheckAround(t *testing.T) {
 		if version != "" {
 			header.Set("Eth-Consensus-Version", version)
 		}
-		return schema.Exchange{Method: "GET", Path: "/eth/v1/builder/header/1/0x/0x", Status: 200, Header: header, Body: []byte("{}")}
+		return schema.Exchange{Method: "GET", Path: "/eth/v1/builder/header/1/0x/0x", Status: 200, Header: header,
+			Body: []byte("{}")}
 	}
 	with := func(change func(e *schema.Exchange)) schema.Exchange {
 		e := right
@@ -143,18 +153,29 @@ func TestCheckAround(t *testing.T) {
 		change(&e)
 		return e
 	}
+	sent := func(name, value string, body []byte) schema.Exchange {
+		return with(func(e *schema.Exchange) {
+			if e.Header.Set(name, value); body != nil {
+				e.Body = body
+			}
+		})
+	}
 	for name, row := range map[string]struct {
 		exchange schema.Exchange
 		want     []string // level and a part of the cause
 	}{
 		"another status":    {with(func(e *schema.Exchange) { e.Status = 404 }), []string{"SHOULD status 404"}},
-		"no content type":   {with(func(e *schema.Exchange) { e.Header.Del("Content-Type") }), []string{"SHOULD 200: the content type"}},
-		"text":              {with(func(e *schema.Exchange) { e.Header.Set("Content-Type", "text/plain") }), []string{"SHOULD 200: the content type"}},
-		"packed":            {with(func(e *schema.Exchange) { e.Header.Set("Content-Encoding", "gzip"); e.Body = packed.Bytes() }), nil},
-		"said to be packed": {with(func(e *schema.Exchange) { e.Header.Set("Content-Encoding", "gzip") }), []string{"MUST 200: the body is not in"}},
-		"csv":               {with(func(e *schema.Exchange) { e.Header.Set("Content-Type", "text/csv"); e.Body = []byte("a,b") }), nil},
-		"refused":           {with(func(e *schema.Exchange) { e.Status, e.Body = 400, []byte(`{"code":400,"message":"no"}`) }), nil},
-		"refused with text": {with(func(e *schema.Exchange) { e.Status, e.Body = 400, []byte(`{"code":"400","message":"no"}`) }),
+		"no content type":   {sent("Content-Type", "", nil), []string{"SHOULD 200: the content type"}},
+		"text":              {sent("Content-Type", "text/plain", nil), []string{"SHOULD 200: the content type"}},
+		"packed":            {sent("Content-Encoding", "gzip", packed.Bytes()), nil},
+		"said to be packed": {sent("Content-Encoding", "gzip", nil), []string{"MUST 200: the body is not in"}},
+		"csv":               {sent("Content-Type", "text/csv", []byte("a,b")), nil},
+		"refused": {with(func(e *schema.Exchange) {
+			e.Status, e.Body = 400, []byte(`{"code":400,"message":"no"}`)
+		}), nil},
+		"refused with text": {with(func(e *schema.Exchange) {
+			e.Status, e.Body = 400, []byte(`{"code":"400","message":"no"}`)
+		}),
 			[]string{"MUST 400: $.code"}},
 		"limited with text": {with(func(e *schema.Exchange) { e.Status, e.Body = 429, []byte(`slow down`) }),
 			[]string{"SHOULD 429: the body is not one JSON"}},
@@ -192,8 +213,10 @@ func TestCheckRPC(t *testing.T) {
 		asked, body string
 		want        int
 	}{
-		"a list":          {`[{"id":1,"method":"eth_cancelPrivateTransaction"},{"id":2,"method":"x"}]`, `[{"jsonrpc":"2.0","id":1,"result":true},{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}]`, 0},
-		"a list, wrong":   {`[{"id":1,"method":"eth_cancelPrivateTransaction"}]`, `[{"jsonrpc":"2.0","id":1,"result":1}]`, 1},
+		"a list": {`[{"id":1,"method":"eth_cancelPrivateTransaction"},{"id":2,"method":"x"}]`,
+			`[{"jsonrpc":"2.0","id":1,"result":true},{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}]`, 0},
+		"a list, wrong": {`[{"id":1,"method":"eth_cancelPrivateTransaction"}]`,
+			`[{"jsonrpc":"2.0","id":1,"result":1}]`, 1},
 		"no request":      {`{`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`, 0},
 		"another dialect": {`{"id":1,"method":"x"}`, `{"error":"no"}`, 0},
 		"an empty error":  {`{"id":1,"method":"x"}`, `{"jsonrpc":"2.0","id":1,"error":{}}`, 1},
@@ -239,7 +262,8 @@ func TestCheckAnything(t *testing.T) {
 				Method: method, Path: path, Asked: []byte(`{"id":1,"method":"` + op.ID + `"}`),
 				Status: rapid.IntRange(100, 599).Draw(t, "status"),
 				Header: http.Header{
-					"Content-Type":          {rapid.SampledFrom([]string{"", "application/json", "application/octet-stream", ";;"}).Draw(t, "media")},
+					"Content-Type": {rapid.SampledFrom([]string{"", "application/json", "application/octet-stream",
+						";;"}).Draw(t, "media")},
 					"Eth-Consensus-Version": {rapid.SampledFrom([]string{"", "fulu", "bellatrix"}).Draw(t, "fork")},
 				},
 				Body: rapid.SliceOf(rapid.Byte()).Draw(t, "body"),
@@ -316,8 +340,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// metaSchema returns OpenRPC's own schema. It refers to schemas by an address of its own, which stands
-// for JSON Schema's draft 7.
+// metaSchema returns OpenRPC's own schema. It refers to schemas by an address of its own, which
+// stands for JSON Schema's draft 7.
 func metaSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	parse := func(raw []byte) map[string]any {
@@ -337,7 +361,8 @@ func metaSchema(t *testing.T) *jsonschema.Schema {
 	compiler.DefaultDraft(jsonschema.Draft7)
 	draft := parse([]byte(`{"allOf": [{"$ref": "http://json-schema.org/draft-07/schema#"}],
 		"definitions": {"JSONSchemaObject": {"properties": {"$ref": {"type": "string"}}}}}`))
-	for address, resource := range map[string]any{"https://meta.open-rpc.org/": meta, "https://meta.json-schema.tools": draft,
+	for address, resource := range map[string]any{"https://meta.open-rpc.org/": meta,
+		"https://meta.json-schema.tools":  draft,
 		"https://meta.json-schema.tools/": draft} {
 		if err := compiler.AddResource(address, resource); err != nil {
 			t.Fatal(err)

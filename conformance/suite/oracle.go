@@ -79,6 +79,9 @@ func (o *Oracle) document(iface string) *schema.Document {
 	return o.documents[iface]
 }
 
+// Watcher returns what watches the exchanges of a spec of this clause.
+func (o *Oracle) Watcher(clause string) probe.Watcher { return watcher{o, clause} }
+
 // watcher watches the exchanges of one spec.
 type watcher struct {
 	*Oracle
@@ -93,7 +96,8 @@ func (w watcher) Answered(at string, e probe.Exchange, asked []byte, a *probe.An
 			continue
 		}
 		path, _, _ := strings.Cut(strings.TrimPrefix(e.Asked.URL, shownBase(e.Asked.URL, at)), "?")
-		judged := w.document(b.iface).Check(schema.Exchange{Method: e.Asked.Method, Path: path, Asked: asked, Status: a.Status,
+		judged := w.document(b.iface).Check(schema.Exchange{Method: e.Asked.Method, Path: path, Asked: asked,
+			Status: a.Status,
 			Header: a.Header, Body: a.Body})
 		if judged.Operation != "" {
 			w.note(b.iface, judged, w.clause, &e)
@@ -177,7 +181,8 @@ func (o *Oracle) Found() (list []Found) {
 		list = append(list, found)
 	}
 	slices.SortFunc(list, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(slices.Index(clauses.Interfaces, a.Interface), slices.Index(clauses.Interfaces, b.Interface)),
+		return cmp.Or(cmp.Compare(slices.Index(clauses.Interfaces, a.Interface),
+			slices.Index(clauses.Interfaces, b.Interface)),
 			strings.Compare(a.Operation, b.Operation))
 	})
 	return list
@@ -262,7 +267,8 @@ func judgeSchema(iface, id string, level clauses.Level, tour func(*T)) func(*T) 
 		}
 		var words []string
 		for _, f := range faults {
-			words = append(words, fmt.Sprintf("%s (%s; in %d of %d answers, first at %s)", f.Cause, f.Example, f.Answers, answers,
+			words = append(words, fmt.Sprintf("%s (%s; in %d of %d answers, first at %s)", f.Cause, f.Example,
+				f.Answers, answers,
 				f.Clause))
 			if f.Exchange != nil {
 				t.recorder.Show(*f.Exchange)

@@ -45,6 +45,9 @@ func TestRun(t *testing.T) {
 		})
 	}
 	set.It("RPC-SHR-27", "needs a world", func(*suite.T) { t.Error("it began without one") })
+	set.It("RPC-ENV-06", "comes last", func(*suite.T) {})
+	set.Specs[len(set.Specs)-1].Last = true
+	set.It("RPC-ENV-07", "comes before it", func(*suite.T) {})
 	var order []string
 	results, err := set.Run(t.Context(), suite.Config{
 		Target: &target.Target{RPC: &target.RPC{URL: "http://127.0.0.1:1"}}, Selected: func(clauses.Clause) bool {
@@ -59,6 +62,9 @@ func TestRun(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if last := results[len(results)-1]; last.Clause != "RPC-ENV-06" {
+		t.Errorf("%s came last", last.Clause)
 	}
 	if !slices.Equal(order, []string{"RPC-ENV-01", "RPC-ENV-02"}) {
 		t.Fatalf("the order of the seed is %v: take another one", order)

@@ -11,7 +11,7 @@ import (
 
 // Schemas adds the specs that compare the answers of a relay with its OpenAPI document.
 func Schemas(s *suite.Set, document *schema.Document) {
-	r := &room{Set: s}
+	r := &specs{Set: s}
 	s.Schemas("relay", document, map[string]func(*suite.T){
 		"status":                   func(t *suite.T) { t.Get(proposerAPI(t), statusPath) },
 		"registerValidator":        r.tourRegistrations,
@@ -29,7 +29,7 @@ func Schemas(s *suite.Set, document *schema.Document) {
 // The tours have the target answer an operation in all forms, right requests first. What needs a
 // world is left out in black mode.
 
-func (r *room) tourRegistrations(t *suite.T) {
+func (r *specs) tourRegistrations(t *suite.T) {
 	t.Do(proposerAPI(t), post(registerPath, jsonType, []byte("{")))
 	t.Do(proposerAPI(t), post(registerPath, "text/plain", []byte("[]")))
 	if t.World != nil {
@@ -37,7 +37,7 @@ func (r *room) tourRegistrations(t *suite.T) {
 	}
 }
 
-func (r *room) tourHeader(t *suite.T) {
+func (r *specs) tourHeader(t *suite.T) {
 	for _, path := range []string{"abc/" + zeroHash + "/" + someKey, "1/0x/" + someKey} {
 		t.Get(proposerAPI(t), "/eth/v1/builder/header/"+path)
 	}
@@ -52,7 +52,7 @@ func (r *room) tourHeader(t *suite.T) {
 	r.openAlone(t).header(jsonType)
 }
 
-func (r *room) tourBlinded(t *suite.T, path string) {
+func (r *specs) tourBlinded(t *suite.T, path string) {
 	t.Do(proposerAPI(t), post(path, jsonType, []byte("{")))
 	t.Do(proposerAPI(t), post(path, "text/plain", []byte("{}")))
 	if t.World == nil {
@@ -67,14 +67,14 @@ func (r *room) tourBlinded(t *suite.T, path string) {
 	}
 }
 
-func (r *room) tourDuties(t *suite.T) {
+func (r *specs) tourDuties(t *suite.T) {
 	if t.World != nil {
 		r.ready(t)
 	}
 	t.Get(builderAPI(t), dutiesPath)
 }
 
-func (r *room) tourSubmit(t *suite.T) {
+func (r *specs) tourSubmit(t *suite.T) {
 	t.Do(builderAPI(t), post(submitPath, jsonType, []byte("{")))
 	t.Do(builderAPI(t), post(submitPath, "text/plain", []byte("{}")))
 	if t.World != nil {
@@ -83,7 +83,7 @@ func (r *room) tourSubmit(t *suite.T) {
 	}
 }
 
-func (r *room) tourDelivered(t *suite.T) {
+func (r *specs) tourDelivered(t *suite.T) {
 	for _, query := range []string{"limit=1", "limit=-1"} {
 		t.Get(dataAPI(t), deliveredPath+"?"+query)
 	}
@@ -92,18 +92,19 @@ func (r *room) tourDelivered(t *suite.T) {
 	}
 }
 
-func (r *room) tourReceived(t *suite.T) {
+func (r *specs) tourReceived(t *suite.T) {
 	for _, query := range []string{"slot=1", "slot=x"} {
 		t.Get(dataAPI(t), receivedPath+"?"+query)
 	}
 	if t.World != nil {
 		a := r.open(t)
 		s := a.submitted(a.block("a", gwei(1000)))
-		t.Ready(listed(t, receivedPath, fmt.Sprintf("block_hash=%s", s.Message.BlockHash)), "see the submission in the data API")
+		t.Ready(listed(t, receivedPath, fmt.Sprintf("block_hash=%s", s.Message.BlockHash)),
+			"see the submission in the data API")
 	}
 }
 
-func (r *room) tourRegistration(t *suite.T) {
+func (r *specs) tourRegistration(t *suite.T) {
 	const path = "/relay/v1/data/validator_registration?pubkey="
 	t.Get(dataAPI(t), path+"0x12")
 	t.Get(dataAPI(t), path+someKey)

@@ -18,7 +18,8 @@ func Schemas(s *suite.Set, document *schema.Document) {
 
 // tourEnvelope has the target answer requests that are no calls, and an unknown method.
 func tourEnvelope(t *suite.T) {
-	for _, body := range []string{"{", "[]", "1", `{"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","id":"a","method":"eth_nothing","params":[]}`} {
+	for _, body := range []string{"{", "[]", "1", `{"jsonrpc":"2.0","id":1}`,
+		`{"jsonrpc":"2.0","id":"a","method":"eth_nothing","params":[]}`} {
 		post(t, body)
 	}
 	attempt(t, key(t), "eth_nothing")
@@ -39,7 +40,8 @@ func tourMethod(t *suite.T, method string) {
 		}
 	case "flashbots_getFeeRefundsByBundle":
 		params = []any{object{"bundle_hash": common.Hash{1}.Hex()}}
-	case "flashbots_getBundleStats", "flashbots_getBundleStatsV2", "gavel_getOrderStatus", "eth_estimateGasBundle", "mev_simBundle",
+	case "flashbots_getBundleStats", "flashbots_getBundleStatsV2", "gavel_getOrderStatus", "eth_estimateGasBundle",
+		"mev_simBundle",
 		"eth_sendRawTransaction":
 		if t.World == nil {
 			return

@@ -39,7 +39,8 @@ func tourHistory(t *suite.T) {
 
 func tourHistoryByPost(t *suite.T) {
 	for _, body := range []string{"{}", "{"} {
-		t.Do(client(t), probe.Request{Method: "POST", Path: historyPath, Header: map[string]string{"Content-Type": "application/json"},
-			Body: []byte(body)})
+		t.Do(client(t), probe.Request{Method: "POST", Path: historyPath,
+			Header: map[string]string{"Content-Type": "application/json"},
+			Body:   []byte(body)})
 	}
 }
