@@ -175,7 +175,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if around != nil {
 		r.Fork = around.Facts.Fork
 	}
-	r.Schemas = schemasOf(oracle)
+	r.Schemas, r.Combinations = schemasOf(oracle), combinationsOf(results)
 	o.judge(r, catalogue, chosen, results, began)
 	r.TookMs = time.Since(began).Milliseconds()
 	return r, nil

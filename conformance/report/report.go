@@ -41,6 +41,8 @@ type Report struct {
 	Coverage Coverage          `json:"coverage"`
 	// Schemas has the operations whose answers were compared with their schemas, in all exchanges.
 	Schemas []SchemaOperation `json:"schemas,omitempty"`
+	// Combinations are the plans of combinations, and how much of each was judged.
+	Combinations []Combinations `json:"combinations,omitempty"`
 	// Tries is how many runs of specs the verdicts took: as many as there are specs, if none was
 	// repeated.
 	Tries int `json:"tries"`

@@ -53,6 +53,9 @@ func (r *Report) Table(out io.Writer) error {
 			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
+	for _, c := range r.Combinations {
+		fmt.Fprintf(out, "\n%s\n", c)
+	}
 	if words := r.Compared(); words != "" {
 		fmt.Fprintf(out, "\n%s\n", words)
 	}

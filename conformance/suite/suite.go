@@ -21,6 +21,7 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/combine"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
@@ -152,6 +153,11 @@ type Result struct {
 	TookMs    int64
 	Exchanges []probe.Exchange
 
+	// Plan is the plan of combinations that the spec is a part of, and Judged the cases of it that the
+	// spec judged.
+	Plan   *combine.Plan
+	Judged []combine.Case
+
 	// begun says whether the spec itself ran. It did not if a check before it ended it, such as one
 	// for a missing feature.
 	begun bool
@@ -220,7 +226,8 @@ func byOperation(specs []Spec) (groups [][]Spec) {
 	return groups
 }
 
-// run is one run of the suite. Ginkgo and then Run run its specs one after another, so it needs no lock.
+// run is one run of the suite. Ginkgo and then Run run its specs one after another, so it needs no
+// lock.
 type run struct {
 	ctx     context.Context
 	cfg     Config

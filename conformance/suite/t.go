@@ -12,6 +12,7 @@ import (
 	"github.com/onsi/gomega"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/combine"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
@@ -44,6 +45,8 @@ type T struct {
 	lenient  string
 	expected string
 	actual   string
+	plan     *combine.Plan
+	judged   []combine.Case
 }
 
 // ended is the panic by which a spec ends before its last line.
@@ -61,6 +64,7 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	t := newT(ctx, cfg, spec, try)
 	result = Result{Clause: spec.Clause.ID, Title: spec.Title, Outcome: verdict.OK}
 	defer func() {
+		result.Plan, result.Judged = t.plan, t.judged
 		result.TookMs, result.Exchanges = time.Since(began).Milliseconds(), t.recorder.Exchanges()
 		if reason := recover(); reason != nil {
 			end, ours := reason.(ended)
@@ -181,6 +185,9 @@ func (t *T) Unsupported(format string, args ...any) {
 
 // Lenient marks the outcome as allowed, but not preferred.
 func (t *T) Lenient(format string, args ...any) { t.lenient = fmt.Sprintf(format, args...) }
+
+// Planned tells the report of which plan of combinations the spec has judged which cases.
+func (t *T) Planned(plan combine.Plan, judged []combine.Case) { t.plan, t.judged = &plan, judged }
 
 // Client returns a client for an address of the target.
 func (t *T) Client(base string) *probe.Client {

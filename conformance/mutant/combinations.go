@@ -1,0 +1,55 @@
+package mutant
+
+import (
+	"net/http"
+	"strings"
+)
+
+// combinationMutants returns the mutants that break one pair of forms only: each form alone, and
+// every other pair, is answered as it should be.
+func combinationMutants() []Mutant {
+	sends := func(e *Exchange, name, part string) bool { return strings.Contains(e.Request.Header.Get(name), part) }
+	unsupported := func(e *Exchange) bool {
+		return e.say(http.StatusUnsupportedMediaType, jsonType, `{"code":415,"message":"unsupported"}`)
+	}
+	return []Mutant{
+		{"W01", "relay", "SSZ in gzip is not read by version 2", []string{"REL-CMB-01"},
+			asks(payloadV2, func(e *Exchange) bool {
+				return e.hasMedia("application/octet-stream") && sends(e, "Content-Encoding", "gzip") && unsupported(e)
+			})},
+		{"W02", "relay", "whoever sends a block in SSZ is answered in JSON", []string{"REL-CMB-01"}, asks(payloadPath,
+			func(e *Exchange) bool {
+				if e.hasMedia("application/octet-stream") {
+					e.Request.Header.Set("Accept", jsonType)
+				}
+				return false
+			})},
+		{"W03", "relay", "registrations in SSZ and gzip are answered, and forgotten", []string{"REL-CMB-01"},
+			asks(registerPath,
+				func(e *Exchange) bool {
+					return e.hasMedia("application/octet-stream") && sends(e, "Content-Encoding", "gzip") &&
+						e.say(http.StatusOK, "", "")
+				})},
+		{"W04", "relay", "q is not read when it prefers JSON", []string{"REL-CMB-02"},
+			asks(headerPath, func(e *Exchange) bool {
+				if strings.HasPrefix(e.Request.Header.Get("Accept"), "application/octet-stream;q=0.5") {
+					e.Request.Header.Set("Accept", "application/octet-stream")
+				}
+				return false
+			})},
+		{"W05", "relay", "text in gzip is taken for JSON", []string{"REL-CMB-02"}, asks(registerPath, func(e *Exchange) bool {
+			if e.hasMedia("text/plain") && sends(e, "Content-Encoding", "gzip") {
+				e.Request.Header.Set("Content-Type", jsonType)
+			}
+			return false
+		})},
+		{"W06", "relay", "a charset is not read of a block in gzip", []string{"REL-CMB-03"}, asks(submitPath,
+			func(e *Exchange) bool {
+				return sends(e, "Content-Type", "charset") && sends(e, "Content-Encoding", "gzip") && unsupported(e)
+			})},
+		{"W07", "relay", "blocks in an unknown encoding are answered with 200", []string{"REL-CMB-04"},
+			asks(submitPath, func(e *Exchange) bool {
+				return sends(e, "Content-Encoding", "br") && e.say(http.StatusOK, "", "")
+			})},
+	}
+}
