@@ -24,8 +24,8 @@ func conformanceCommand() *cli.Command {
 		// The usual status of a mistake, 2, is that of stale expectations here.
 		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
-			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), schemaCommand(), diffCommand(),
-			matrixCommand(), vectorsCommand(),
+			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), schemaCommand(),
+			diffCommand(), matrixCommand(), vectorsCommand(),
 			reportCommand(), worldCommand(),
 		},
 	}

@@ -144,17 +144,15 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	gone := suite.Gone(running, o.Target)
 	features := suite.Probe(running, o.Target, gone)
 	unusable := map[string]string{}
-	documents, err := schema.Load()
+	oracle, err := oracleOf(o.Target)
 	if err != nil {
-		return nil, fmt.Errorf("the documents are wrong: %w", err)
+		return nil, err
 	}
-	oracle := suite.NewOracle(documents, o.Target)
 	results, err := set.Run(running, suite.Config{
 		Target: o.Target, World: around, Relays: o.Relays, Oracle: oracle, Selected: func(c clauses.Clause) bool {
 			return chosen[c.ID]
 		}, Lacks: features.Lacks, Gone: gone, Clock: o.Clock, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again,
-		Retries:  o.Retries,
-		Spare:    around == nil && !o.Heavy,
+		Retries: o.Retries, Spare: around == nil && !o.Heavy,
 		Progress: o.Progress,
 		Unusable: func(iface, reason string) {
 			unusable[iface] = reason
@@ -179,6 +177,15 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	o.judge(r, catalogue, chosen, results, began)
 	r.TookMs = time.Since(began).Milliseconds()
 	return r, nil
+}
+
+// oracleOf makes the oracle of a target, by the documents in this program.
+func oracleOf(t *target.Target) (*suite.Oracle, error) {
+	documents, err := schema.Load()
+	if err != nil {
+		return nil, fmt.Errorf("the documents are wrong: %w", err)
+	}
+	return suite.NewOracle(documents, t), nil
 }
 
 // schemasOf is what the oracle found, as the report has it.

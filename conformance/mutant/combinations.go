@@ -17,13 +17,6 @@ func combinationMutants() []Mutant {
 			asks(payloadV2, func(e *Exchange) bool {
 				return e.hasMedia("application/octet-stream") && sends(e, "Content-Encoding", "gzip") && unsupported(e)
 			})},
-		{"W02", "relay", "whoever sends a block in SSZ is answered in JSON", []string{"REL-CMB-01"}, asks(payloadPath,
-			func(e *Exchange) bool {
-				if e.hasMedia("application/octet-stream") {
-					e.Request.Header.Set("Accept", jsonType)
-				}
-				return false
-			})},
 		{"W03", "relay", "registrations in SSZ and gzip are answered, and forgotten", []string{"REL-CMB-01"},
 			asks(registerPath,
 				func(e *Exchange) bool {
