@@ -14,9 +14,9 @@ type Identity interface {
 	ByKey(apiKey string) (relay.Builder, bool)
 }
 
-// APIKey returns the API key of a request; empty if it has none. X-Api-Token is another relay's
+// ReadAPIKey returns the API key of a request; empty if it has none. X-Api-Token is another relay's
 // name for the header, which builders send too.
-func APIKey(r *http.Request) string {
+func ReadAPIKey(r *http.Request) string {
 	if key := r.Header.Get("X-Api-Key"); key != "" {
 		return key
 	}
@@ -32,7 +32,7 @@ type caller struct {
 // identify returns the sender of a request. An unknown key is refused, so that its sender learns of
 // the mistake.
 func (a *builderHandlers) identify(r *http.Request) (caller, *relay.Refused) {
-	key := APIKey(r)
+	key := ReadAPIKey(r)
 	if key == "" {
 		return caller{}, nil
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // A key says whose submission it is; both names of the header are known.
-func TestAPIKey(t *testing.T) {
+func TestReadAPIKey(t *testing.T) {
 	_, ssz := submission(t)
 	for header, identified := range map[string]bool{"": false, "X-Api-Key: alpha's": true, "x-api-token: alpha's": true} {
 		d := &builderFakePorts{outcome: relay.Outcome{}}

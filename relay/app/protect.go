@@ -74,7 +74,7 @@ func limiter(perSecond, burst, keys int) *serve.Limiter {
 
 // builderOf returns the name of the builder that has a request's API key; empty if there is none.
 func (a *App) builderOf(r *http.Request) string {
-	key := api.APIKey(r)
+	key := api.ReadAPIKey(r)
 	if key == "" {
 		return ""
 	}
