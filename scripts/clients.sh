@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the JavaScript clients that searchers use against the bundle RPC and the stream. Their packages, in the versions of the lock files, come from the
+# Runs the JavaScript clients that searchers use against the bundle RPC and the stream, and a JavaScript program on the test vectors. Their packages, in the versions of the lock files, come from the
 # registry that npm is configured with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ if ((major < 20)); then
 	exit 1
 fi
 
-for lock in rpc/app/testdata/clients/*/package-lock.json stream/api/testdata/client/package-lock.json; do
+for lock in rpc/app/testdata/clients/*/package-lock.json stream/api/testdata/client/package-lock.json conformance/vectors/testdata/client/package-lock.json; do
 	(cd "$(dirname "$lock")" && npm ci --no-audit --no-fund --loglevel=error)
 done
-go test -tags clients -count=1 -timeout 5m -run Clients ./rpc/app ./stream/api ./stream/app
+go test -tags clients -count=1 -timeout 5m -run Clients ./rpc/app ./stream/api ./stream/app ./conformance/vectors
