@@ -47,6 +47,7 @@ func TestDocs(t *testing.T) {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", section.Name, statement, strings.Join(ids, ", "))
 		}
 	}
+	writeSplits(t, &b)
 	for _, profile := range clauses.Profiles {
 		fmt.Fprintf(&b, "\n## %s\n| clause | level | rule | source | needs |\n|---|---|---|---|---|\n", profile)
 		for _, clause := range c.Clauses {

@@ -71,6 +71,10 @@ var fromCode = []Mutant{
 		"shows what a follower's simulation used and paid before the followed order is on the chain", []string{"RPC-STA-01"}},
 	{"rpc-call-is-told", "stream", "tells of transactions that were only simulated", []string{"STR-EVT-16"}},
 	{"rpc-hintless-is-told", "stream", "tells of orders that share nothing", []string{"STR-HNT-20"}},
+	{"rpc-private-hints-ignored", "stream", "tells of private transactions as if they had no word of privacy",
+		[]string{"STR-HNT-26"}},
+	{"rpc-private-logs-besides", "stream", "tells of a private transaction's swaps whatever hints it has",
+		[]string{"STR-HNT-26"}},
 
 	{"stream-more-is-shown", "stream", "shows the data of a transaction that shares its recipient only",
 		[]string{"STR-EVT-07", "STR-HNT-25"}},

@@ -247,6 +247,14 @@ func hints(s *suite.Set) {
 			hasOnly(t, told(t, chosen, rpc.Money(t).Transfer(1, data...)).tx(t), want...)
 		})
 	}
+	s.It("STR-HNT-26", "shares no logs of a private transaction that shares its hash", func(t *suite.T) {
+		e := toldPrivately(t, []string{"hash"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
+		t.Check(len(e.txs) == 0 && len(shared(t, e)) == 0, "the hash alone", e.raw)
+	})
+	s.It("STR-HNT-26", "shares the recipient of a private transaction that shares it, and no more", func(t *suite.T) {
+		e := toldPrivately(t, []string{"contract_address"}, rpc.Money(t).Transfer(1, data...))
+		hasOnly(t, e.tx(t), "to")
+	})
 	s.It("STR-NET-01", "shares the network's chain id", func(t *suite.T) {
 		has(t, told(t, []string{"full"}, rpc.Money(t).Transfer(1)).tx(t), "chainId",
 			hexutil.EncodeUint64(t.World.Facts.ChainID))

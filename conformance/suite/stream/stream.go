@@ -89,7 +89,20 @@ func read(t *suite.T, text string) event {
 func told(t *suite.T, hints []string, txs ...*types.Transaction) event {
 	s := listening(t)
 	defer s.Close()
-	e, found := heard(t, s, rpc.Share(t, hints, txs...))
+	return eventOf(t, s, rpc.Share(t, hints, txs...))
+}
+
+// toldPrivately sends a private transaction with hints and returns its event. It fails the spec if
+// none comes.
+func toldPrivately(t *suite.T, hints []string, tx *types.Transaction) event {
+	s := listening(t)
+	defer s.Close()
+	return eventOf(t, s, rpc.Private(t, tx, map[string]any{"fast": false, "privacy": map[string]any{"hints": hints}}))
+}
+
+// eventOf waits for the event of an order, and fails the spec if none comes.
+func eventOf(t *suite.T, s *probe.Stream, order common.Hash) event {
+	e, found := heard(t, s, order)
 	t.Check(found, fmt.Sprintf("an event within %s", t.Target.Budgets.Hint()), "none of this order")
 	return e
 }
