@@ -3,11 +3,9 @@ package app_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/world"
 )
 
 // A target at addresses is taken as it is. Containers without an engine cannot be judged, and an
@@ -38,23 +36,5 @@ func TestOpen(t *testing.T) {
 	_, end, err = app.Open(t.Context(), app.Source{Image: "gavel:dev", Notes: t.Output()})
 	if end(); !errors.As(err, &unusable) || !errors.Is(err, app.ErrNoEngine) {
 		t.Errorf("an image without an engine: %v", err)
-	}
-}
-
-// The clock and the budgets of our own services follow from the length of slots, also of slots of
-// the usual length that nobody has named.
-func TestByOwnClockFollowsTheSlots(t *testing.T) {
-	for slot, hintMs := range map[time.Duration]int{0: 9000, 2 * time.Second: 9000, 12 * time.Second: 9000,
-		time.Second: 4500} {
-		s, o := app.Source{Local: true, World: world.Config{Slot: slot}}, app.Options{}
-		app.ByOwnClock(&s, &o)
-		if s.Budgets.HintMs != hintMs || s.Budgets.SettleMs != hintMs || s.World.Clock == nil || o.Clock == nil {
-			t.Errorf("slots of %v: %+v", slot, s.Budgets)
-		}
-	}
-	elsewhere := app.Source{Target: &target.Target{}}
-	if app.ByOwnClock(&elsewhere, &app.Options{}); elsewhere.World.Clock != nil ||
-		elsewhere.Budgets != (target.Budgets{}) {
-		t.Errorf("a target elsewhere: %+v", elsewhere)
 	}
 }

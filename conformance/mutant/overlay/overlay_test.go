@@ -28,7 +28,7 @@ func TestPatchesApply(t *testing.T) {
 		}
 	}
 	known := map[string]bool{}
-	for _, m := range slices.Concat(All, Trial) {
+	for _, m := range slices.Concat(All, Unnoticed) {
 		known[m.ID] = true
 		asked := false
 		for _, text := range texts {

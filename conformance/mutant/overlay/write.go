@@ -58,7 +58,7 @@ func Write(root, into string) (string, error) {
 // patched returns the texts of all patched files by their paths below root.
 func patched(root string) (map[string]string, error) {
 	texts := map[string]string{}
-	for _, m := range slices.Concat(All, Trial) {
+	for _, m := range slices.Concat(All, Unnoticed) {
 		raw, err := patches.ReadFile("patches/" + m.ID + ".patch")
 		if err != nil {
 			return nil, fmt.Errorf("mutant %s has no patch: %w", m.ID, err)

@@ -96,7 +96,7 @@ func New(cfg Config) *Proposer {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Proposer{Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL},
-		circuit: circuit{breaker: devnet.NewBreaker(cfg.Breaker)}}
+		circuit: circuit{breaker: newBreaker(cfg.Breaker)}}
 }
 
 // Run proposes until the context ends, and then returns nil. It begins with the slot after the

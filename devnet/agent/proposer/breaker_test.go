@@ -1,4 +1,4 @@
-package devnet
+package proposer
 
 import (
 	"slices"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"pgregory.net/rapid"
+
+	"github.com/gavel-relay/gavel/devnet"
 )
 
 // history answers which slots are missed. The first character is slot 1; "x" is missed. It notes
@@ -22,21 +24,21 @@ func (h *history) missed(slot phase0.Slot) bool {
 }
 
 // judge proposes for the slot after the history.
-func (h *history) judge(b *Breaker) bool { return b.Judge(phase0.Slot(len(h.slots)+1), h.missed) }
+func (h *history) judge(b *breaker) bool { return b.judge(phase0.Slot(len(h.slots)+1), h.missed) }
 
-func TestOpens(t *testing.T) {
-	inRow, ofWindow := BreakerLimits{MissedInRow: 3}, BreakerLimits{MissedOf: 2, Window: 4}
+func TestBreakerOpens(t *testing.T) {
+	inRow, ofWindow := devnet.BreakerLimits{MissedInRow: 3}, devnet.BreakerLimits{MissedOf: 2, Window: 4}
 	for _, c := range []struct {
-		limits BreakerLimits
+		limits devnet.BreakerLimits
 		slots  string
 		want   bool
 	}{
-		{DefaultBreakerLimits(), "xxxx", false},
-		{DefaultBreakerLimits(), "xxxxx", true},
-		{DefaultBreakerLimits(), ".xxxxx", true},
-		{DefaultBreakerLimits(), "xxxx.xxxx", false},
-		{DefaultBreakerLimits(), "xxxxx.", true}, // it was met: a block that comes later resets nothing
-		{DefaultBreakerLimits(), "xxxxx.....", true},
+		{devnet.DefaultBreakerLimits(), "xxxx", false},
+		{devnet.DefaultBreakerLimits(), "xxxxx", true},
+		{devnet.DefaultBreakerLimits(), ".xxxxx", true},
+		{devnet.DefaultBreakerLimits(), "xxxx.xxxx", false},
+		{devnet.DefaultBreakerLimits(), "xxxxx.", true}, // it was met: a block that comes later resets nothing
+		{devnet.DefaultBreakerLimits(), "xxxxx.....", true},
 		{inRow, "", false},
 		{inRow, "xx", false},
 		{inRow, "xxx", true},
@@ -46,21 +48,21 @@ func TestOpens(t *testing.T) {
 		{ofWindow, "x.x.", true},
 		{ofWindow, "x...x", false}, // the other one is out of the window
 		{ofWindow, "x.x...", true}, // but it was not, for a while
-		{BreakerLimits{MissedInRow: 3, MissedOf: 2, Window: 4}, "x..x", true},
-		{BreakerLimits{}, "xxxxxxxx", false},
+		{devnet.BreakerLimits{MissedInRow: 3, MissedOf: 2, Window: 4}, "x..x", true},
+		{devnet.BreakerLimits{}, "xxxxxxxx", false},
 	} {
-		b := NewBreaker(c.limits)
-		if got := (&history{slots: c.slots}).judge(b); got != c.want || b.Open() != c.want {
-			t.Errorf("%+v after %q: opens %v, open %v", c.limits, c.slots, got, b.Open())
+		b := newBreaker(c.limits)
+		if got := (&history{slots: c.slots}).judge(b); got != c.want || b.isOpen() != c.want {
+			t.Errorf("%+v after %q: opens %v, open %v", c.limits, c.slots, got, b.isOpen())
 		}
 	}
 }
 
-// A life of a client that proposes in each slot. Above is the chain: "x" is a missed slot, "R" one
-// that is missed since the beacon node restarts in it. Below is whether relays are asked ("-") or
-// the breaker is open ("o") when the slot is proposed for.
-func TestLives(t *testing.T) {
-	for _, life := range [][2]string{
+// The history of a client that proposes in each slot. Above is the chain: "x" is a missed slot, "R"
+// one that is missed since the beacon node restarts in it. Below is whether relays are asked ("-")
+// or the breaker is open ("o") when the slot is proposed for.
+func TestBreakerOpensAndCloses(t *testing.T) {
+	for _, c := range [][2]string{
 		{"....." + ".....",
 			"-----" + "-----"},
 		{"xxxxx" + ".....", // the condition is met, and nothing on the chain resets it
@@ -74,32 +76,32 @@ func TestLives(t *testing.T) {
 		{"xxxxx" + "Rxxxx" + "x.R..", // a second time, and closed once more
 			"-----" + "o----" + "-oo--"},
 	} {
-		b, got := NewBreaker(DefaultBreakerLimits()), ""
-		for i, now := range life[0] {
-			(&history{slots: life[0][:i]}).judge(b)
-			got += map[bool]string{false: "-", true: "o"}[b.Open()]
+		b, got := newBreaker(devnet.DefaultBreakerLimits()), ""
+		for i, now := range c[0] {
+			(&history{slots: c[0][:i]}).judge(b)
+			got += map[bool]string{false: "-", true: "o"}[b.isOpen()]
 			if now == 'R' {
-				b.Restart(phase0.Slot(i + 1))
+				b.restart(phase0.Slot(i + 1))
 			}
 		}
-		if got != life[1] {
-			t.Errorf("\n%s\n%s, want\n%s", life[0], got, life[1])
+		if got != c[1] {
+			t.Errorf("\n%s\n%s, want\n%s", c[0], got, c[1])
 		}
 	}
 }
 
 // Once open it stays open, says so once, and asks for no more slots; only a restart closes it.
 func TestStaysOpenUntilTheRestart(t *testing.T) {
-	b, h := NewBreaker(DefaultBreakerLimits()), &history{slots: "xxxxx"}
+	b, h := newBreaker(devnet.DefaultBreakerLimits()), &history{slots: "xxxxx"}
 	if !h.judge(b) {
 		t.Fatal("it does not open")
 	}
 	h = &history{slots: "xxxxx" + strings.Repeat(".", 100)}
-	if h.judge(b) || !b.Open() || len(h.asked) > 0 {
-		t.Errorf("after a hundred blocks: open %v, %v asked for", b.Open(), h.asked)
+	if h.judge(b) || !b.isOpen() || len(h.asked) > 0 {
+		t.Errorf("after a hundred blocks: open %v, %v asked for", b.isOpen(), h.asked)
 	}
-	b.Restart(105)
-	if h.judge(b) || b.Open() {
+	b.restart(105)
+	if h.judge(b) || b.isOpen() {
 		t.Error("it is open after the restart")
 	}
 }
@@ -107,12 +109,12 @@ func TestStaysOpenUntilTheRestart(t *testing.T) {
 // After a restart the tally is 0: slots before it, and the one in which it was, are not even asked
 // for.
 func TestCountsAnewAfterTheRestart(t *testing.T) {
-	for _, limits := range []BreakerLimits{DefaultBreakerLimits(), {MissedOf: 5, Window: 30}} {
-		b := NewBreaker(limits)
+	for _, limits := range []devnet.BreakerLimits{devnet.DefaultBreakerLimits(), {MissedOf: 5, Window: 30}} {
+		b := newBreaker(limits)
 		if !(&history{slots: "xxxxx"}).judge(b) {
 			t.Fatalf("%+v: it does not open", limits)
 		}
-		b.Restart(7)
+		b.restart(7)
 		for later, opens := range map[string]bool{"": false, "x": false, "xxxx": false, "xxxxx": true} {
 			again, h := *b, &history{slots: "xxxxxxx" + later}
 			if got := h.judge(&again); got != opens {
@@ -129,20 +131,20 @@ func TestCountsAnewAfterTheRestart(t *testing.T) {
 // row or a window with them.
 func TestAsksNoFurtherThanMatters(t *testing.T) {
 	for _, c := range []struct {
-		limits          BreakerLimits
+		limits          devnet.BreakerLimits
 		before, history string
 		want            []phase0.Slot
 	}{
-		{DefaultBreakerLimits(), "", "", nil},
-		{DefaultBreakerLimits(), "", ".....", []phase0.Slot{1, 2, 3, 4, 5}},
-		{DefaultBreakerLimits(), "....", ".....", []phase0.Slot{5}},
-		{DefaultBreakerLimits(), "....", "....x", []phase0.Slot{5, 4}},
-		{DefaultBreakerLimits(), "....x", "....xx", []phase0.Slot{6, 5, 4}},
-		{DefaultBreakerLimits(), ".....", ".......", []phase0.Slot{6, 7}},
-		{BreakerLimits{MissedOf: 2, Window: 4}, ".......", "........", []phase0.Slot{8, 7, 6, 5}},
-		{BreakerLimits{}, "", "xxx", nil},
+		{devnet.DefaultBreakerLimits(), "", "", nil},
+		{devnet.DefaultBreakerLimits(), "", ".....", []phase0.Slot{1, 2, 3, 4, 5}},
+		{devnet.DefaultBreakerLimits(), "....", ".....", []phase0.Slot{5}},
+		{devnet.DefaultBreakerLimits(), "....", "....x", []phase0.Slot{5, 4}},
+		{devnet.DefaultBreakerLimits(), "....x", "....xx", []phase0.Slot{6, 5, 4}},
+		{devnet.DefaultBreakerLimits(), ".....", ".......", []phase0.Slot{6, 7}},
+		{devnet.BreakerLimits{MissedOf: 2, Window: 4}, ".......", "........", []phase0.Slot{8, 7, 6, 5}},
+		{devnet.BreakerLimits{}, "", "xxx", nil},
 	} {
-		b := NewBreaker(c.limits)
+		b := newBreaker(c.limits)
 		(&history{slots: c.before}).judge(b)
 		h := &history{slots: c.history}
 		h.judge(b)
@@ -157,15 +159,15 @@ func TestAsksNoFurtherThanMatters(t *testing.T) {
 // slot or held behind one before it.
 func TestOpensByItsConditionsOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		limits := BreakerLimits{MissedInRow: rapid.IntRange(0, 6).Draw(t, "in row"),
+		limits := devnet.BreakerLimits{MissedInRow: rapid.IntRange(0, 6).Draw(t, "in row"),
 			Window: rapid.IntRange(0, 8).Draw(t, "window")}
 		if limits.Window > 0 {
 			limits.MissedOf = rapid.IntRange(1, limits.Window).Draw(t, "missed of window")
 		}
 		slots := rapid.StringMatching(`[.x]{0,20}`).Draw(t, "slots")
 		restart := rapid.IntRange(0, len(slots)).Draw(t, "restart")
-		b := NewBreaker(limits)
-		b.Restart(phase0.Slot(restart))
+		b := newBreaker(limits)
+		b.restart(phase0.Slot(restart))
 		counted, met := slots[restart:], false
 		for last := range len(counted) + 1 {
 			inRow := limits.MissedInRow > 0 && strings.HasSuffix(counted[:last], strings.Repeat("x", limits.MissedInRow))
@@ -177,8 +179,8 @@ func TestOpensByItsConditionsOnly(t *testing.T) {
 		for _, before := range proposals {
 			(&history{slots: slots[:before]}).judge(b)
 		}
-		if (&history{slots: slots}).judge(b); b.Open() != met {
-			t.Fatalf("open %v", b.Open())
+		if (&history{slots: slots}).judge(b); b.isOpen() != met {
+			t.Fatalf("open %v", b.isOpen())
 		}
 	})
 }
