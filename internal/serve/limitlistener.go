@@ -48,8 +48,11 @@ type limitedConn struct {
 	from     string // empty if its address has no bound
 	// The listener's mutex guards what follows.
 	gone bool
-	// waits are its elements in the lists of idle connections: of all, and of its address. They are
-	// nil while a request is answered, and after the connection is closed.
+	busy bool // while a request is answered
+	// waits are its elements in the lists of idle connections: of all, and of its address. A busy
+	// connection may stay in a list until oldest comes to it, and moves to the end when it is idle
+	// again, since thousands become busy and idle for each that has to go. They are nil after the
+	// connection is closed.
 	waits [2]*list.Element
 }
 
@@ -123,11 +126,11 @@ func (l *limitListener) enter(c *limitedConn) (goes *limitedConn, full, over boo
 	from := l.addresses[c.from]
 	switch {
 	case c.from != "" && from != nil && from.open >= l.share:
-		if goes = oldest(&from.idle); goes == nil {
+		if goes = oldest(&from.idle, ofAddress); goes == nil {
 			return nil, false, true
 		}
 	case l.open >= l.most:
-		if goes = oldest(&l.idle); goes == nil {
+		if goes = oldest(&l.idle, ofAll); goes == nil {
 			return nil, true, false
 		}
 	}
@@ -146,9 +149,22 @@ func (l *limitListener) enter(c *limitedConn) (goes *limitedConn, full, over boo
 	return goes, false, false
 }
 
-func oldest(idle *list.List) *limitedConn {
-	if front := idle.Front(); front != nil {
-		return front.Value.(*limitedConn)
+// ofAll and ofAddress are the places of the two lists in waits.
+const (
+	ofAll = iota
+	ofAddress
+)
+
+// oldest returns the connection that has been idle longest, nil if there is none. It removes the
+// busy ones before it, each of which was put there once.
+func oldest(idle *list.List, place int) *limitedConn {
+	for front := idle.Front(); front != nil; front = idle.Front() {
+		c := front.Value.(*limitedConn)
+		if !c.busy {
+			return c
+		}
+		idle.Remove(front)
+		c.waits[place] = nil
 	}
 	return nil
 }
@@ -176,33 +192,42 @@ func (l *limitListener) state(conn net.Conn, state http.ConnState) {
 	defer l.mu.Unlock()
 	switch state {
 	case http.StateActive, http.StateHijacked:
-		l.markBusy(c)
+		c.busy = true
 	case http.StateIdle:
-		l.markBusy(c)
 		l.markIdle(c)
 		l.notify()
 	}
 }
 
-// markIdle adds a connection to the end of the idle ones, unless it is closed. The caller holds the
+// markIdle makes a connection the last of the idle ones, unless it is closed. The caller holds the
 // mutex.
 func (l *limitListener) markIdle(c *limitedConn) {
 	if c.gone {
 		return
 	}
-	c.waits[0] = l.idle.PushBack(c)
+	c.busy = false
+	c.waits[ofAll] = last(&l.idle, c.waits[ofAll], c)
 	if from := l.addresses[c.from]; from != nil {
-		c.waits[1] = from.idle.PushBack(c)
+		c.waits[ofAddress] = last(&from.idle, c.waits[ofAddress], c)
 	}
 }
 
-// markBusy removes a connection from the idle ones. The caller holds the mutex.
-func (l *limitListener) markBusy(c *limitedConn) {
-	if c.waits[0] != nil {
-		l.idle.Remove(c.waits[0])
+// last moves a connection's element to the end of a list, or adds one, and returns it.
+func last(list *list.List, element *list.Element, c *limitedConn) *list.Element {
+	if element == nil {
+		return list.PushBack(c)
 	}
-	if c.waits[1] != nil {
-		l.addresses[c.from].idle.Remove(c.waits[1])
+	list.MoveToBack(element)
+	return element
+}
+
+// forget removes a connection from the lists of idle ones. The caller holds the mutex.
+func (l *limitListener) forget(c *limitedConn) {
+	if c.waits[ofAll] != nil {
+		l.idle.Remove(c.waits[ofAll])
+	}
+	if c.waits[ofAddress] != nil {
+		l.addresses[c.from].idle.Remove(c.waits[ofAddress])
 	}
 	c.waits = [2]*list.Element{}
 }
@@ -212,7 +237,7 @@ func (l *limitListener) leave(c *limitedConn) {
 	if c.gone {
 		return
 	}
-	l.markBusy(c)
+	l.forget(c)
 	c.gone = true
 	l.open--
 	if from := l.addresses[c.from]; from != nil {

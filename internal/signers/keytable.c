@@ -8,7 +8,7 @@
 /* A factor is split into two of 128 bits (the curve has an endomorphism: lambda times a point is cheap), and each of these into signed digits. A table
  * has a row for each digit, with the multiples 1 to 2^(bits-1) of the point times 2^(bits*row). So nothing is doubled when it is used: a digit is one
  * addition. The generator's digits are larger, since there is one table for all. */
-#define GENERATOR_BITS 8
+#define GENERATOR_BITS 10
 #define KEY_BITS 6
 #define ROWS(bits) ((128 + (bits)) / (bits)) /* 128 bits and a carry */
 #define ENTRIES(bits) (ROWS(bits) << ((bits) - 1))

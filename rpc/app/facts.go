@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"log/slog"
 	"sync/atomic"
@@ -18,8 +17,9 @@ const subjectPrefix = "rpc."
 type facts struct {
 	*journal.Queue[rpc.Fact]
 	log *slog.Logger
-	// safe, if set, waits while the journal could forget what it has just stored.
-	safe func(context.Context) error
+	// safe, if set, waits while the journal could forget what it has just stored, at most so long
+	// (wall time).
+	safe func(patience time.Duration) error
 	// bytes counts the bytes of all facts of this run.
 	bytes atomic.Int64
 }
@@ -56,18 +56,16 @@ func (f *facts) Record(fact rpc.Fact) {
 	}
 }
 
-// ackPatience is how long an answer waits for the journal's ack (wall time).
+// ackPatience is how long the answers that share an ack of the journal wait for it (wall time).
 const ackPatience = 3 * time.Second
 
 // Keep implements rpc.Keeper. Callers that wait at the same time share an ack.
 func (f *facts) Keep(list ...rpc.Fact) (kept func() error) {
 	receipt := f.PutAcked(list...)
 	return func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), ackPatience)
-		defer cancel()
-		err := receipt.Wait(ctx)
+		err := receipt.WaitAtMost(ackPatience)
 		if err == nil && f.safe != nil {
-			err = f.safe(ctx)
+			err = f.safe(ackPatience)
 		}
 		if err != nil {
 			f.log.Error("the journal did not keep what is to be promised", "error", err)

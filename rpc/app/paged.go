@@ -50,7 +50,7 @@ func newPaged(store stateStore, subject string) paged {
 	return paged{store: store, subject: subject, full: pageBytes}
 }
 
-// put replaces the list by JSON objects, with a note in its head.
+// put replaces the list by JSON objects, with a note in its head. It keeps no item.
 func (p *paged) put(ctx context.Context, note any, items iter.Seq2[[]byte, error]) error {
 	if p.unsure {
 		if _, err := p.readHead(ctx); err != nil && !errors.Is(err, journal.ErrNotFound) {

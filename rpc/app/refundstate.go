@@ -117,7 +117,7 @@ func (s *refundState) keepOwed(ctx context.Context) error {
 	err := s.list.put(ctx, struct{}{}, func(yield func([]byte, error) bool) {
 		for _, fact := range owed {
 			data, err := json.Marshal(fact)
-			if !yield(item(subjectPrefix+fact.Subject(), data), err) {
+			if !yield(appendItem(nil, subjectPrefix+fact.Subject(), data), err) {
 				return
 			}
 		}

@@ -141,8 +141,9 @@ func (s *snapshots) observe(fact rpc.Fact) {
 }
 
 // safe waits while so much was written since the last snapshot that the journal could forget facts
-// after it. So no answer promises anything that could be forgotten. The error is the context's.
-func (s *snapshots) safe(ctx context.Context) error {
+// after it, at most so long (wall time). So no answer promises anything that could be forgotten.
+func (s *snapshots) safe(patience time.Duration) error {
+	var late <-chan time.Time // without a timer unless there is something to wait for
 	for {
 		s.mu.Lock()
 		open := s.bounds.MaxBytes > 0 && s.facts.bytes.Load()-s.covered >= s.bounds.MaxBytes/2
@@ -151,10 +152,15 @@ func (s *snapshots) safe(ctx context.Context) error {
 		if !open {
 			return nil
 		}
+		if late == nil {
+			timer := time.NewTimer(patience)
+			defer timer.Stop()
+			late = timer.C
+		}
 		select {
 		case <-done:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for a snapshot: %w", ctx.Err())
+		case <-late:
+			return fmt.Errorf("wait for a snapshot: %w", context.DeadlineExceeded)
 		}
 	}
 }
@@ -298,10 +304,15 @@ func (s *snapshots) placeOf(ctx context.Context, number uint64) (uint64, error) 
 	return place, nil
 }
 
-// items returns the items of the list, each with its subject.
+// items returns the items of the list, each with its subject. An item is valid until the next one.
 func (f *frozen) items() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var encoder encoder
+		var room []byte
+		item := func(subject string, data []byte) []byte {
+			room = appendItem(room[:0], subject, data)
+			return room
+		}
 		for _, fact := range f.facts {
 			subject, data, err := encoder.encode(fact)
 			if !yield(item(subject, data), err) {
@@ -317,11 +328,11 @@ func (f *frozen) items() iter.Seq2[[]byte, error] {
 	}
 }
 
-// item encodes a named, without reflection.
-func item(subject string, data []byte) []byte {
-	text := append(make([]byte, 0, len(subject)+len(data)+24), `{"subject":"`...)
-	text = append(append(text, subject...), `","fact":`...)
-	return append(append(text, data...), '}')
+// appendItem encodes a named, without reflection.
+func appendItem(to []byte, subject string, data []byte) []byte {
+	to = append(append(to, `{"subject":"`...), subject...)
+	to = append(append(to, `","fact":`...), data...)
+	return append(to, '}')
 }
 
 // restore passes on the content of the last snapshot. It returns the sequence number after which
