@@ -2,7 +2,6 @@ package node
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -297,19 +296,4 @@ func BenchmarkRequest(b *testing.B) {
 	}
 	b.ReportMetric(float64(theirs)/float64(ours), "x-faster")
 	b.ReportMetric(float64(ours.Microseconds())/float64(b.N)/1000, "ms/request")
-}
-
-// The digits are the standard library's, of all bytes and at any length.
-func TestDigits(t *testing.T) {
-	value := make([]byte, 0, 2<<16)
-	for i := range 1 << 16 {
-		value = append(value, byte(i), byte(i>>8))
-	}
-	for _, part := range [][]byte{value, value[1:], value[:7], value[:8], value[3:18], nil} {
-		into := make([]byte, 2*len(part))
-		encode(into, part)
-		if want := hex.EncodeToString(part); string(into) != want {
-			t.Errorf("%d bytes have other digits", len(part))
-		}
-	}
 }
