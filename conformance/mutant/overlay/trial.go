@@ -128,8 +128,29 @@ var trials = []Mutant{
 	{"stream-counts-a-page", "stream", "counts no more hints than a page has", []string{"STR-INF-02"}},
 	{"stream-inner-bundles-last", "stream", "shows the transactions of inner bundles behind all others",
 		[]string{"STR-EVT-06"}},
+	{"relay-capitals-in-received", "relay", "finds no received block by a hash in capitals", []string{"REL-DAT-31"}},
+	{"relay-null-of-received", "relay", "answers null in place of an empty list of received blocks",
+		[]string{"REL-DAT-23"}},
+	{"relay-capital-parent", "relay", "has no bid for a parent hash in capitals", []string{"REL-HDR-19"}},
+	{"relay-half-of-the-parent", "relay", "serves a bid for a parent hash of the same first half", []string{"REL-HDR-08"}},
+	{"relay-bare-numbers-received", "relay", "writes some numbers of received blocks bare", []string{"REL-DAT-20"}},
+	{"relay-hash-of-33-bytes", "relay", "takes the first 32 bytes of a longer block hash", []string{"REL-DAT-11"}},
+	{"rpc-hash-of-three", "rpc", "hashes the first three transactions of a bundle", []string{"RPC-BUN-01"}},
+	{"rpc-swapped-refund-percents", "rpc", "gives two addresses of a private transaction's refund each other's percentage",
+		[]string{"RPC-PRI-18"}},
+	{"stream-no-selector-alone", "stream", "shares zeros for a selector without arguments", []string{"STR-HNT-03"}},
+	{"stream-gas-of-a-transfer", "stream", "shares the gas limit of a transfer as gasLimit", []string{"STR-LIT-02"}},
+	{"stream-start-beside-end", "stream", "leaves the blocks and seconds of a start out that stands beside an end",
+		[]string{"STR-HIS-10"}},
+	{"stream-limit-of-500", "stream", "says 500 for the longest page, whatever it is", []string{"STR-INF-07"}},
+	{"sidecar-first-relay-must-publish", "sidecar", "needs the first relay to take a block", []string{"SID-PAY-05"}},
+	{"sidecar-errors-are-told", "sidecar", "answers 502 when relays answer with errors", []string{"SID-HDR-21"}},
 }
 
 // Unnoticed are mutants as trials has them, which no spec notices yet. None of them must be killed;
 // one that is killed moves to trials. The list must not be changed.
-var Unnoticed = []Mutant{}
+var Unnoticed = []Mutant{
+	{"relay-ssz-without-blobs", "relay", "reveals no blobs in SSZ", []string{"REL-PAY-17"}},
+	{"rpc-three-quarters-of-keys", "rpc", "takes no signature of a quarter of all keys", []string{"RPC-AUT-12"}},
+	{"rpc-any-36-characters", "rpc", "takes any 36 characters for a replacementUuid", []string{"RPC-BUN-11"}},
+}

@@ -103,6 +103,16 @@ func data(r *specs) {
 			t.Check(err == nil, member+" in decimal digits", trace[member])
 		}
 	})
+	r.It("REL-DAT-20", "writes no number of received blocks bare", func(t *suite.T) {
+		a := r.open(t)
+		s := a.submitted(a.block("a", gwei(1000)))
+		query := "block_hash=" + s.Message.BlockHash.String()
+		t.Ready(listed(t, receivedPath, query), "see the received block")
+		for member, value := range traces(t, receivedPath, query)[0] {
+			_, bare := value.(float64)
+			t.Check(!bare, member+" as text", value)
+		}
+	})
 	r.It("REL-DAT-26", "says what the builder signed", func(t *suite.T) {
 		_, s := r.delivered(t)
 		m := s.Message
@@ -119,6 +129,10 @@ func data(r *specs) {
 	})
 	r.It("REL-DAT-25", "asks for no authentication", func(t *suite.T) {
 		t.Status(t.Get(dataAPI(t), deliveredPath+"?limit=1"), http.StatusOK)
+	})
+	r.It("REL-DAT-23", "answers [] when there are no received blocks", func(t *suite.T) {
+		list := traces(t, receivedPath, "slot=18446744073709551")
+		t.Check(len(list) == 0, "an empty array", list)
 	})
 	r.It("REL-DAT-23", "answers [] when there is nothing", func(t *suite.T) {
 		list := traces(t, deliveredPath, "slot=18446744073709551")
@@ -225,6 +239,7 @@ func refusedQueries(r *specs) {
 		{"REL-DAT-10", "refuses a slot of letters", deliveredPath + "?slot=abc"},
 		{"REL-DAT-10", "refuses a slot of letters for received blocks", receivedPath + "?slot=abc"},
 		{"REL-DAT-11", "refuses a hash of two bytes", deliveredPath + "?block_hash=0x1234"},
+		{"REL-DAT-11", "refuses a hash of 33 bytes", deliveredPath + "?block_hash=" + zeroHash + "00"},
 		{"REL-DAT-12", "refuses a limit of a billion", deliveredPath + "?limit=1000000000"},
 		{"REL-DAT-12", "refuses a limit of a billion for received blocks", receivedPath + "?slot=1&limit=1000000000"},
 		{"REL-DAT-16", "refuses received blocks without a filter", receivedPath},

@@ -115,6 +115,13 @@ func header(r *specs) {
 			a.slot = &slot
 		})
 	})
+	r.It("REL-HDR-08", "has no bid for a parent that differs in its last byte", func(t *suite.T) {
+		elsewhere(t, func(a *auction) {
+			slot := *a.slot
+			slot.ParentHash[31] ^= 1
+			a.slot = &slot
+		})
+	})
 	r.It("REL-HDR-08", "has no bid for another slot", func(t *suite.T) {
 		elsewhere(t, func(a *auction) {
 			slot := *a.slot

@@ -125,6 +125,11 @@ func sendBundle(s *suite.Set) {
 		fixed(object{"revertingTxHashes": []string{common.Hash{7}.Hex()}}))
 	plain("RPC-BUN-11", "takes a replacementUuid", func(t *suite.T) object { return object{"replacementUuid": uuid(t)} })
 	never("RPC-BUN-11", "refuses a replacementUuid that is none", fixed(object{"replacementUuid": "my-bundle"}))
+	s.It("RPC-BUN-01", "hashes each of four transactions", func(t *suite.T) {
+		w := money(t)
+		txs := []*types.Transaction{w.send(1), w.send(2), w.send(3), w.send(4)}
+		taken(t, call(t, key(t), method, bundle(t, txs...)), txs...)
+	})
 	s.It("RPC-BUN-12", "answers smart with builders", func(t *suite.T) {
 		tx := money(t).send(1)
 		members := taken(t, call(t, key(t), method, with(bundle(t, tx), object{"builders": []string{"default"}})), tx)

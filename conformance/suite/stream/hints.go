@@ -75,6 +75,10 @@ func hints(s *suite.Set) {
 		func(t *suite.T, tx map[string]any) {
 			hasOnly(t, tx, "callData", "functionSelector", "to")
 		})
+	s.It("STR-HNT-03", "shares a selector without arguments", func(t *suite.T) {
+		has(t, told(t, []string{"function_selector"}, rpc.Money(t).Transfer(1, data[:4]...)).tx(t), "functionSelector",
+			"0xdeadbeef")
+	})
 	one("STR-HNT-03", "shares the selector", []string{"function_selector"}, func(t *suite.T, tx map[string]any) {
 		has(t, tx, "functionSelector", "0xdeadbeef")
 	})

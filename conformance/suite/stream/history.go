@@ -270,6 +270,12 @@ func history(s *suite.Set) {
 		got := page(t, "timestampStart=%d&timestampEnd=%d", *mine.Timestamp, *mine.Timestamp)
 		t.Check(len(got) > 0, fmt.Sprintf("a record of second %d", *mine.Timestamp), "none")
 	})
+	s.It("STR-HIS-10", "has the block of its bound also beside an end", func(t *suite.T) {
+		_, mine := past(t, 1)
+		got := page(t, "blockStart=%d&blockEnd=%d", *mine.Block, *mine.Block+1)
+		t.Check(len(got) > 0 && *got[0].Block == *mine.Block, fmt.Sprintf("a record of block %d", *mine.Block),
+			fmt.Sprint(got))
+	})
 	s.It("STR-HIS-11", "bounds by a single block", func(t *suite.T) {
 		_, mine := past(t, 1)
 		got := page(t, "blockStart=%d&blockEnd=%d", *mine.Block, *mine.Block)

@@ -39,6 +39,7 @@ func info(s *suite.Set) {
 		f := about(t)
 		t.Check(f.MaxLimit != nil && *f.MaxLimit > 0, "maxLimit above 0", fmt.Sprint(f.MaxLimit))
 	})
+	s.It("STR-INF-07", "has a limit that pages take", func(t *suite.T) { page(t, "limit=%d", number(t, "maxLimit")) })
 	s.It("STR-INF-08", "has all six numbers", func(t *suite.T) {
 		f := about(t)
 		all := f.Count != nil && f.MinBlock != nil && f.MaxBlock != nil && f.MinTimestamp != nil && f.MaxTimestamp != nil &&
