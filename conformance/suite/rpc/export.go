@@ -98,6 +98,11 @@ func Private(t *suite.T, tx *types.Transaction, preferences map[string]any) comm
 	return sentAs(t, "eth_sendPrivateTransaction", params)
 }
 
+// PrivateRaw sends a private transaction by position and returns the hash that the RPC answers.
+func PrivateRaw(t *suite.T, tx *types.Transaction, preferences map[string]any) common.Hash {
+	return sentAs(t, "eth_sendPrivateRawTransaction", raw(t, tx), preferences)
+}
+
 // SendAndCancel sends a private transaction that shares its hash, and cancels it at once.
 func SendAndCancel(t *suite.T, tx *types.Transaction) {
 	signer := key(t)

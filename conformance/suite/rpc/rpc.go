@@ -28,7 +28,7 @@ func Specs(s *suite.Set) {
 		envelope, failures, authentication, versions, sendBundle, callBundle, cancelBundle, sendShare, simBundle, sendPrivate,
 		sendPrivateRaw, cancelPrivate,
 		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid,
-		bundleTerms, shareTerms, privateTerms, timeouts, refundLists, delayedLists,
+		bundleTerms, shareTerms, wholeShare, privateTerms, timeouts, refundLists, delayedLists,
 		followers, browsers, statistics, deployed, literal,
 	} {
 		add(s)

@@ -272,18 +272,7 @@ func whole(s *suite.Set) {
 			placed(t, block, nil, txs...)
 			include(t, txs...)
 			reached(t, block)
-			first, found := receiptOf(t, txs[0]), 0
-			for i, tx := range txs {
-				if r := receiptOf(t, tx); r != nil {
-					found++
-					t.Check(uint64(r.Block) == block, fmt.Sprintf("transaction %d in block %d", i, block), r.Block)
-					t.Check(first != nil && uint64(r.Place) == uint64(first.Place)+uint64(i),
-						fmt.Sprintf("transaction %d of the bundle right behind the one before it", i), r.Place)
-				}
-			}
-			t.Check(found == 0 || found == len(txs), "all transactions of the bundle, or none",
-				fmt.Sprintf("%d of %d", found, len(txs)))
-			return found > 0
+			return wholeAt(t, block, txs) > 0
 		})
 	})
 	s.It("RPC-BUN-18", "is not there in part", func(t *suite.T) {
@@ -303,4 +292,21 @@ func whole(s *suite.Set) {
 			return receiptOf(t, witness) != nil
 		})
 	})
+}
+
+// wholeAt fails the spec unless all transactions of a bundle are in the block, one right behind the
+// other, or none is. It returns how many are.
+func wholeAt(t *suite.T, block uint64, txs []*types.Transaction) (found int) {
+	first := receiptOf(t, txs[0])
+	for i, tx := range txs {
+		if r := receiptOf(t, tx); r != nil {
+			found++
+			t.Check(uint64(r.Block) == block, fmt.Sprintf("transaction %d in block %d", i, block), r.Block)
+			t.Check(first != nil && uint64(r.Place) == uint64(first.Place)+uint64(i),
+				fmt.Sprintf("transaction %d of the bundle right behind the one before it", i), r.Place)
+		}
+	}
+	t.Check(found == 0 || found == len(txs), "all transactions of the bundle, or none",
+		fmt.Sprintf("%d of %d", found, len(txs)))
+	return found
 }

@@ -287,3 +287,69 @@ func shareTerms(s *suite.Set) {
 		})
 	})
 }
+
+// wholeShare: orders of mev_sendBundle are in the chain whole and in order, or not at all.
+func wholeShare(s *suite.Set) {
+	s.Slow("RPC-SHR-33", "is in its block whole and in order, with the bundle inside of it", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			// from four wallets, so that each transaction would be valid alone
+			txs := []*types.Transaction{money(t).send(4), money(t).send(1), money(t).send(3), money(t).send(2)}
+			block := head(t) + 3
+			window := object{"block": hexNumber(block)}
+			inner := with(share(t, txs[1], txs[2]), object{"inclusion": window})
+			list := append(body(t, txs[0]), object{"bundle": inner})
+			noted(t, call(t, key(t), "mev_sendBundle",
+				with(share(t), object{"inclusion": window, "body": append(list, body(t, txs[3])...)})))
+			include(t, txs...)
+			reached(t, block)
+			return wholeAt(t, block, txs) > 0
+		})
+	})
+	s.Slow("RPC-SHR-34", "is in its block with a transaction that reverts and may", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			txs := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert)}
+			block := head(t) + 3
+			noted(t, call(t, key(t), "mev_sendBundle", reverting(t, block, true, txs)))
+			witness := money(t).send(2)
+			placed(t, block, nil, witness)
+			include(t, append(txs, witness)...)
+			reached(t, block)
+			if receiptOf(t, witness) == nil {
+				return false
+			}
+			for i, tx := range txs {
+				r := receiptOf(t, tx)
+				t.Check(r != nil, fmt.Sprintf("transaction %d of a bundle whose second one may revert in its block", i), "none")
+				t.Check(uint64(r.Status) == uint64(1-i), "the second one reverted, and not the first", r)
+			}
+			return true
+		})
+	})
+	s.Slow("RPC-SHR-34", "is not there with a transaction that reverts and may not", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			txs, witness := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert)}, money(t).send(2)
+			block := head(t) + 3
+			// a service may refuse what fails in its simulation
+			call(t, key(t), "mev_sendBundle", reverting(t, block, false, txs))
+			placed(t, block, nil, witness)
+			include(t, append(txs, witness)...)
+			reached(t, block)
+			for i, tx := range txs {
+				t.Check(receiptOf(t, tx) == nil,
+					fmt.Sprintf("no transaction of a bundle whose second one reverts; transaction %d is not there", i),
+					"it is in a block")
+			}
+			return receiptOf(t, witness) != nil
+		})
+	})
+}
+
+// reverting is a bundle for one block whose second transaction may revert, or may not.
+func reverting(t *suite.T, block uint64, may bool, txs []*types.Transaction) object {
+	params := with(share(t, txs...), object{"inclusion": object{"block": hexNumber(block)}})
+	params["body"].([]object)[1]["canRevert"] = may
+	return params
+}

@@ -255,6 +255,13 @@ func hints(s *suite.Set) {
 		e := toldPrivately(t, []string{"hash"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
 		t.Check(len(e.txs) == 0 && len(shared(t, e)) == 0, "the hash alone", e.raw)
 	})
+	s.It("STR-HNT-26", "shares no logs of a raw private transaction that shares its hash", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		hints := map[string]any{"fast": false, "privacy": map[string]any{"hints": []string{"hash"}}}
+		e := eventOf(t, stream, rpc.PrivateRaw(t, rpc.Money(t).Create(emits(swapV2, topicA, topicB)), hints))
+		t.Check(len(e.txs) == 0 && len(shared(t, e)) == 0, "the hash alone", e.raw)
+	})
 	s.It("STR-HNT-26", "shares the recipient of a private transaction that shares it, and no more", func(t *suite.T) {
 		e := toldPrivately(t, []string{"contract_address"}, rpc.Money(t).Transfer(1, data...))
 		hasOnly(t, e.tx(t), "to")
