@@ -69,7 +69,7 @@ faults: needs-faults lab ## show what holds when processes are killed, disks are
 	scripts/leftovers.sh scripts/faults.sh
 	@scripts/leftovers.sh bin/gavel-lab scenario run --faults --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
 
-conformance: lab ## judge our own relay, stream, RPC and sidecar by the conformance suite: flags in ARGS, report in bin/conformance
+conformance: lab ## judge our own relay, stream, RPC, sidecar and builder by the conformance suite: flags in ARGS, report in bin/conformance
 	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
 
 vectors: lab ## write the test vectors for implementations in any language to bin/vectors: docs/vectors.md; flags in ARGS

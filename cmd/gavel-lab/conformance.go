@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 func conformanceCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "conformance",
-		Usage: "judge any relay, stream or bundle RPC by its URL",
+		Usage: "judge any relay, stream, bundle RPC, sidecar or builder",
 		// The usual status of a mistake, 2, is that of stale expectations here.
 		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
@@ -35,7 +36,7 @@ func conformanceCommand() *cli.Command {
 func selection() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "clause", Usage: "ids of clauses, such as REL-HDR-03 or 'REL-HDR-*'"},
-		&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc, sidecar"},
+		&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc, sidecar, builder"},
 		&cli.StringSliceFlag{Name: "profile", Usage: "groups of clauses, such as relay-proposer"},
 		&cli.StringSliceFlag{Name: "level", Usage: "must, should, may, def"},
 		&cli.StringFlag{Name: "mode", Value: "white", Usage: "judge clauses that need at most this: black, grey or white"},
@@ -82,7 +83,7 @@ func explainCommand() *cli.Command {
 func runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "judge a target, and write a report",
-		Flags: append(append(selection(), worldFlags(2*time.Second)...),
+		Flags: append(slices.Concat(selection(), worldFlags(2*time.Second), clientFlags()),
 			&cli.StringFlag{Name: "target", TakesFile: true,
 				Usage: "file that says where the target is; see docs/conformance.md"},
 			&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in a world of their own, and judge them"},
@@ -98,13 +99,6 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "relay", Usage: "URL of a relay, in place of a file"},
 			&cli.StringFlag{Name: "stream", Usage: "URL of a stream"},
 			&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC"},
-			&cli.StringFlag{
-				Name: "sidecar",
-				Usage: "URL of a sidecar, or the command that starts it, with words such as {listen} and {relays}; gavel is " +
-					"our own; see docs/conformance.md",
-			},
-			&cli.StringFlag{Name: "relays-listen",
-				Usage: "host:port of the first of the sidecar's relays, the next ones follow; with a URL 127.0.0.1:9200"},
 			&cli.StringFlag{Name: "world", Usage: "URL of the world that the target follows (gavel-lab conformance world)"},
 			&cli.StringFlag{Name: "expect", TakesFile: true, Usage: "file of expected failures"},
 			&cli.StringFlag{Name: "out", TakesFile: true,
@@ -136,6 +130,25 @@ func runCommand() *cli.Command {
 				return app.WithStatus(runForks(ctx, cmd))
 			}
 			return app.WithStatus(runConformance(ctx, cmd))
+		},
+	}
+}
+
+// clientFlags returns the flags that name targets which are clients of relays.
+func clientFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{
+			Name: "sidecar",
+			Usage: "URL of a sidecar, or the command that starts it, with words such as {listen} and {relays}; gavel is " +
+				"our own; see docs/conformance.md",
+		},
+		&cli.StringFlag{Name: "relays-listen",
+			Usage: "host:port of the first of the relays for a sidecar or builder, the next ones follow; for one that runs " +
+				"already 127.0.0.1:9200"},
+		&cli.StringFlag{
+			Name: "builder",
+			Usage: "command that starts a block builder, with words such as {relays} and {beacon}; gavel is our own, running " +
+				"one that runs already in the world of --world; see docs/conformance.md",
 		},
 	}
 }
@@ -194,7 +207,8 @@ func sourceOf(cmd *cli.Command) (from app.Source, err error) {
 		return from, err
 	}
 	from.World.BlobsLater = len(cmd.StringSlice("inside")) > 0
-	named := cmd.String("target")+cmd.String("relay")+cmd.String("stream")+cmd.String("rpc")+cmd.String("sidecar") != ""
+	named := cmd.String("target")+cmd.String("relay")+cmd.String("stream")+cmd.String("rpc")+cmd.String("sidecar")+
+		cmd.String("builder") != ""
 	if !from.Local && (named || from.Image == "") {
 		if from.Target, err = targetOf(cmd); err != nil {
 			return from, app.Mistake("%v", err)
@@ -226,6 +240,15 @@ func targetOf(cmd *cli.Command) (*target.Target, error) {
 		t.Sidecar = &target.Sidecar{URL: where}
 	case where != "":
 		t.Sidecar = &target.Sidecar{Command: where}
+	}
+	switch what := cmd.String("builder"); what {
+	case "":
+	case app.OwnBuilder:
+		t.Builder = &target.Builder{Own: true}
+	case app.RunningBuilder:
+		t.Builder = &target.Builder{Running: true}
+	default:
+		t.Builder = &target.Builder{Command: what}
 	}
 	return t, t.Complete()
 }

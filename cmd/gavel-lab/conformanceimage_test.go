@@ -62,13 +62,13 @@ func openImage(t *testing.T, image string) (where *target.Target, logs string) {
 	}
 	if !has {
 		t.Logf("NOT in containers, but in this process: engine: %v, image %s: %t", err, image, has)
-		where, end, err := app.Open(t.Context(), app.Source{Local: true, World: world.Config{Slot: time.Second},
+		opened, end, err := app.Open(t.Context(), app.Source{Local: true, World: world.Config{Slot: time.Second},
 			Notes: t.Output()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(end)
-		return where, ""
+		return opened.Target, ""
 	}
 	t.Logf("in containers, from %s", image)
 	return startedContainers(t, engine, image)

@@ -16,7 +16,7 @@ func proveCommand() *cli.Command {
 		Name: "prove", Usage: "run the suite against wrong targets, and show that it notices each",
 		Flags: append(worldFlags(time.Second),
 			&cli.StringSliceFlag{Name: "mutant", Usage: "ids of mutants; all without"},
-			&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc, sidecar"},
+			&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc, sidecar, builder"},
 			&cli.IntFlag{Name: "parallel", Value: 5, Usage: "how many run at a time"},
 			&cli.StringFlag{
 				Name: "mutants-program", TakesFile: true,

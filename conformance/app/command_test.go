@@ -27,7 +27,7 @@ func TestOpenStartsARelayByItsCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	answer, err := http.Get(started.Relay.BuilderURL + "/eth/v1/builder/status")
+	answer, err := http.Get(started.Target.Relay.BuilderURL + "/eth/v1/builder/status")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestOpenStartsARelayByItsCommand(t *testing.T) {
 		!strings.HasSuffix(got, " 4") {
 		t.Errorf("%s, told %q", answer.Status, got)
 	}
-	c, err := world.Dial(t.Context(), started.Chain.WorldURL)
+	c, err := world.Dial(t.Context(), started.Target.Chain.WorldURL)
 	if err != nil || c.Facts.SlotsPerEpoch != 4 {
 		t.Errorf("the world has %d slots in an epoch, %v", c.Facts.SlotsPerEpoch, err)
 	}

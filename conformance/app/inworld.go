@@ -41,7 +41,7 @@ func (p Proof) InWorld(ctx context.Context, of world.Config, notes io.Writer) er
 		return err
 	}
 	defer end()
-	p.Target = right
+	p.Target = right.Target
 	began := time.Now()
 	result, err := p.Prove(ctx)
 	if err != nil {

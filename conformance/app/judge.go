@@ -50,19 +50,24 @@ func (j Judgement) Run(ctx context.Context) error {
 	options.Killers = Killers()
 	j.Source.standIn(ctx)
 	ByOwnClock(&j.Source, &options)
-	var end func()
-	var err error
-	if options.Target, end, err = Open(ctx, j.Source); err != nil {
+	opened, end, err := Open(ctx, j.Source)
+	if err != nil {
 		return err
 	}
 	defer end()
+	options.Target = opened.Target
+	var endBuilder func()
+	if options.Auctions, endBuilder, err = j.openBuilder(ctx, opened, options); err != nil {
+		return err
+	}
+	defer endBuilder()
 	var endSidecar func()
 	if options.Relays, endSidecar, err = OpenSidecar(ctx, options.Target, j.relaysNetwork(options.Target),
 		j.relaysListen(options.Target), j.Source.Notes); err != nil {
 		return err
 	}
 	defer endSidecar()
-	stop, err := Mutate(ctx, &options, j.Mutant)
+	stop, err := Mutate(ctx, &options, j.beforeTarget())
 	if err != nil {
 		return err
 	}
@@ -107,6 +112,38 @@ func (j Judgement) switchMutants() error {
 		return Mistake("%v", err)
 	}
 	return nil
+}
+
+// beforeTarget is the mutant that stands before the target, and not between a builder and relays.
+func (j Judgement) beforeTarget() string {
+	if BeforeRelays(j.Mutant) {
+		return ""
+	}
+	return j.Mutant
+}
+
+// openBuilder opens the relays of a target that is a builder, and starts the builder if it does not
+// run already. Nothing is opened if the selection has no clause of builders.
+func (j Judgement) openBuilder(ctx context.Context, o Opened, options Options) (*scripted.Auctions, func(), error) {
+	if o.Target.Builder == nil {
+		return nil, func() {}, nil
+	}
+	if dumb[j.Mutant] != 0 { // it answers, and builders ask
+		o.Target.Builder = nil
+		return nil, func() {}, nil
+	}
+	wanted, err := options.wantsInterface("builder")
+	if err != nil || !wanted {
+		return nil, func() {}, err
+	}
+	s := BuilderSource{World: o.World, Clock: options.Clock, Listen: j.RelaysListen, Log: j.Source.Notes}
+	if s.Listen == "" && o.Target.Builder.Running {
+		s.Listen = "127.0.0.1:9200"
+	}
+	if BeforeRelays(j.Mutant) {
+		s.Mutant = j.Mutant
+	}
+	return OpenBuilder(ctx, o.Target, s)
 }
 
 // relaysNetwork returns the network in which a sidecar is judged. Its genesis is mainnet's.

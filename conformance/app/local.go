@@ -55,6 +55,7 @@ func StartLocal(ctx context.Context, of world.Config, budgets target.Budgets) (l
 		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
 		Chain:          target.Chain{WorldURL: l.world.URL},
 		Sidecar:        &target.Sidecar{Own: true},
+		Builder:        &target.Builder{Own: true},
 		Budgets:        budgets,
 	}
 	if err := l.open(ctx); err != nil {

@@ -39,12 +39,58 @@ type UnusableError struct{ error }
 // Unwrap returns the cause.
 func (e UnusableError) Unwrap() error { return e.error }
 
+// Opened is a target that can be judged.
+type Opened struct {
+	Target *target.Target
+	// World is the target's world if it is in this process; nil otherwise.
+	World *world.World
+}
+
 // Open finds the target, or starts it. End stops what was started; it is never nil.
-func Open(ctx context.Context, s Source) (t *target.Target, end func(), err error) {
-	end = func() {}
+func Open(ctx context.Context, s Source) (o Opened, end func(), err error) {
 	if s.Local {
 		return openLocal(ctx, s)
 	}
+	if s.startsBuilder() {
+		return openWorld(ctx, s)
+	}
+	o.Target, end, err = open(ctx, s)
+	return o, end, err
+}
+
+// builderAccounts is how many accounts a world has in which nobody but a builder needs one.
+const builderAccounts = 16
+
+// startsBuilder says whether the run starts a builder, which needs a world to bid in, and has none.
+func (s Source) startsBuilder() bool {
+	return s.Target != nil && s.Target.Builder != nil && !s.Target.Builder.Running && s.Target.Chain.WorldURL == ""
+}
+
+// openWorld starts a world for a target that is a builder.
+func openWorld(ctx context.Context, s Source) (o Opened, end func(), err error) {
+	end = func() {}
+	s.World.BlobsLater, s.World.Accounts = true, builderAccounts
+	w, err := world.New(s.World)
+	if err != nil {
+		return o, end, Mistake("%v", err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	t := *s.Target
+	t.Chain.WorldURL = w.URL
+	w.Start()
+	return Opened{Target: &t, World: w}, func() {
+		stop()
+		if err := errors.Join(<-ended, w.Close()); err != nil {
+			fmt.Fprintln(s.Notes, err)
+		}
+	}, nil
+}
+
+// open finds a target elsewhere, or starts its containers.
+func open(ctx context.Context, s Source) (t *target.Target, end func(), err error) {
+	end = func() {}
 	t = s.Target
 	if t != nil && t.Commanded() {
 		if s.Image != "" {
@@ -94,12 +140,12 @@ func (s *Source) standIn(ctx context.Context) {
 
 // openLocal starts gavel's own services in a world of their own. An error of their end changes no
 // verdict; it is only noted.
-func openLocal(ctx context.Context, s Source) (*target.Target, func(), error) {
+func openLocal(ctx context.Context, s Source) (Opened, func(), error) {
 	local, err := StartLocal(ctx, s.World, s.Budgets)
 	if err != nil {
-		return nil, func() {}, fmt.Errorf("start the devnet: %w", err)
+		return Opened{}, func() {}, fmt.Errorf("start the devnet: %w", err)
 	}
-	return local.Target, func() {
+	return Opened{local.Target, local.world}, func() {
 		if err := local.Stop(); err != nil {
 			fmt.Fprintln(s.Notes, err)
 		}

@@ -16,7 +16,7 @@ func TestOpen(t *testing.T) {
 	contained := &target.Target{Containers: []target.Container{{Name: "relay", Image: "relay:1", Ports: []int{80}}}}
 
 	found, end, err := app.Open(t.Context(), app.Source{Target: addresses, Notes: t.Output()})
-	if end(); err != nil || found != addresses {
+	if end(); err != nil || found.Target != addresses {
 		t.Errorf("a target at addresses: %v, %v", found, err)
 	}
 	var usage app.UsageError

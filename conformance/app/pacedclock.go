@@ -16,6 +16,8 @@ const (
 	// meanwhile.
 	ownSpeed  = 3
 	leastSlot = 2 * time.Second / ownSpeed
+	// builderSpeed is the speed at which our own builder is judged alone.
+	builderSpeed = 16
 	// ownTimeout bounds a spec in wall time, since the clock may stand for long.
 	ownTimeout = 10 * time.Minute
 )
@@ -27,10 +29,13 @@ const (
 // Journals sync and gather what they write by the wall, which the clock does not wait for. So the
 // budgets of chain time grow by the clock's speed.
 func ByOwnClock(s *Source, o *Options) {
-	if !s.Local {
+	if !s.Local && (!s.startsBuilder() || !s.Target.Builder.Own) {
 		return
 	}
 	speed := min(ownSpeed, float64(cmp.Or(s.World.Slot, world.UsualSlot))/float64(leastSlot))
+	if !s.Local {
+		speed = builderSpeed // a builder alone keeps no journal
+	}
 	paced := clock.NewPaced(time.Now().Truncate(time.Second), speed)
 	s.World.Clock, o.Clock, o.Again = paced, paced, false
 	o.Timeout = max(o.Timeout, ownTimeout)

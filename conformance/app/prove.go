@@ -68,7 +68,7 @@ type Proven struct {
 // sanity has one clause of each interface that Baseline judges in addition, so that a target that
 // does not work at all is noticed.
 var sanity = map[string]string{"relay": "REL-GEN-01", "rpc": "RPC-ENV-18", "stream": "STR-LIV-01",
-	"sidecar": "SID-STA-01"}
+	"sidecar": "SID-STA-01", "builder": "BLD-SUB-01"}
 
 // Prove judges the correct target and targets that answer all alike, while it runs the chosen
 // mutants. The error is the caller's mistake or the suite's fault; survivors are in the result.
@@ -177,6 +177,8 @@ func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []repo
 		program, how = p.Mutants, []string{"--sidecar", OwnSidecar, "--inside", m.ID}
 	case m.Iface == "sidecar":
 		how = []string{"--sidecar", OwnSidecar, "--mutant", m.ID}
+	case m.Iface == "builder":
+		how = []string{"--builder", OwnBuilder, "--mutant", m.ID}
 	case m.Inside():
 		program, how = p.Mutants, []string{"--devnet", "--slot", p.Slot.String(), "--inside", m.ID}
 	}
@@ -335,7 +337,9 @@ func lay(t *target.Target) (folder, error) {
 		return "", fmt.Errorf("prove: %w", err)
 	}
 	f := folder(dir)
-	raw, err := yaml.Marshal(t)
+	served := *t
+	served.Builder = nil // our own builder needs a world in its process
+	raw, err := yaml.Marshal(served)
 	if err == nil {
 		err = os.WriteFile(f.target(), raw, 0o600)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/schema"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/suite/builder"
 	"github.com/gavel-relay/gavel/conformance/suite/relay"
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
 	"github.com/gavel-relay/gavel/conformance/suite/sidecar"
@@ -54,7 +55,9 @@ type Options struct {
 	Expected []verdict.Expectation
 	// Relays are what a sidecar is a client of; nil without one. See OpenSidecar.
 	Relays *scripted.Relays
-	Seed   int64
+	// Auctions are where a builder bids; nil without one. See OpenBuilder.
+	Auctions *scripted.Auctions
+	Seed     int64
 	// Clock is the time of target and world; nil is the wall clock.
 	Clock clock.Clock
 	// Timeout bounds one spec, in wall time; 0 is a minute, and longer in a world of long slots or
@@ -105,6 +108,7 @@ func Specs() (*clauses.Catalogue, *suite.Set, error) {
 	rpc.Specs(set)
 	stream.Specs(set)
 	sidecar.Specs(set)
+	builder.Specs(set)
 	documents, err := schema.Load()
 	if err != nil {
 		return nil, nil, fmt.Errorf("the documents are wrong: %w", err)
@@ -149,11 +153,10 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		return nil, err
 	}
 	results, err := set.Run(running, suite.Config{
-		Target: o.Target, World: around, Relays: o.Relays, Oracle: oracle, Selected: func(c clauses.Clause) bool {
-			return chosen[c.ID]
-		}, Lacks: features.Lacks, Gone: gone, Clock: o.Clock, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again,
-		Retries: o.Retries, Spare: around == nil && !o.Heavy,
-		Progress: o.Progress,
+		Target: o.Target, World: around, Relays: o.Relays, Auctions: o.Auctions, Oracle: oracle,
+		Selected: func(c clauses.Clause) bool { return chosen[c.ID] },
+		Lacks:    features.Lacks, Gone: gone, Clock: o.Clock, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again,
+		Retries: o.Retries, Spare: around == nil && !o.Heavy, Progress: o.Progress,
 		Unusable: func(iface, reason string) {
 			unusable[iface] = reason
 			if o.Unusable != nil {
@@ -311,6 +314,21 @@ func (o Options) choose(catalogue *clauses.Catalogue) (map[string]bool, error) {
 		}
 	}
 	return nil, UsageError{"nothing is selected: no clause fits all of the selection and the target's interfaces"}
+}
+
+// wantsInterface says whether the run judges an interface: whether a clause of it is selected.
+func (o Options) wantsInterface(iface string) (bool, error) {
+	catalogue, err := clauses.Load()
+	if err != nil {
+		return false, fmt.Errorf("the catalogue is wrong: %w", err)
+	}
+	chosen, err := o.choose(catalogue)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(catalogue.Clauses, func(c clauses.Clause) bool {
+		return chosen[c.ID] && c.Interface() == iface
+	}), nil
 }
 
 func (o Options) wants(c clauses.Clause) bool { return o.Target.Has(c.Interface()) && o.fits(c) }

@@ -16,11 +16,12 @@ import (
 // for. It prints what a target and target.yaml need to know about it.
 func ServeWorld(ctx context.Context, of world.Config, withServices bool, out, notes io.Writer) error {
 	if withServices {
-		t, end, err := Open(ctx, Source{Local: true, World: of, Notes: notes})
+		opened, end, err := Open(ctx, Source{Local: true, World: of, Notes: notes})
 		if err != nil {
 			return err
 		}
 		defer end()
+		t := opened.Target
 		c, err := world.Dial(ctx, t.Chain.WorldURL)
 		if err != nil {
 			return err

@@ -1,7 +1,7 @@
 // Package clauses is the catalogue of what the interface description asks of a relay, a stream, an
-// RPC and a sidecar: one clause for each thing that an implementation can get wrong. Specs,
-// reports, expectations and mutants name clauses by id and add nothing to them, so that no rule is
-// written twice.
+// RPC, a sidecar and a builder: one clause for each thing that an implementation can get wrong.
+// Specs, reports, expectations and mutants name clauses by id and add nothing to them, so that no
+// rule is written twice.
 //
 //	description ─▶ sections.yaml ◀─(says)─ catalogue/*.yaml ─▶ Catalogue ─▶ specs, report, mutants, docs/clauses.md
 //
@@ -100,22 +100,23 @@ type Clause struct {
 	Retired string `json:"retired,omitempty"`
 }
 
-// Interface is the first part of the id in words: relay, stream, rpc or sidecar.
+// Interface is the first part of the id in words: relay, stream, rpc, sidecar or builder.
 func (c Clause) Interface() string { return interfaces[c.ID[:3]] }
 
 // Operation is the first two parts of the id, such as REL-HDR.
 func (c Clause) Operation() string { return c.ID[:7] }
 
 // interfaces has the name of each interface by the first part of an id.
-var interfaces = map[string]string{"REL": "relay", "STR": "stream", "RPC": "rpc", "SID": "sidecar"}
+var interfaces = map[string]string{"REL": "relay", "STR": "stream", "RPC": "rpc", "SID": "sidecar",
+	"BLD": "builder"}
 
 // Interfaces are the names of the interfaces, in the order of the description.
-var Interfaces = []string{"relay", "stream", "rpc", "sidecar"}
+var Interfaces = []string{"relay", "stream", "rpc", "sidecar", "builder"}
 
 // Profiles are the groups, in the order of reports.
 var Profiles = []string{
 	"relay-proposer", "relay-builder", "relay-data", "stream-live", "stream-history", "rpc-auth", "rpc-bundle",
-	"rpc-share", "rpc-private", "rpc-refund", "sidecar-header", "sidecar-payload",
+	"rpc-share", "rpc-private", "rpc-refund", "sidecar-header", "sidecar-payload", "builder-submission", "builder-relays",
 }
 
 // Settings are facts about a target that the suite cannot find out by requests, and that

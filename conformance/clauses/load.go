@@ -117,7 +117,8 @@ func Read(from fs.FS) (*Catalogue, error) {
 // order is the sort key of a clause: interfaces in the order of the description, then operations
 // and numbers.
 func (c Clause) order() string {
-	return strings.NewReplacer("REL", "1", "STR", "2", "RPC", "3", "SID", "4").Replace(c.ID[:min(3, len(c.ID))]) + c.ID
+	place := strings.NewReplacer("REL", "1", "STR", "2", "RPC", "3", "SID", "4", "BLD", "5")
+	return place.Replace(c.ID[:min(3, len(c.ID))]) + c.ID
 }
 
 func decode(from fs.FS, name string, into any) error {

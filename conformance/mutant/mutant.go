@@ -22,7 +22,7 @@ import (
 // Mutant is one wrong behaviour.
 type Mutant struct {
 	ID string
-	// Iface is the interface that the mutant is put before: relay, stream, rpc or sidecar.
+	// Iface is the interface that the mutant is put before: relay, stream, rpc, sidecar or builder.
 	Iface string
 	// What says in words what is wrong.
 	What string
@@ -46,6 +46,8 @@ type Exchange struct {
 	Method string
 	// base is the target's address.
 	base string
+	// builder signs for the builder whose request this is; nil at other interfaces.
+	builder *Builder
 
 	Status int
 	Header http.Header
@@ -95,7 +97,7 @@ func Find(id string) (Mutant, bool) {
 // All returns all mutants that are put before a target.
 func All() []Mutant {
 	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), termsMutants(), refundListMutants(),
-		streamMutants(), sidecarMutants(), swapped(), schemaMutants(), combinationMutants())
+		streamMutants(), sidecarMutants(), builderMutants(), swapped(), schemaMutants(), combinationMutants())
 }
 
 // client asks the target for the proxy. It changes nothing: it neither unpacks answers nor follows
@@ -106,7 +108,9 @@ var client = &http.Client{
 }
 
 // Handler returns the proxy before a target at the address base.
-func (m Mutant) Handler(base string) http.Handler {
+func (m Mutant) Handler(base string) http.Handler { return m.handler(base, nil) }
+
+func (m Mutant) handler(base string, of *Builder) http.Handler {
 	fault := m.fault()
 	var mu sync.Mutex // guards the state of the fault
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -115,7 +119,7 @@ func (m Mutant) Handler(base string) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		e := &Exchange{Request: r, base: base, Asked: body, Header: http.Header{}}
+		e := &Exchange{Request: r, base: base, builder: of, Asked: body, Header: http.Header{}}
 		var call struct {
 			Method string `json:"method"`
 		}

@@ -60,6 +60,9 @@ func shown(body []byte) string {
 	return string(body) + cut
 }
 
+// ShownBody is a body as reports show it: as text or hexadecimal, and cut.
+func ShownBody(body []byte) string { return shown(body) }
+
 // shownURL is an address with its user and password replaced.
 func shownURL(address *url.URL) string {
 	if address.User == nil {

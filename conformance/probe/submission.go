@@ -20,8 +20,13 @@ func Submission(fork eth.Fork, s *builderfulu.SubmitBlockRequest) Document {
 
 // ReadSubmission reads a builder's submission of a fork in SSZ.
 func ReadSubmission(fork eth.Fork, ssz []byte) (*builderfulu.SubmitBlockRequest, error) {
+	return ReadSubmissionAs(fork, "application/octet-stream", ssz)
+}
+
+// ReadSubmissionAs reads a builder's submission of a fork in SSZ or JSON, as the media type says.
+func ReadSubmissionAs(fork eth.Fork, media string, raw []byte) (*builderfulu.SubmitBlockRequest, error) {
 	d := Submission(fork, &builderfulu.SubmitBlockRequest{ExecutionPayload: new(payload.Payload)})
-	if err := d.UnmarshalSSZ(ssz); err != nil {
+	if err := decode(media, raw, d); err != nil {
 		return nil, fmt.Errorf("read a submission of %s: %w", fork, err)
 	}
 	switch s := d.(type) {

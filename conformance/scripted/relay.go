@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
@@ -26,16 +28,28 @@ const (
 	PayloadV2 Endpoint = "POST /eth/v2/builder/blinded_blocks"
 )
 
-var endpoints = []Endpoint{Status, Register, Header, PayloadV1, PayloadV2}
+// The endpoints of relay-specs that relays have for builders, and Other for all that no relay of
+// these has, such as submissions of headers.
+const (
+	Duties Endpoint = "GET /relay/v1/builder/validators"
+	Submit Endpoint = "POST /relay/v1/builder/blocks"
+	Other  Endpoint = "other"
+)
+
+var endpoints = []Endpoint{Status, Register, Header, PayloadV1, PayloadV2, Duties, Submit}
 
 // Asked is a request that a relay was sent.
 type Asked struct {
 	Endpoint Endpoint
+	Method   string
 	Path     string
+	Query    string
 	Header   http.Header
 	Body     []byte
-	// At is when the whole request had come.
+	// At is when the whole request had come, by the relay's clock.
 	At time.Time
+	// Submission is what the body of a request to Submit says; nil at other endpoints.
+	Submission *Submission
 }
 
 // about says whether the request is about a subject: its bytes stand in the body, or as hexadecimal
@@ -46,10 +60,10 @@ func (a Asked) about(subject []byte) bool {
 		bytes.Contains(bytes.ToLower(a.Body), []byte(text))
 }
 
-// rule is what a relay answers about one subject.
+// rule is what a relay answers to requests that fit.
 type rule struct {
 	endpoint Endpoint
-	subject  []byte
+	fits     func(Asked) bool
 	answer   Answer
 }
 
@@ -64,6 +78,8 @@ type Relay struct {
 	Key *probe.BLSKey
 
 	address string
+	// auctions are those that builders bid in here; nil for a relay of sidecars.
+	auctions *Auctions
 
 	mu    sync.Mutex // guards the fields below
 	rules []*rule
@@ -76,9 +92,18 @@ func (r *Relay) URL() string { return fmt.Sprintf("http://%#x@%s", r.Key.Public[
 // On has the relay answer requests about a subject, such as a parent hash, a block hash or a public
 // key. The newest rule that fits counts. It returns a function that withdraws the rule.
 func (r *Relay) On(endpoint Endpoint, subject []byte, say Answer) (withdraw func()) {
+	return r.when(endpoint, func(a Asked) bool { return a.about(subject) }, say)
+}
+
+// OnSlot has the relay answer submissions for a slot, as On does.
+func (r *Relay) OnSlot(slot phase0.Slot, say Answer) (withdraw func()) {
+	return r.when(Submit, func(a Asked) bool { return a.Submission.Slot == slot }, say)
+}
+
+func (r *Relay) when(endpoint Endpoint, fits func(Asked) bool, say Answer) (withdraw func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	added := &rule{endpoint, subject, say}
+	added := &rule{endpoint, fits, say}
 	r.rules = append(r.rules, added)
 	return func() {
 		r.mu.Lock()
@@ -113,18 +138,32 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	a := Asked{Path: request.URL.Path, Header: request.Header.Clone(), Body: body, At: time.Now()}
+	a := Asked{Method: request.Method, Path: request.URL.Path, Query: request.URL.RawQuery, Header: request.Header.Clone(),
+		Body: body, At: r.now()}
 	for _, e := range endpoints {
 		method, path, _ := strings.Cut(string(e), " ")
 		if request.Method == method && (a.Path == path || e == Header && strings.HasPrefix(a.Path, path)) {
 			a.Endpoint = e
 		}
 	}
-	if a.Endpoint == "" {
+	switch {
+	case a.Endpoint == "" && r.auctions == nil:
 		Refuse(http.StatusNotFound)(request.Context(), w, a)
 		return
+	case a.Endpoint == "":
+		a.Endpoint = Other
+	case a.Endpoint == Submit && r.auctions != nil:
+		a.Submission = r.auctions.read(r, a)
 	}
 	r.take(a)(request.Context(), w, a)
+}
+
+// now is the time by the clock of the builder's world, or of the wall.
+func (r *Relay) now() time.Time {
+	if r.auctions == nil {
+		return time.Now()
+	}
+	return r.auctions.Clock.Now()
 }
 
 // take remembers a request and returns the answer to it.
@@ -133,11 +172,21 @@ func (r *Relay) take(a Asked) Answer {
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, a)
 	for _, rule := range slices.Backward(r.rules) {
-		if rule.endpoint == a.Endpoint && a.about(rule.subject) {
+		if rule.endpoint == a.Endpoint && rule.fits(a) {
 			return rule.answer
 		}
 	}
 	switch a.Endpoint {
+	case Duties:
+		if r.auctions != nil {
+			return r.auctions.tellDuties
+		}
+	case Submit:
+		if r.auctions != nil {
+			return Say(http.StatusOK)
+		}
+	case Other:
+		return Refuse(http.StatusNotFound)
 	case Status, Register:
 		return Say(http.StatusOK)
 	case Header:

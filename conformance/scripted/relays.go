@@ -30,6 +30,9 @@ type Config struct {
 	// Listen is the host and port of the first relay; each further one listens at the next port.
 	// If it is empty, all listen at free ports of 127.0.0.1.
 	Listen string
+
+	// auctions are those that builders bid in; nil for relays of sidecars.
+	auctions *Auctions
 }
 
 // Relays are running relays. They are safe for concurrent use.
@@ -58,7 +61,8 @@ func Open(cfg Config) (_ *Relays, err error) {
 		if err != nil {
 			return nil, err
 		}
-		relay := &Relay{Name: name, Key: probe.DeriveBLSKey("scripted relay " + name), address: listener.Addr().String()}
+		relay := &Relay{Name: name, Key: probe.DeriveBLSKey("scripted relay " + name), address: listener.Addr().String(),
+			auctions: cfg.auctions}
 		server := &http.Server{Handler: relay, ReadHeaderTimeout: 10 * time.Second}
 		r.All, r.servers = append(r.All, relay), append(r.servers, server)
 		go func() { _ = server.Serve(listener) }() // Close ends it

@@ -68,6 +68,9 @@ func Gone(ctx context.Context, t *target.Target) map[string]string {
 // silent asks an interface for what every server has, and returns why no whole answer came; empty
 // if one did.
 func silent(ctx context.Context, t *target.Target, iface string) string {
+	if iface == "builder" { // it asks, and is asked nothing; a run begins when it has asked for duties
+		return ""
+	}
 	path := map[string]string{"relay": "/eth/v1/builder/status", "stream": "/api/v1/history/info", "rpc": "/",
 		"sidecar": "/eth/v1/builder/status"}[iface]
 	_, err := probe.NewClient(t.Address(iface), nil, t.Budgets.Answer()).Do(ctx,

@@ -109,6 +109,8 @@ type Config struct {
 	World *world.Client
 	// Relays are what a sidecar is a client of; nil without one.
 	Relays *scripted.Relays
+	// Auctions are where a builder bids; nil without one.
+	Auctions *scripted.Auctions
 	// Oracle compares all exchanges with their schemas.
 	Oracle *Oracle
 	// Clock is the time of the target and the world; nil means the wall clock.

@@ -34,6 +34,8 @@ type T struct {
 	World *world.Client
 	// Relays are what the target is a client of, if it is a sidecar; otherwise nil.
 	Relays *scripted.Relays
+	// Auctions are where the target bids, if it is a builder; otherwise nil.
+	Auctions *scripted.Auctions
 	// Random is the spec's own generator, seeded by the run's seed and the spec's name.
 	Random *rand.Rand
 
@@ -109,6 +111,7 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 func newT(ctx context.Context, cfg Config, spec Spec, try uint64) *T {
 	t := &T{
 		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, Relays: cfg.Relays,
+		Auctions: cfg.Auctions,
 		recorder: probe.NewRecorder(time.Now()), clock: cfg.clockOf(spec.Clause), oracle: cfg.Oracle,
 		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
 	}
@@ -188,6 +191,9 @@ func (t *T) Lenient(format string, args ...any) { t.lenient = fmt.Sprintf(format
 
 // Planned tells the report of which plan of combinations the spec has judged which cases.
 func (t *T) Planned(plan combine.Plan, judged []combine.Case) { t.plan, t.judged = &plan, judged }
+
+// Show has the report show a request that the target has sent.
+func (t *T) Show(e probe.Exchange) { t.recorder.Show(e) }
 
 // Client returns a client for an address of the target.
 func (t *T) Client(base string) *probe.Client {

@@ -27,6 +27,7 @@ type Target struct {
 	Stream         *Stream        `yaml:"stream,omitempty" json:"stream,omitempty"`
 	RPC            *RPC           `yaml:"rpc,omitempty" json:"rpc,omitempty"`
 	Sidecar        *Sidecar       `yaml:"sidecar,omitempty" json:"sidecar,omitempty"`
+	Builder        *Builder       `yaml:"builder,omitempty" json:"builder,omitempty"`
 	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
 	// Features declares which of clauses.Features the target has. With AutoFeatures, or if they are
 	// left out, the suite finds out by requests.
@@ -96,6 +97,17 @@ type Sidecar struct {
 	MinBidWei string `yaml:"minBidWei,omitempty" json:"minBidWei,omitempty"`
 }
 
+// Builder says where a block builder comes from. It is a client of relays, which the suite plays.
+type Builder struct {
+	// Running says that the builder runs already, and knows the relays and the world by their
+	// addresses.
+	Running bool `yaml:"running,omitempty" json:"running,omitempty"`
+	// Command starts the builder, by a shell; see app.OpenBuilder for the words in braces.
+	Command string `yaml:"command,omitempty" json:"command,omitempty"`
+	// Own has the run start gavel's own builder in this process.
+	Own bool `yaml:"own,omitempty" json:"own,omitempty"`
+}
+
 // Chain says which world the target follows.
 type Chain struct {
 	// WorldURL is the address at which the suite controls the world, as `gavel-lab conformance
@@ -142,8 +154,9 @@ func Parse(data []byte) (*Target, error) {
 
 // Complete fills in defaults and returns an error if the target is wrong.
 func (t *Target) Complete() error {
-	if t.Relay == nil && t.Stream == nil && t.RPC == nil && t.Sidecar == nil {
-		return errors.New("the target has no relay, no stream, no rpc and no sidecar: give the address of one")
+	if t.Relay == nil && t.Stream == nil && t.RPC == nil && t.Sidecar == nil &&
+		t.Builder == nil {
+		return errors.New("the target has no relay, no stream, no rpc, no sidecar and no builder: give one")
 	}
 	if err := t.checkCommand(); err != nil {
 		return err
@@ -164,6 +177,9 @@ func (t *Target) Complete() error {
 	}
 	if err := t.Sidecar.check(); err != nil {
 		return err
+	}
+	if b := t.Builder; b != nil && count(b.Running, b.Command != "", b.Own) != 1 {
+		return errors.New("builder: give one of running, command and own")
 	}
 	t.Features = cmp.Or(t.Features, AutoFeatures)
 	if err := CheckFeatures(t.Declared()); err != nil {
@@ -224,9 +240,7 @@ func (s *Sidecar) check() error {
 	if s == nil {
 		return nil
 	}
-	if ways := len(slices.DeleteFunc([]bool{s.URL != "", s.Command != "", s.Own}, func(is bool) bool {
-		return !is
-	})); ways != 1 {
+	if count(s.URL != "", s.Command != "", s.Own) != 1 {
 		return errors.New("sidecar: give one of url, command and own")
 	}
 	if s.MinBidWei != "" {
@@ -235,6 +249,16 @@ func (s *Sidecar) check() error {
 		}
 	}
 	return nil
+}
+
+// count returns how many are true.
+func count(list ...bool) (n int) {
+	for _, is := range list {
+		if is {
+			n++
+		}
+	}
+	return n
 }
 
 // Addresses returns all addresses of the target by their keys in the file.
@@ -273,6 +297,8 @@ func (t *Target) Has(iface string) bool {
 		return t.Stream != nil
 	case "sidecar":
 		return t.Sidecar != nil
+	case "builder":
+		return t.Builder != nil
 	default:
 		return t.RPC != nil
 	}
@@ -289,6 +315,8 @@ func (t *Target) Address(iface string) string {
 		return t.Stream.URL
 	case iface == "sidecar":
 		return t.Sidecar.URL
+	case iface == "builder":
+		return ""
 	default:
 		return t.RPC.URL
 	}

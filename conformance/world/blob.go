@@ -22,7 +22,7 @@ func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, er
 	if order.Blobs > chain.FixedBlobs {
 		return nil, fmt.Errorf("%d blobs: there are %d", order.Blobs, chain.FixedBlobs)
 	}
-	sender := w.network.Users[accounts]
+	sender := w.network.Users[w.cfg.Accounts]
 	client := w.network.Chain.Attach()
 	defer client.Close()
 	var nonce hexutil.Uint64

@@ -159,7 +159,7 @@ func (w *World) take(wanted Wanted) *Slot {
 func (w *World) lend() (*Account, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.account == accounts {
+	if w.account == w.cfg.Accounts {
 		return nil, errors.New("all accounts are given away: start the world anew")
 	}
 	w.account++

@@ -44,6 +44,9 @@ type Config struct {
 	Host string
 	// Addresses to listen at. An empty one is any free port of Host.
 	Listen, BeaconListen, ValidationListen, BuilderListen, ExecutionListen string
+	// Accounts is how many accounts can be given to specs, by default 8,192. To make them takes a
+	// second or two.
+	Accounts int
 	// BlobsLater prepares blobs only when a block with blobs is ordered. The preparation takes
 	// seconds of processor time; runs that never order such a block save it.
 	BlobsLater bool
@@ -70,6 +73,9 @@ func (c *Config) Check() error {
 	}
 	if c.Validators == 0 {
 		c.Validators = UsualValidators
+	}
+	if c.Accounts == 0 {
+		c.Accounts = usualAccounts
 	}
 	if c.Host == "" {
 		c.Host = "127.0.0.1"
@@ -100,9 +106,9 @@ func (c *Config) Check() error {
 const UsualValidators = 8
 
 const (
-	// accounts is how many accounts can be given to specs. They are the network's users; one more
+	// usualAccounts is how many accounts can be given to specs. They are the network's users; one more
 	// user sends blobs.
-	accounts = 8192
+	usualAccounts = 8192
 	// seed determines all keys and the order of proposers.
 	seed = 1
 )
@@ -168,7 +174,7 @@ func (w *World) open() (err error) {
 	w.network, err = network.Open(network.Config{
 		Clock: w.cfg.Clock, Slot: w.cfg.Slot, SlotsPerEpoch: w.cfg.SlotsPerEpoch,
 		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork}}, Validators: w.cfg.Validators, Seed: seed,
-		Actors:     network.Actors{Users: accounts + 1, Builders: 1},
+		Actors:     network.Actors{Users: w.cfg.Accounts + 1, Builders: 1},
 		RPCAddr:    "127.0.0.1:0", // behind the listener that counts who asks
 		KeepStates: true,          // a spec may need the state of an early block, however late it runs
 		// A spec may publish its block late in the slot. The chain must still build on that block.

@@ -18,6 +18,7 @@ var catalogues = map[string]string{
 	"conformance/suite/rpc/":     "the specs of a method",
 	"conformance/suite/stream/":  "the specs of an operation",
 	"conformance/suite/sidecar/": "the specs of an operation",
+	"conformance/suite/builder/": "the specs of an operation",
 	"conformance/mutant/":        "the mutants of an interface",
 	"cmd/gavel/":                 "the flags of a command",
 }

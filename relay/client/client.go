@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,6 +23,7 @@ type Client struct {
 	base string
 	http *http.Client
 	json bool
+	key  string
 }
 
 // Options change how a client sends requests.
@@ -30,6 +32,8 @@ type Options struct {
 	HTTP *http.Client
 	// JSON makes the client send and accept JSON where SSZ is the default.
 	JSON bool
+	// APIKey is sent as X-Api-Key with all requests, unless it is empty.
+	APIKey string
 }
 
 // New returns a client of the relay at a URL (http://host:port; a user part, which names the
@@ -40,7 +44,8 @@ func New(address string, options Options) (*Client, error) {
 		return nil, fmt.Errorf("relay %q: want http://host:port", address)
 	}
 	parsed.User = nil
-	c := &Client{base: strings.TrimSuffix(parsed.String(), "/"), http: options.HTTP, json: options.JSON}
+	c := &Client{base: strings.TrimSuffix(parsed.String(), "/"), http: options.HTTP, json: options.JSON,
+		key: options.APIKey}
 	if c.http == nil {
 		c.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}}
 	}
@@ -59,6 +64,8 @@ type Error struct {
 	Message string
 	// Refusal is the refusal's id (header X-Refusal); empty if the relay does not send it.
 	Refusal string
+	// RetryAfter is how long the relay asks to be left alone; 0 if it does not ask.
+	RetryAfter time.Duration
 	// Failures are the refused entries of a list, by index.
 	Failures map[int]string
 }
@@ -98,6 +105,9 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 	if header != nil {
 		request.Header = header
 	}
+	if c.key != "" {
+		request.Header.Set("X-Api-Key", c.key)
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask relay: %w", err)
@@ -129,6 +139,9 @@ func refusal(response *http.Response, raw []byte) *Error {
 		} `json:"failures"`
 	}
 	refused := &Error{Status: response.StatusCode, Refusal: response.Header.Get(refusalHeader)}
+	if seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); err == nil {
+		refused.RetryAfter = time.Duration(seconds) * time.Second
+	}
 	if json.Unmarshal(raw, &document) != nil {
 		refused.Message = string(raw[:min(len(raw), 200)])
 		return refused

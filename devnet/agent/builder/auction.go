@@ -13,6 +13,7 @@ import (
 // auction does in one auction what the strategy decides, until the strategy stops or newer
 // attributes come.
 func (b *Builder) auction(ctx context.Context, a Attributes) {
+	defer b.sending.Wait()
 	duty, err := b.duty(ctx, a.Slot)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -60,6 +61,9 @@ func (b *Builder) tryBid(ctx context.Context, a Attributes, duty client.Duty, d 
 	return s
 }
 
+// dutyLooks is how often in a slot relays are asked again who proposes.
+const dutyLooks = 12
+
 var errNotRegistered = errors.New("the slot's proposer has not registered")
 
 // duty waits until a relay knows who proposes in a slot, and gives up when the slot begins. It
@@ -70,7 +74,7 @@ func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, erro
 		if err == nil {
 			return duty, nil
 		}
-		next := b.Clock.Now().Add(b.Spec.SlotDuration / looksPerSlot)
+		next := b.Clock.Now().Add(b.Spec.SlotDuration / dutyLooks)
 		if next.After(b.Spec.SlotStart(slot)) {
 			return client.Duty{}, err
 		}
@@ -80,16 +84,30 @@ func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, erro
 	}
 }
 
-// askDuty asks the relays in turn. The error of a relay matters only if no other relay knows the
-// duty.
+// askDuty asks all relays, and takes the word of the first that knows the duty, so that a silent
+// one delays nothing. The error of a relay matters only if no other relay knows the duty.
 func (b *Builder) askDuty(ctx context.Context, slot phase0.Slot) (client.Duty, error) {
-	var errs []error
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		list []client.Duty
+		err  error
+	}
+	answers := make(chan answer, len(b.Relays))
 	for _, relay := range b.Relays {
-		list, err := relay.Duties(ctx)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("fetch duties of %s: %w", relay.URL(), err))
-		}
-		for _, entry := range list {
+		go func() { // ends with the answer, or with this call
+			list, err := relay.Duties(ctx)
+			if err != nil {
+				err = fmt.Errorf("fetch duties of %s: %w", relay.URL(), err)
+			}
+			answers <- answer{list, err}
+		}()
+	}
+	var errs []error
+	for range b.Relays {
+		got := <-answers
+		errs = append(errs, got.err)
+		for _, entry := range got.list {
 			if entry.Slot == slot {
 				return entry, nil
 			}

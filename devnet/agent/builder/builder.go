@@ -21,6 +21,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core/types"
@@ -75,6 +76,8 @@ type Config struct {
 	Conduct  Conduct
 	// TxLimit bounds the pending transactions in a block. 0 means 1,000.
 	TxLimit int
+	// Numbered sends X-Sequence with each submission.
+	Numbered bool
 	// Seed makes this builder choose other pending transactions than other builders do.
 	Seed uint64
 	// Tell receives what relays answer and which bids lead. It must be safe for concurrent use; it
@@ -89,6 +92,10 @@ type Builder struct {
 
 	orders *orders.Intake
 	top    top
+	// lines are the ways to the relays, in their order. sending has the submissions on their way.
+	lines    []line
+	sending  sync.WaitGroup
+	sequence atomic.Uint64
 	// kept are the submissions of the last auction, for a conduct that replays them. Only the
 	// running auction uses it, and there is one at a time.
 	kept []submission
@@ -108,7 +115,11 @@ func New(cfg Config) *Builder {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Builder{Config: cfg, orders: orders.New(cfg.Wallet, cfg.Signer)}
+	b := &Builder{Config: cfg, orders: orders.New(cfg.Wallet, cfg.Signer)}
+	for range cfg.Relays {
+		b.lines = append(b.lines, line{busy: make(chan struct{}, 1)})
+	}
+	return b
 }
 
 // Run takes orders and builds until the context ends, and then returns nil.

@@ -2,10 +2,13 @@ package builder
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -225,7 +228,7 @@ func TestARefusedBidIsMadeAgain(t *testing.T) {
 	}
 }
 
-// When the slot begins a builder gives up.
+// A bid that is refused is repeated a few times, and never once the slot has begun.
 func TestARefusingRelayIsLeftAlone(t *testing.T) {
 	spec := specOf(eth.Capella)
 	node := opened(t, spec)
@@ -233,7 +236,7 @@ func TestARefusingRelayIsLeftAlone(t *testing.T) {
 	r.answer = func(int) int { return http.StatusBadRequest }
 	b := newBuilder(spec, node, c)
 	b.auction(t.Context(), attributesFor(node, 3))
-	if got := r.got(); len(got) == 0 || len(got) > usualRetries || b.Clock.Now().After(spec.SlotStart(3)) {
+	if got := r.got(); len(got) == 0 || len(got) > 1+triesPerBid || b.Clock.Now().After(spec.SlotStart(3)) {
 		t.Errorf("%d submissions until %v", len(got), b.Clock.Now())
 	}
 }
@@ -260,41 +263,112 @@ func TestNobodyToPayNoBid(t *testing.T) {
 	}
 }
 
-// Relays are asked in turn who proposes, again and again until one knows or the slot begins; one
-// that does not answer is passed over.
+// Relays are asked who proposes, again and again until one knows or the slot begins. One that fails
+// or keeps silent is passed over.
 func TestDuty(t *testing.T) {
 	spec := specOf(eth.Capella)
-	down, downClient := newRelay(t, registered(3))
-	up, upClient := newRelay(t, registered(3))
-	b := newBuilder(spec, nil, downClient, upClient)
+	fails, failing := newRelay(t, registered(3))
+	fails.dutyStatus = http.StatusInternalServerError
+	_, knowing := newRelay(t, registered(3))
+	silence := make(chan struct{})
+	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-silence }))
+	t.Cleanup(hangs.Close)
+	t.Cleanup(func() { close(silence) })
+	silent, err := client.New(hangs.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, step := range []struct {
-		name       string
-		slot       phase0.Slot
-		status     int // of the first relay
-		down, up   int // how often each was asked
-		err        string
-		untilStart bool
+		name   string
+		slot   phase0.Slot
+		relays []*client.Client
+		known  bool
 	}{
-		{name: "the first one that knows is enough", slot: 3, down: 1},
-		{name: "one that fails is passed over", slot: 3, status: 500, down: 1, up: 1},
-		{name: "nobody knows", slot: 2, status: 500, down: 1, up: 1, err: errNotRegistered.Error()},
-		{name: "until the slot begins", slot: 4, untilStart: true, err: errNotRegistered.Error()},
+		{"one knows", 3, []*client.Client{knowing}, true},
+		{"one fails", 3, []*client.Client{failing, knowing}, true},
+		{"one is silent", 3, []*client.Client{silent, knowing}, true},
+		{"nobody knows", 4, []*client.Client{failing, knowing}, false},
 	} {
-		down.asked, up.asked, down.dutyStatus = 0, 0, step.status
+		b := newBuilder(spec, nil, step.relays...)
 		duty, err := b.duty(t.Context(), step.slot)
-		if (err == nil) != (step.err == "") || err != nil && !strings.Contains(err.Error(), step.err) {
-			t.Errorf("%s: %v, want %q", step.name, err, step.err)
+		if (err == nil) != step.known || err != nil && !errors.Is(err, errNotRegistered) {
+			t.Errorf("%s: %v", step.name, err)
 		}
-		if err == nil && (duty.Slot != step.slot || duty.Registration.Message.FeeRecipient != feeRecipient) {
+		if step.known && (duty.Slot != step.slot || duty.Registration.Message.FeeRecipient != feeRecipient) {
 			t.Errorf("%s: %+v", step.name, duty)
 		}
-		if step.untilStart {
-			if left := spec.SlotStart(step.slot).Sub(b.Clock.Now()); left < 0 || left > spec.SlotDuration/looksPerSlot {
-				t.Errorf("%s: given up %v before", step.name, left)
-			}
-		} else if down.asked != step.down || up.asked != step.up {
-			t.Errorf("%s: asked %d and %d times, want %d and %d", step.name, down.asked, up.asked, step.down, step.up)
+		if left := spec.SlotStart(step.slot).Sub(b.Clock.Now()); !step.known &&
+			(left < 0 || left > spec.SlotDuration/dutyLooks) {
+			t.Errorf("%s: given up %v before the slot", step.name, left)
 		}
+	}
+}
+
+// A relay that asks for a pause gets one, and one that has delivered the slot's payload gets no
+// more; the other relay gets all bids.
+func TestWhatARelayAsksFor(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		header http.Header
+		body   string
+		want   int
+	}{
+		{"a pause", http.Header{"Retry-After": {"60"}}, `{"code":429,"message":"later"}`, 1},
+		{"a short pause", http.Header{"Retry-After": {"0"}}, `{"code":429,"message":"later"}`, 3},
+		{"no more", nil, `{"code":400,"message":"payload for this slot was already delivered"}`, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			spec := specOf(eth.Capella)
+			node := opened(t, spec)
+			up, upClient := newRelay(t, registered(3))
+			var mu sync.Mutex
+			got := 0
+			asks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					mu.Lock()
+					defer mu.Unlock()
+					got++
+				}
+				maps.Copy(w.Header(), row.header)
+				w.WriteHeader(http.StatusTooManyRequests)
+				_, _ = w.Write([]byte(row.body)) // the builder may be gone
+			}))
+			t.Cleanup(asks.Close)
+			c, err := client.New(asks.URL, client.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			newBuilder(spec, node, upClient, c).auction(t.Context(), attributesFor(node, 3))
+			if got != row.want || len(up.got()) != 3 {
+				t.Errorf("%d submissions, want %d; %d at the other relay, want 3", got, row.want, len(up.got()))
+			}
+		})
+	}
+}
+
+// A relay that never answers a submission keeps no bid from the others.
+func TestASilentRelayDelaysNobody(t *testing.T) {
+	spec := specOf(eth.Capella)
+	node := opened(t, spec)
+	up, upClient := newRelay(t, registered(3))
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // so that the server notices when the builder goes
+		<-r.Context().Done()
+	}))
+	t.Cleanup(hangs.Close)
+	c, err := client.New(hangs.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	up.after = func(n int) {
+		if n == 2 {
+			cancel() // the last bid has come; the next attributes would end the auction so
+		}
+	}
+	newBuilder(spec, node, c, upClient).auction(ctx, attributesFor(node, 3))
+	if len(up.got()) != 3 {
+		t.Errorf("%d bids, want 3", len(up.got()))
 	}
 }
 

@@ -14,14 +14,15 @@ type Usual struct{ Seed uint64 }
 
 const (
 	usualBids = 3
-	// usualRetries divides a slot into the waits after which a failed bid is tried again.
+	// usualRetries is the part of a slot after which a failed bid is tried again. Each wait is twice
+	// as long as the one before.
 	usualRetries = 50
 )
 
 // Decide implements Strategy.
 func (u Usual) Decide(at Situation) Decision {
 	if at.Failed > 0 {
-		retry := at.FailedAt + at.Length/usualRetries
+		retry := at.FailedAt + at.pause(usualRetries)
 		if retry > 0 {
 			return Decision{Do: Stop}
 		}

@@ -67,10 +67,11 @@ var leastWei = uint256.NewInt(1_000_000_000_000_000)
 
 const (
 	// looksPerSlot is how often in a slot a strategy that waits for a change checks the situation.
-	// A failed bid is tried again after the same time.
+	// A failed bid is tried again after the same time for the first time.
 	looksPerSlot = 120
-	// triesPerBid is how often a bid that no relay accepts is tried again.
-	triesPerBid = 20
+	// triesPerBid is how often a bid that no relay accepts is tried again. Each wait is twice as long
+	// as the one before, so that all are over within about a slot.
+	triesPerBid = 6
 	// lastCall is until how long after the slot's start bids are made. A strategy that waits for a
 	// later moment bids until as long after that.
 	lastCall = time.Second
@@ -85,10 +86,15 @@ func (at Situation) retry() (d Decision, handled bool) {
 	if at.Failed > triesPerBid {
 		return Decision{Do: Stop}, true
 	}
-	if next := at.FailedAt + at.Length/looksPerSlot; at.Failed > 0 && at.Now < next {
+	if next := at.FailedAt + at.pause(looksPerSlot); at.Failed > 0 && at.Now < next {
 		return Decision{Do: Wait, Until: next}, true
 	}
 	return Decision{}, false
+}
+
+// pause is the wait after a failed bid: a part of the slot, doubled with each failure in a row.
+func (at Situation) pause(parts time.Duration) time.Duration {
+	return at.Length / parts << min(max(at.Failed-1, 0), triesPerBid)
 }
 
 // spread distributes a number of bids over the first four fifths of the time until the slot begins;

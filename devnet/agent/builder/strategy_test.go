@@ -64,7 +64,8 @@ func TestDecide(t *testing.T) {
 		{"the usual bids rise too", Usual{Seed: 1}, Situation{Now: began}, "bid 510"},
 		{"in the same times", Usual{Seed: 1}, Situation{Now: -9 * second, Bids: 1}, "wait until -6s"},
 		{"and are tried again until the slot begins", Usual{Seed: 1},
-			Situation{Now: -second, Failed: 40, FailedAt: -second}, "wait until -760ms"},
+			Situation{Now: -second, Failed: 1, FailedAt: -second}, "wait until -760ms"},
+		{"after twice the time", Usual{Seed: 1}, Situation{Now: -second, Failed: 2, FailedAt: -second}, "wait until -520ms"},
 		{"but no longer", Usual{Seed: 1}, Situation{Now: -second / 10, Failed: 40, FailedAt: -second / 10}, "stop"},
 
 		{"adaptive begins low", adaptive, Situation{Now: began}, "bid 100"},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"time"
 
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	builderspec "github.com/attestantio/go-builder-client/spec"
@@ -23,6 +25,8 @@ type submission struct {
 	slot          phase0.Slot
 	request       *builderspec.VersionedSubmitBlockRequest
 	cancellations bool
+	// sequence numbers the submission; 0 sends no number.
+	sequence uint64
 }
 
 // sign makes the submission of a block for a value: the trace says what is bid, and the builder's
@@ -49,33 +53,100 @@ func (b *Builder) sign(a Attributes, duty client.Duty, built *chain.Built, value
 		return submission{}, fmt.Errorf("hash bid trace: %w", err)
 	}
 	request, err := changed.Submission(trace, key.Sign(eth.SigningRoot(root, b.Spec.BuilderDomain())))
-	return submission{slot: a.Slot, request: request}, err
+	one := submission{slot: a.Slot, request: request}
+	if b.Numbered {
+		one.sequence = b.sequence.Add(1)
+	}
+	return one, err
 }
 
-// submit sends a bid to all relays at once. It is enough if one accepts it.
+// line is the way to one relay. Bids go one after another, so that a relay gets them in their order
+// and a slow one delays no other.
+type line struct {
+	// busy holds one element while a request is on its way; who has put it there may use the fields
+	// below.
+	busy chan struct{}
+	// notBefore is until when the relay wants to be left alone. delivered is the newest slot whose
+	// payload it has delivered.
+	notBefore time.Time
+	delivered phase0.Slot
+}
+
+var (
+	errAskedToWait = errors.New("the relay has asked to wait")
+	errDelivered   = errors.New("the slot's payload is delivered")
+)
+
+// submit sends a bid to each relay, behind what is on its way there, and returns as soon as one has
+// accepted it, or all have refused it. What is still on its way then ends with the auction.
 func (b *Builder) submit(ctx context.Context, one submission) error {
-	errs := make([]error, len(b.Relays))
-	var sending sync.WaitGroup
-	for i, relay := range b.Relays {
-		sending.Go(func() {
-			options := client.SubmitOptions{Cancellations: one.cancellations}
-			if _, err := relay.SubmitBlock(ctx, one.request, options); err != nil {
-				errs[i] = fmt.Errorf("submit to %s: %w", relay.URL(), err)
-				b.tellRefused(one.slot, relay, err)
-			}
-		})
+	results := make(chan error, len(b.Relays))
+	for i := range b.Relays {
+		b.sending.Go(func() { results <- b.sendInLine(ctx, i, one) })
 	}
-	sending.Wait()
-	err := errors.Join(errs...)
-	for _, e := range errs {
-		if e == nil {
-			if err != nil {
-				b.Log.Warn("bid not taken by all relays", "builder", b.Name, "error", err)
+	var errs []error
+	for range b.Relays {
+		select {
+		case err := <-results:
+			if err == nil {
+				return nil
 			}
-			return nil
+			errs = append(errs, err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sendInLine sends a bid to a relay when the bids before it are answered, unless the relay does not
+// want it any more.
+func (b *Builder) sendInLine(ctx context.Context, place int, one submission) error {
+	relay, l := b.Relays[place], &b.lines[place]
+	select {
+	case l.busy <- struct{}{}:
+		defer func() { <-l.busy }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	switch now := b.Clock.Now(); {
+	case l.delivered == one.slot && one.slot > 0:
+		return fmt.Errorf("submit to %s: %w", relay.URL(), errDelivered)
+	case now.Before(l.notBefore):
+		return fmt.Errorf("submit to %s: %w", relay.URL(), errAskedToWait)
+	}
+	err := b.send(ctx, relay, one)
+	refused := (*client.Error)(nil)
+	if errors.As(err, &refused) {
+		if refused.RetryAfter > 0 {
+			l.notBefore = b.Clock.Now().Add(refused.RetryAfter)
+		}
+		if strings.Contains(refused.Message, "already delivered") { // relay-specs, blocks.yaml, 400
+			l.delivered = one.slot
 		}
 	}
 	return err
+}
+
+// send sends a bid to a relay.
+func (b *Builder) send(ctx context.Context, relay Relay, one submission) error {
+	options := client.SubmitOptions{Cancellations: one.cancellations, Sequence: one.sequence}
+	if _, err := relay.SubmitBlock(ctx, one.request, options); err != nil {
+		b.tellRefused(one.slot, relay, err)
+		return fmt.Errorf("submit to %s: %w", relay.URL(), err)
+	}
+	return nil
+}
+
+// submitAtOnce sends a bid to all relays, beside whatever is on its way there.
+func (b *Builder) submitAtOnce(ctx context.Context, one submission) {
+	var sending sync.WaitGroup
+	for _, relay := range b.Relays {
+		sending.Go(func() {
+			_ = b.send(ctx, relay, one) // send reports what relays answer
+		})
+	}
+	sending.Wait()
 }
 
 // tellRefused reports a relay's refusal, or that it did not answer.
@@ -104,7 +175,7 @@ func (b *Builder) burst(ctx context.Context, a Attributes, duty client.Duty, bui
 			break
 		}
 		sending.Go(func() error {
-			_ = b.submit(ctx, one) // submit reports what relays answer
+			b.submitAtOnce(ctx, one)
 			return nil
 		})
 	}
@@ -114,7 +185,7 @@ func (b *Builder) burst(ctx context.Context, a Attributes, duty client.Duty, bui
 // submitKept sends the submissions of the last auction again.
 func (b *Builder) submitKept(ctx context.Context) {
 	for _, one := range b.kept {
-		_ = b.submit(ctx, one) // submit reports what relays answer
+		b.submitAtOnce(ctx, one)
 	}
 	b.kept = nil
 }

@@ -1,0 +1,125 @@
+package builder
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/scripted"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// block: the payload of a submission is what the beacon node announced, executes, and pays.
+func block(s *suite.Set) {
+	content(s, "BLD-BLK-01", "builds on a parent that the beacon node has announced", func(t *suite.T,
+		s *scripted.Submission) *finding {
+		list := t.Auctions.Attributes(s.Slot)
+		if len(list) == 0 {
+			return nil
+		}
+		if _, known := t.Auctions.AttributesOn(s.Slot, s.Block.ExecutionPayload.ParentHash); known {
+			return nil
+		}
+		return differs("parent_hash", list[len(list)-1].ParentHash, s.Block.ExecutionPayload.ParentHash)
+	})
+	announced(s, "BLD-BLK-02", "has the number after its parent's", func(at eth.PayloadAttributes,
+		s *scripted.Submission) *finding {
+		return differs("block_number", at.ParentNumber+1, s.Block.ExecutionPayload.BlockNumber)
+	})
+	announced(s, "BLD-BLK-03", "has the slot's timestamp", func(at eth.PayloadAttributes,
+		s *scripted.Submission) *finding {
+		return differs("timestamp", at.Timestamp, s.Block.ExecutionPayload.Timestamp)
+	})
+	announced(s, "BLD-BLK-04", "has the announced prev_randao", func(at eth.PayloadAttributes,
+		s *scripted.Submission) *finding {
+		return differs("prev_randao", common.Hash(at.PrevRandao), common.Hash(s.Block.ExecutionPayload.PrevRandao))
+	})
+	announced(s, "BLD-BLK-05", "has the announced withdrawals", func(at eth.PayloadAttributes,
+		s *scripted.Submission) *finding {
+		if !s.Fork.HasWithdrawals() {
+			return nil
+		}
+		return differs("withdrawals", fmt.Sprint(at.Withdrawals), fmt.Sprint(s.Block.ExecutionPayload.Withdrawals))
+	})
+	announced(s, "BLD-BLK-06", "has the hash that follows from its content", func(at eth.PayloadAttributes,
+		s *scripted.Submission) *finding {
+		hash, err := probe.BlockHash(s.Fork, s.Block, at.ParentRoot)
+		if err != nil {
+			return &finding{"a payload of which a block can be made", err.Error()}
+		}
+		return differs("block_hash", hash, s.Block.ExecutionPayload.BlockHash)
+	})
+	content(s, "BLD-BLK-07", "executes", func(t *suite.T, s *scripted.Submission) *finding {
+		if verdict := executed(t, s); verdict != nil && verdict.Refused != "" && !aboutBlobs(verdict) {
+			return &finding{"a block that the world's node executes", verdict.Refused}
+		}
+		return nil
+	})
+	content(s, "BLD-BLK-08", "pays the fee recipient what the message says", func(t *suite.T,
+		s *scripted.Submission) *finding {
+		verdict := executed(t, s)
+		if verdict == nil || verdict.Refused != "" {
+			return nil
+		}
+		paid, err := uint256.FromDecimal(verdict.PaidWei)
+		t.Ready(err, "read what a block pays")
+		if paid.Lt(s.Block.Message.Value) {
+			return &finding{fmt.Sprintf("%s wei for %s", s.Block.Message.Value.Dec(), s.Block.Message.ProposerFeeRecipient),
+				paid.Dec()}
+		}
+		return nil
+	})
+	content(s, "BLD-BLK-09", "moves the gas limit towards the registered one", func(t *suite.T,
+		s *scripted.Submission) *finding {
+		index, _, known := t.Auctions.Proposer(s.Slot)
+		if _, announced := t.Auctions.AttributesOn(s.Slot, s.Block.ExecutionPayload.ParentHash); !known || !announced ||
+			!t.Auctions.Listed(s.Slot) {
+			return nil
+		}
+		parent, err := t.Auctions.ParentGasLimit(t, s.Block.ExecutionPayload.ParentHash)
+		t.Ready(err, "ask for the parent's gas limit")
+		var f *finding
+		for _, one := range t.Auctions.Registrations(index) {
+			if f = differs("gas_limit", eth.ExpectedGasLimit(parent, one.GasLimit),
+				s.Block.ExecutionPayload.GasLimit); f == nil {
+				return nil
+			}
+		}
+		return f
+	})
+	content(s, "BLD-BLK-10", "bids more than nothing", func(_ *suite.T, s *scripted.Submission) *finding {
+		if s.Block.Message.Value.IsZero() {
+			return &finding{"a value above 0", "0"}
+		}
+		return nil
+	})
+}
+
+// announced adds a spec as content does, about submissions on a parent that the beacon node has
+// announced for their slot.
+func announced(s *suite.Set, clause, title string, look func(eth.PayloadAttributes, *scripted.Submission) *finding) {
+	content(s, clause, title, func(t *suite.T, s *scripted.Submission) *finding {
+		at, known := t.Auctions.AttributesOn(s.Slot, s.Block.ExecutionPayload.ParentHash)
+		if !known {
+			return nil
+		}
+		return look(at, s)
+	})
+}
+
+// executed returns what the world's node says of a submission's block; nil if it cannot be asked,
+// because the block is on no announced parent.
+func executed(t *suite.T, s *scripted.Submission) *scripted.Verdict {
+	if _, known := t.Auctions.AttributesOn(s.Slot, s.Block.ExecutionPayload.ParentHash); !known {
+		return nil
+	}
+	verdict := t.Auctions.Validate(t, s)
+	t.Ready(verdict.Err, "ask the world's validation node")
+	return &verdict
+}
+
+func aboutBlobs(v *scripted.Verdict) bool { return strings.HasPrefix(v.Refused, "blobs:") }

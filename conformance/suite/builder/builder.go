@@ -1,0 +1,165 @@
+// Package builder has the specs of a block builder, which is a client of relays. The suite plays
+// the relays, in a world with a real chain: it judges what comes, and how the builder goes on when
+// relays refuse, fail or keep silent.
+//
+//	world ─attributes, state─▶ builder under test ──submissions──▶ scripted relays a, b, c ◀─script─ spec
+//	spec ◀───────────────────────── what came, for which slot, when ────┘
+//
+// All specs run side by side. Those about what every submission must be look at all that comes
+// while they watch. Those about what relays do have slots of their own.
+package builder
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/scripted"
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+// Specs adds all specs of builders to a set.
+func Specs(s *suite.Set) {
+	for _, add := range []func(*suite.Set){form, trace, block, slots, cancel, identity, failures, refusals} {
+		add(s)
+	}
+}
+
+const (
+	jsonType      = "application/json"
+	sszType       = "application/octet-stream"
+	versionHeader = "Eth-Consensus-Version"
+)
+
+// watchedSlots is of how many slots a spec sees submissions before it judges them.
+const watchedSlots = 3
+
+// patience is how many slots a builder may let pass until it has bid in as many as a spec wants to
+// see: two epochs and what is left of one.
+func patience(a *scripted.Auctions) phase0.Slot { return phase0.Slot(3 * a.World.Facts.SlotsPerEpoch) }
+
+// watch waits until submissions have come for some slots that are over, and returns all that came
+// for these since the spec began. It returns nil if none come.
+func watch(t *suite.T) (list []*scripted.Submission) {
+	a := t.Auctions
+	defer a.Watch()()
+	first := a.Now() + 2 // the next slot is built for already, without a proposer that is listed
+	for at := first; at < first+patience(a); at++ {
+		t.Until(a.Network.Start(at + 1))
+		list = nil
+		slots := map[phase0.Slot]bool{}
+		for _, s := range a.Submissions() {
+			if s.Slot <= at && (s.Slot >= first || s.Slot == 0) {
+				list = append(list, s)
+				slots[s.Slot] = true
+			}
+		}
+		if len(slots) >= watchedSlots {
+			return list
+		}
+	}
+	return list
+}
+
+// claim returns a slot of the spec's own, whose proposer is registered. The relays list proposers
+// until the returned function is called.
+func claim(t *suite.T) (phase0.Slot, func()) {
+	stop := t.Auctions.Watch()
+	slot, err := t.Auctions.Claim(t)
+	if err != nil {
+		stop()
+		t.Inconclusive("no slot of a registered proposer came: %v", err)
+	}
+	return slot, stop
+}
+
+// over waits until a slot is over.
+func over(t *suite.T, slot phase0.Slot) { t.Until(t.Auctions.Network.Start(slot + 1)) }
+
+// finding is what is wrong with a submission: what was expected, and what came.
+type finding struct{ expected, actual string }
+
+// differs returns a finding about a field, or nil if both values are the same.
+func differs[V comparable](field string, expected, actual V) *finding {
+	if expected == actual {
+		return nil
+	}
+	return &finding{field + " " + words(expected), words(actual)}
+}
+
+// words is a value as people read it: bytes as hexadecimal digits.
+func words(value any) string {
+	if _, named := value.(fmt.Stringer); !named && reflect.TypeOf(value).Kind() == reflect.Array {
+		return fmt.Sprintf("%#x", value)
+	}
+	return fmt.Sprint(value)
+}
+
+// every adds a spec that judges each submission that comes. Without one it is inconclusive. Look
+// returns nil for what is as it should be, or what its clause is not about.
+func every(s *suite.Set, clause, title string, look func(t *suite.T, s *scripted.Submission) *finding) {
+	s.Slow(clause, title, func(t *suite.T) {
+		list := watch(t)
+		if len(list) == 0 {
+			t.Inconclusive("the builder has submitted nothing")
+		}
+		for _, one := range list {
+			judge(t, one, look(t, one))
+		}
+	})
+}
+
+// content adds a spec as every does, which judges the content of submissions that can be read. It
+// is inconclusive if none can.
+func content(s *suite.Set, clause, title string, look func(t *suite.T, s *scripted.Submission) *finding) {
+	s.Slow(clause, title, func(t *suite.T) {
+		readable := 0
+		for _, one := range watch(t) {
+			if one.Block != nil {
+				judge(t, one, look(t, one))
+				readable++
+			}
+		}
+		if readable == 0 {
+			t.Inconclusive("the builder has submitted nothing that can be read")
+		}
+	})
+}
+
+// judge fails the spec with the submission in the report, if there is a finding.
+func judge(t *suite.T, one *scripted.Submission, f *finding) {
+	if f == nil {
+		return
+	}
+	show(t, one)
+	t.Check(false, f.expected, fmt.Sprintf("%s at relay %s for slot %d", f.actual, one.Relay.Name, one.Slot))
+}
+
+// show puts a submission into the report: its message if it can be read, and its body otherwise.
+func show(t *suite.T, one *scripted.Submission) {
+	header := one.Header.Clone()
+	if header.Get(keyHeader) != "" {
+		header.Set(keyHeader, "redacted")
+	}
+	body := probe.ShownBody(one.Body)
+	if one.Block != nil {
+		if raw, err := json.Marshal(one.Block.Message); err == nil {
+			body = string(raw)
+		}
+	}
+	path := one.Path
+	if one.Query != "" {
+		path += "?" + one.Query
+	}
+	t.Show(probe.Exchange{Asked: probe.Message{Method: one.Method, URL: "relay " + one.Relay.Name + path, Header: header,
+		Body: body, Bytes: len(body)}})
+}
+
+// into is how far a moment is in a slot; below zero it is before the slot.
+func into(a *scripted.Auctions, slot phase0.Slot, at time.Time) time.Duration {
+	return at.Sub(a.Network.Start(slot))
+}

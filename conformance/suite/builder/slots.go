@@ -1,0 +1,80 @@
+package builder
+
+import (
+	"fmt"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/conformance/scripted"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// slots: for which slots and when a builder bids, and by which registration.
+func slots(s *suite.Set) {
+	s.Slow("BLD-SLT-01", "leaves out slots whose proposer is not listed", func(t *suite.T) {
+		a := t.Auctions
+		defer a.Watch()()
+		slot := next(t, a.Now()+2, func(slot phase0.Slot) bool {
+			_, _, known := a.Proposer(slot)
+			return known && !a.Listed(slot)
+		})
+		if len(watch(t)) == 0 {
+			t.Inconclusive("the builder has submitted nothing")
+		}
+		over(t, slot)
+		for _, relay := range a.All {
+			for _, one := range a.For(relay, slot) {
+				judge(t, one, &finding{fmt.Sprintf("nothing for slot %d, whose proposer has not registered", slot), "a submission"})
+			}
+		}
+	})
+	s.Slow("BLD-SLT-02", "goes by the newest registration an epoch later", func(t *suite.T) {
+		a := t.Auctions
+		defer a.Watch()()
+		index := phase0.ValidatorIndex(a.World.Facts.Restless())
+		over(t, a.Now()+1) // so that the builder has seen the old one
+		newest := a.Renew(index)
+		later := a.Now() + phase0.Slot(a.World.Facts.SlotsPerEpoch)
+		slot := next(t, later, func(slot phase0.Slot) bool {
+			who, _, known := a.Proposer(slot)
+			return known && who == index
+		})
+		over(t, slot)
+		judged := 0
+		for _, relay := range a.All {
+			for _, one := range a.For(relay, slot) {
+				if one.Block == nil {
+					continue
+				}
+				judged++
+				judge(t, one, differs("proposer_fee_recipient", newest.FeeRecipient, one.Block.Message.ProposerFeeRecipient))
+				parent, err := a.ParentGasLimit(t, one.Block.ExecutionPayload.ParentHash)
+				t.Ready(err, "ask for the parent's gas limit")
+				judge(t, one, differs("gas_limit", eth.ExpectedGasLimit(parent, newest.GasLimit), one.Block.Message.GasLimit))
+			}
+		}
+		if judged == 0 {
+			t.Inconclusive("the builder has submitted nothing that can be read for slot %d", slot)
+		}
+	})
+	every(s, "BLD-SLT-03", "sends nothing for a slot that is over", func(t *suite.T, s *scripted.Submission) *finding {
+		if at := into(t.Auctions, s.Slot, s.At); s.Slot > 0 && at >= t.Auctions.Network.Slot {
+			return &finding{"nothing for a slot that is over", fmt.Sprintf("a submission %v after its start", at)}
+		}
+		return nil
+	})
+}
+
+// next waits until a slot from the given one on is known to fit, and returns it.
+func next(t *suite.T, from phase0.Slot, fits func(phase0.Slot) bool) phase0.Slot {
+	a := t.Auctions
+	for {
+		for slot := max(from, a.Now()+1); slot < a.Now()+2*phase0.Slot(a.World.Facts.SlotsPerEpoch); slot++ {
+			if fits(slot) {
+				return slot
+			}
+		}
+		t.Until(a.Clock.Now().Add(a.Network.Slot))
+	}
+}
