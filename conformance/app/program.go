@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
-	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // program is a running program of this machine.
@@ -81,13 +81,9 @@ func startProgram(command string, log io.Writer) (*program, error) {
 // address. It returns the server's URL.
 func startServer(ctx context.Context, command string, words map[string]string, ready string,
 	within time.Duration, log io.Writer) (address string, stop func() error, err error) {
-	listener, err := serve.Listen("127.0.0.1:0") // a free port, for the server
+	host, err := network.FreeAddress()
 	if err != nil {
 		return "", nil, err
-	}
-	host := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		return "", nil, fmt.Errorf("find a free port: %w", err)
 	}
 	_, port, _ := net.SplitHostPort(host) // an address of a listener
 	words = maps.Clone(words)

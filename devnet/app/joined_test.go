@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/display"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec/node"
@@ -24,7 +25,7 @@ func TestAnotherRelayJoins(t *testing.T) {
 	t.Parallel()
 	addresses, ports := make([]string, 3), make([]int, 3) // beacon node, validation node, relay
 	for i := range addresses {
-		address, err := freeAddress()
+		address, err := network.FreeAddress()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
@@ -22,7 +22,7 @@ func (l *lab) startSidecar(ctx context.Context, group *errgroup.Group) error {
 	if l.cfg.MevBoost == "" {
 		return nil
 	}
-	address, err := freeAddress()
+	address, err := network.FreeAddress()
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,4 @@ func (l *lab) untilAnswers(ctx context.Context) error {
 		case <-ticker.C:
 		}
 	}
-}
-
-// freeAddress returns an address at which nothing listens at the moment.
-func freeAddress() (string, error) {
-	listener, err := serve.Listen(host + ":0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }

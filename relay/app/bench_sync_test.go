@@ -17,11 +17,11 @@ type leaderSyncs struct {
 	took []time.Duration
 }
 
-// syncLeaders syncs until the benchmark ends. It is called before the first fact.
-func syncLeaders(b *testing.B, record *facts, payloads escrow) *leaderSyncs {
+// syncLeaders syncs until the benchmark ends. Facts have to reach the leaders that it returns.
+func syncLeaders(b *testing.B, payloads escrow) (leaders *topSync, noted *leaderSyncs) {
 	b.Helper()
-	noted := new(leaderSyncs)
-	leaders := newTopSync(func(ctx context.Context, id relay.PayloadID) error {
+	noted = new(leaderSyncs)
+	leaders = newTopSync(func(ctx context.Context, id relay.PayloadID) error {
 		began := time.Now()
 		err := payloads.sync(ctx, id)
 		noted.mu.Lock()
@@ -32,7 +32,6 @@ func syncLeaders(b *testing.B, record *facts, payloads escrow) *leaderSyncs {
 		}
 		return err
 	}, slog.New(slog.DiscardHandler))
-	record.listeners = append(record.listeners, leaders)
 	ctx, stop := context.WithCancel(context.WithoutCancel(b.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- leaders.Run(ctx) }()
@@ -42,7 +41,7 @@ func syncLeaders(b *testing.B, record *facts, payloads escrow) *leaderSyncs {
 			b.Error(err)
 		}
 	})
-	return noted
+	return leaders, noted
 }
 
 // report says how many leaders were synced, and how long that took.

@@ -139,10 +139,13 @@ func openBenchWith(b *testing.B, config journal.Config) *benchWay {
 			b.Error(err)
 		}
 	})
-	record := benchFacts(b, h.journal)
+	var listeners []relay.Facts
 	if config.Dir != "" {
-		h.leaders = syncLeaders(b, record, escrow{h.journal})
+		var leaders *topSync
+		leaders, h.leaders = syncLeaders(b, escrow{h.journal})
+		listeners = append(listeners, leaders)
 	}
+	record := benchFacts(b, h.journal, listeners...)
 	h.builders, err = builders.New(benchRecords(), record)
 	if err != nil {
 		b.Fatal(err)
@@ -330,9 +333,9 @@ func (h *benchWay) receive(b *testing.B, from int, identified bool, media wire.M
 }
 
 // benchFacts are written to the journal until the benchmark ends.
-func benchFacts(b *testing.B, j *journal.Journal) *facts {
+func benchFacts(b *testing.B, j *journal.Journal, listeners ...relay.Facts) *facts {
 	b.Helper()
-	record := newFacts(j, slog.New(slog.DiscardHandler), nil)
+	record := newFacts(j, slog.New(slog.DiscardHandler), nil, listeners...)
 	b.Cleanup(func() {
 		if err := record.Close(context.Background()); err != nil {
 			b.Error(err)

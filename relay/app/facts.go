@@ -11,14 +11,13 @@ import (
 // facts writes facts into the journal and calls the listeners.
 type facts struct {
 	*journal.Queue[relay.Fact]
-	// listeners get every fact as it happens. They must not block. They are set before the first fact.
 	listeners []relay.Facts
 }
 
 // newFacts starts the writing; Close ends it. observe, if not nil, is called for every fact in the
-// order of the journal.
-func newFacts(to journal.Appender, log *slog.Logger, observe func(relay.Fact)) *facts {
-	f := &facts{Queue: journal.NewQueue(to, log, encodeFact)}
+// order of the journal. Listeners get every fact as it happens, and must not block.
+func newFacts(to journal.Appender, log *slog.Logger, observe func(relay.Fact), listeners ...relay.Facts) *facts {
+	f := &facts{Queue: journal.NewQueue(to, log, encodeFact), listeners: listeners}
 	f.Observe = observe
 	return f
 }

@@ -76,8 +76,7 @@ func TestFactsKeepTheirOrder(t *testing.T) {
 	var observed []string
 	f := newFacts(log, slog.New(slog.DiscardHandler), func(fact relay.Fact) {
 		observed = append(observed, fact.Subject())
-	})
-	f.listeners = []relay.Facts{&atOnce}
+	}, &atOnce)
 	var want []string
 	for slot := range phase0.Slot(1000) {
 		if slot%3 == 0 {

@@ -36,13 +36,10 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := eth.CheckNetwork(cfg.Network, a.spec); err != nil {
 		return err
 	}
-	a.facts = newFacts(a.journal, a.log, cfg.Observe)
-	a.opened.Add(a.facts.Close)
 	a.state = newState(a.journal, a.log)
 	a.opened.Add(a.state.Close)
 	a.topSync = newTopSync(escrow{a.journal}.sync, a.log)
 	a.alerts = newAlerts(alertConfig{URLs: cfg.Webhooks, Log: a.log})
-	a.probe = a.newProbe()
 	return a.observe()
 }
 

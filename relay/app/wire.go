@@ -3,11 +3,9 @@ package app
 import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/deliver"
-
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
@@ -20,7 +18,9 @@ import (
 // rules of each part are in rules.go.
 func (a *App) wire() (err error) {
 	// facts ─▶ journal, and at once ─▶ state, sync of the top payload, metrics, alerts
-	a.facts.listeners = []relay.Facts{a.state, a.topSync, a.watched.metrics, a.alerts}
+	a.facts = newFacts(a.journal, a.log, a.cfg.Observe, a.state, a.topSync, a.watched.metrics, a.alerts)
+	a.opened.Add(a.facts.Close)
+	a.probe = a.newProbe()
 	a.killed = &killSwitch{facts: a.facts}
 	if a.builders, err = builders.New(a.cfg.Builders, a.facts); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (a *App) wire() (err error) {
 		topWithPayload{a.topBid, a.served}
 	pipeline.Unrecorded, pipeline.Trouble = a.unrecordedSubmission(), a.trouble
 	a.submit = submit.New(pipeline)
-	a.registry.Changed = a.submit.Reregistered // takes out bids that the proposer no longer wants
+	a.registry.Subscribe(a.submit.Reregistered) // takes out bids that the proposer no longer wants
 
 	// a header: top bid ─▶ proposer
 	headers := a.headerRules()

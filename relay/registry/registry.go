@@ -25,16 +25,12 @@ import (
 
 // Registry holds validators, registrations, duties and the head. It is safe for concurrent use.
 type Registry struct {
-	// Changed is called for each registration that asks for something else than the one before it,
-	// after it is stored and before its request is answered. Its fact may come later. Changed is set
-	// before the first registration, and may be nil.
-	Changed func(*builderv1.ValidatorRegistration)
-
 	spec        *eth.Spec
 	facts       relay.Facts
 	verifyBatch func([]bls.Triple) []error // bls.VerifyBatch on one processor; tests replace it to count calls
 	processors  chan struct{}              // filled with one entry for each processor that verifies
 	wake        chan struct{}              // filled when Run has renewals to verify
+	subscriber  func(*builderv1.ValidatorRegistration)
 
 	replacing sync.Mutex // one SetValidators at a time; never taken while mu is held
 
@@ -58,4 +54,11 @@ func New(spec *eth.Spec, facts relay.Facts) *Registry {
 		table: newTable(), duties: map[phase0.Epoch]dutyTable{}, proposers: map[phase0.BLSPubKey]bool{}, version: 1,
 		attributes: map[attributesKey]*relay.Attributes{}, unrecorded: map[uint32]struct{}{},
 	}
+}
+
+// Subscribe sets the function that gets each registration that asks for something else than the one
+// before it, after it is stored and before its request is answered. Its fact may come later.
+// Subscribe may be called once, before the first registration.
+func (r *Registry) Subscribe(reregistered func(*builderv1.ValidatorRegistration)) {
+	r.subscriber = reregistered
 }

@@ -118,6 +118,32 @@ func TestWhichRegistrationCounts(t *testing.T) {
 	}
 }
 
+// The subscriber gets what a validator asks for now, once that counts. It gets no renewal that asks
+// for the same, and nothing older.
+func TestSubscriberGetsWhatChanges(t *testing.T) {
+	r, _ := withValidators(1)
+	var got []uint64
+	r.Subscribe(func(now *builderv1.ValidatorRegistration) {
+		if stored(r, 0).Message.GasLimit != now.GasLimit {
+			t.Error("it is told before it counts")
+		}
+		got = append(got, now.GasLimit)
+	})
+	for _, entry := range []*relay.SignedRegistration{
+		registration(t, 0, 1, 30_000_000, now),
+		registration(t, 0, 1, 30_000_000, now.Add(time.Second)),
+		registration(t, 0, 1, 31_000_000, now.Add(2*time.Second)),
+		registration(t, 0, 1, 32_000_000, now.Add(time.Second)),
+	} {
+		if failures := refusals(t, r, batchOf(entry)); len(failures) > 0 {
+			t.Fatal(failures)
+		}
+	}
+	if !slices.Equal(got, []uint64{30_000_000, 31_000_000}) {
+		t.Errorf("the subscriber got %d", got)
+	}
+}
+
 // What is held, byte for byte, costs no look at its signature, and neither does the same message
 // with another one: only one is right.
 func TestRepeatsCostNoSignatureCheck(t *testing.T) {

@@ -77,8 +77,8 @@ func (r *Registry) verifyChunk(from, to int, entry func(int) *relay.SignedRegist
 // validator has exited meanwhile.
 func (r *Registry) keep(at time.Time, entry *relay.SignedRegistration) {
 	fact, difference := r.store(at, entry)
-	if difference == changed && r.Changed != nil {
-		r.Changed(entry.Message)
+	if difference == changed && r.subscriber != nil {
+		r.subscriber(entry.Message)
 	}
 	if fact != nil {
 		r.facts.Record(*fact)

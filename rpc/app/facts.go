@@ -17,9 +17,6 @@ const subjectPrefix = "rpc."
 type facts struct {
 	*journal.Queue[rpc.Fact]
 	log *slog.Logger
-	// safe, if set, waits while the journal could forget what it has just stored, at most so long
-	// (wall time).
-	safe func(patience time.Duration) error
 	// bytes counts the bytes of all facts of this run.
 	bytes atomic.Int64
 }
@@ -59,16 +56,23 @@ func (f *facts) Record(fact rpc.Fact) {
 // ackPatience is how long the answers that share an ack of the journal wait for it (wall time).
 const ackPatience = 3 * time.Second
 
-// Keep implements rpc.Keeper. Callers that wait at the same time share an ack.
-func (f *facts) Keep(list ...rpc.Fact) (kept func() error) {
-	receipt := f.PutAcked(list...)
+// keeper keeps facts that a caller is promised. It is apart from facts, to which snapshots write.
+type keeper struct {
+	*facts
+	snapshots *snapshots
+}
+
+// Keep implements rpc.Keeper. It also waits while the journal could forget what it has just stored.
+// Callers that wait at the same time share an ack.
+func (k keeper) Keep(list ...rpc.Fact) (kept func() error) {
+	receipt := k.PutAcked(list...)
 	return func() error {
 		err := receipt.WaitAtMost(ackPatience)
-		if err == nil && f.safe != nil {
-			err = f.safe(ackPatience)
+		if err == nil {
+			err = k.snapshots.safe(ackPatience)
 		}
 		if err != nil {
-			f.log.Error("the journal did not keep what is to be promised", "error", err)
+			k.log.Error("the journal did not keep what is to be promised", "error", err)
 			return rpc.JournalUnavailable.Plain()
 		}
 		return nil

@@ -32,6 +32,7 @@ type App struct {
 	reputation *reputation.Projection
 	refunds    *refundState
 	snapshots  *snapshots
+	keeper     keeper
 	simulation simulation
 	sender     *send.Sender
 	indexer    *inclusion.Indexer

@@ -47,13 +47,13 @@ func newRefundState(j *journal.Journal) *refundState {
 
 // recipientKeeper also stores recipients as state before a request is answered.
 type recipientKeeper struct {
-	*facts
+	keeper
 	state *refundState
 }
 
 // Keep implements rpc.Keeper.
 func (k recipientKeeper) Keep(list ...rpc.Fact) (kept func() error) {
-	wait := k.facts.Keep(list...)
+	wait := k.keeper.Keep(list...)
 	return func() error {
 		if err := wait(); err != nil {
 			return err

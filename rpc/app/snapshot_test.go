@@ -135,7 +135,7 @@ func TestStartReadsWhatLives(t *testing.T) {
 	var facts uint64
 	keep := func(list ...rpc.Fact) {
 		t.Helper()
-		if err := app.facts.Keep(list...)(); err != nil {
+		if err := app.keeper.Keep(list...)(); err != nil {
 			t.Fatal(err)
 		}
 		facts += uint64(len(list))
@@ -245,7 +245,7 @@ func TestAnswersWaitForASnapshot(t *testing.T) {
 		t.Errorf("answers wait after %d bytes", bytes)
 	}
 	answered := make(chan error, 1)
-	go func() { answered <- app.facts.Keep(long)() }()
+	go func() { answered <- app.keeper.Keep(long)() }()
 	if app.snapshots.try(t.Context(), app.snapshots.due); app.snapshots.last.note.Number == 0 {
 		t.Error("no snapshot is due")
 	}
@@ -263,7 +263,7 @@ func TestLogBehindTheSnapshot(t *testing.T) {
 		State: rpc.Failed}
 	keep := func() {
 		t.Helper()
-		if err := app.facts.Keep(end)(); err != nil {
+		if err := app.keeper.Keep(end)(); err != nil {
 			t.Fatal(err)
 		}
 	}

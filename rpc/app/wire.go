@@ -37,7 +37,7 @@ func (a *App) wireFacts() {
 	a.opened.Add(a.facts.Close)
 	a.refunds = newRefundState(a.journal)
 	a.snapshots = newSnapshots(a.journal, a.facts, a.cfg.Log, a.cfg.Limits.Orders)
-	a.facts.safe = a.snapshots.safe
+	a.keeper = keeper{a.facts, a.snapshots}
 }
 
 // sendParallel is how many requests a builder gets at a time. Versions of one order keep their
@@ -55,7 +55,7 @@ func (a *App) wireBuilders() {
 // wireBlocks connects: a block with orders ─▶ replay ─▶ refunds, and payouts of refunds.
 func (a *App) wireBlocks() {
 	a.indexer = inclusion.New(inclusion.Config{
-		Replayer: a.simulation.replayer, Facts: recipientKeeper{a.facts, a.refunds},
+		Replayer: a.simulation.replayer, Facts: recipientKeeper{a.keeper, a.refunds},
 		Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas,
 	})
 	a.refunds.indexer = a.indexer
@@ -71,7 +71,7 @@ func (a *App) wireOrders() {
 		}),
 		Chain: a.cfg.Chain, Simulator: a.simulation, Senders: a.simulation.senders, Sender: a.sender,
 		Indexer: a.indexer, Recipients: a.indexer, Ranking: a.reputation,
-		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log,
+		Facts: a.keeper, Clock: a.cfg.Clock, Log: a.cfg.Log,
 		BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations, SendUnpaid: a.cfg.Literal,
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/scenarios/fault"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
@@ -29,7 +29,7 @@ var _ killable = (*beaconAPI)(nil)
 
 // newBeaconAPI reserves an address, but does not serve yet.
 func newBeaconAPI(handler http.Handler, log *slog.Logger) (*beaconAPI, error) {
-	address, err := fault.Address()
+	address, err := network.FreeAddress()
 	return &beaconAPI{address: address, handler: handler, log: log}, err
 }
 

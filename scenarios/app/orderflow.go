@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc/send"
-	"github.com/gavel-relay/gavel/scenarios/fault"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
@@ -46,7 +45,7 @@ func (l *lab) openOrderFlow() (err error) {
 			return err
 		}
 		o.journal = o.server.address
-	} else if o.journal, err = fault.Address(); err != nil {
+	} else if o.journal, err = network.FreeAddress(); err != nil {
 		return err
 	}
 	if o.rpc, err = l.newProcess(plan.RPCName, l.rpcConfig, o.observed.told); err != nil {

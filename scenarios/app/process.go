@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-relay/gavel/scenarios/fault"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // killable is a part of the lab that can be killed, and started again at the same address.
@@ -54,7 +54,7 @@ var _ killable = (*process)(nil)
 // newProcess reserves an address, but does not start the service.
 func (l *lab) newProcess(name string, config func() (*serviceConfig, error),
 	facts func(string, json.RawMessage)) (*process, error) {
-	address, err := fault.Address()
+	address, err := network.FreeAddress()
 	diskDir := ""
 	if l.plan.BreaksDisk(name) {
 		diskDir = filepath.Join(l.dir, name)

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-relay/gavel/scenarios/fault"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // What makes this test binary another program than the tests.
@@ -85,7 +85,7 @@ func journalProcess(dir, address string, program []string) *process {
 // freeAddress is a host:port at which nobody listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, err := fault.Address()
+	address, err := network.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

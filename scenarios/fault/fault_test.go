@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -203,40 +202,6 @@ func TestRefuse(t *testing.T) {
 	set(t, p, Condition{})
 	if _, _, err := ask(t.Context(), before, []byte("x")); err != nil {
 		t.Errorf("after it: %v", err)
-	}
-}
-
-// An address is free, is not given twice, and is none that a system gives to who asks for any.
-func TestAddress(t *testing.T) {
-	seen := map[string]bool{}
-	for range 100 {
-		address, err := Address()
-		if err != nil || seen[address] {
-			t.Fatalf("%s, %v", address, err)
-		}
-		seen[address] = true
-		_, port, _ := strings.Cut(address, ":")
-		if n, err := strconv.Atoi(port); err != nil || n < firstPort || n >= firstPort+ports {
-			t.Errorf("port %s", port)
-		}
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer listener.Close()
-	}
-}
-
-// A port that somebody has is passed over.
-func TestAddressInUse(t *testing.T) {
-	held, err := listenAnew()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer held.Close()
-	lastPort.Add(^uint32(0)) // the same one again
-	if address, err := Address(); err != nil || address == held.Addr().String() {
-		t.Errorf("%s, %v", address, err)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // Proxy stands in front of one service. It is safe for concurrent use.
@@ -37,7 +39,7 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read target: %w", err)
 	}
-	listener, err := listenAnew()
+	listener, err := network.Listen()
 	if err != nil {
 		return nil, err
 	}
