@@ -48,7 +48,10 @@ type Violation struct {
 type Judgement struct {
 	// Operation is empty if the exchange belongs to none: an unknown path, another method, a request
 	// that is no JSON-RPC.
-	Operation  string
+	Operation string
+	// Binds says that the answer was compared with something that binds. A status that the operation
+	// does not have, for one, is compared with nothing.
+	Binds      bool
 	Violations []Violation
 }
 
@@ -61,7 +64,18 @@ func (d *Document) Check(e Exchange) Judgement {
 	if !found {
 		return Judgement{}
 	}
-	return Judgement{op.ID, op.check(e)}
+	return Judgement{op.ID, op.binds(e), op.check(e)}
+}
+
+// binds says whether an answer has a form that binds.
+func (op Operation) binds(e Exchange) bool {
+	forms := op.responses[strconv.Itoa(e.Status)].content
+	media, _, _ := mime.ParseMediaType(e.Header.Get("Content-Type")) // check says if it is wrong
+	form, found := forms[media]
+	if !found {
+		form = forms["application/json"]
+	}
+	return form.level == clauses.Must && (form.ssz != "" || form.schema != nil && !isText(form.schema))
 }
 
 // find returns the operation of a request.

@@ -29,7 +29,7 @@ func (d *Document) checkRPC(e Exchange) Judgement {
 		return Judgement{}
 	}
 	media := e.Header.Get("Content-Type")
-	judged := Judgement{Operation: Envelope}
+	judged := Judgement{Operation: Envelope, Binds: true}
 	if !strings.HasPrefix(media, "application/json") {
 		judged.Violations = append(judged.Violations,
 			envelope.violates(clauses.Should, media, "the content type is not application/json"))
@@ -115,7 +115,7 @@ func (d *Document) CheckEvent(data string) Judgement {
 	for _, op := range d.Operations {
 		for _, form := range op.responses["200"].content {
 			if form.event != nil {
-				return Judgement{op.ID, op.document(form.event, form.level, "event", []byte(data))}
+				return Judgement{op.ID, true, op.document(form.event, form.level, "event", []byte(data))}
 			}
 		}
 	}

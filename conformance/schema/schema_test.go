@@ -374,3 +374,32 @@ func metaSchema(t *testing.T) *jsonschema.Schema {
 	}
 	return compiled
 }
+
+// An answer that has nothing which binds shows nothing about the schema: a status that is none of
+// the operation, or the head of a stream without an event.
+func TestWhatBinds(t *testing.T) {
+	documents := load(t)
+	const plain, events = "application/json", "text/event-stream"
+	for name, row := range map[string]struct {
+		iface, path string
+		status      int
+		media       string
+		want        bool
+	}{
+		"duties":                  {"relay", "/relay/v1/builder/validators", http.StatusOK, plain, true},
+		"duties without a type":   {"relay", "/relay/v1/builder/validators", http.StatusOK, "", true},
+		"no such path for duties": {"relay", "/relay/v1/builder/validators", http.StatusNotFound, plain, false},
+		"a status without a body": {"relay", "/eth/v1/builder/status", http.StatusOK, "", false},
+		"a stream's head":         {"stream", "/", http.StatusOK, events, false},
+		"no stream at all":        {"stream", "/", http.StatusOK, "", false},
+	} {
+		judged := documents[row.iface].Check(schema.Exchange{Method: "GET", Path: row.path, Status: row.status,
+			Header: http.Header{"Content-Type": {row.media}}, Body: []byte("[]")})
+		if judged.Operation == "" || judged.Binds != row.want {
+			t.Errorf("%s: operation %q, binds %t", name, judged.Operation, judged.Binds)
+		}
+	}
+	if !documents["stream"].CheckEvent("{}").Binds {
+		t.Error("an event does not bind")
+	}
+}

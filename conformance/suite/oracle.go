@@ -21,7 +21,8 @@ type Oracle struct {
 
 	mu      sync.Mutex
 	answers map[operation]int
-	faults  []*Fault // in the order in which they were seen first
+	binding map[operation]int // those of answers that were compared with something that binds
+	faults  []*Fault          // in the order in which they were seen first
 }
 
 // base is an address of the target.
@@ -48,7 +49,7 @@ type Fault struct {
 // NewOracle makes the oracle of a target. Its addresses are known to it, those of literal instances
 // are not: these differ from what is described on purpose.
 func NewOracle(documents schema.Documents, t *target.Target) *Oracle {
-	o := &Oracle{documents: documents, answers: map[operation]int{}}
+	o := &Oracle{documents: documents, answers: map[operation]int{}, binding: map[operation]int{}}
 	add := func(iface string, urls ...string) {
 		for _, url := range urls {
 			if url = strings.TrimRight(url, "/"); url != "" && !slices.Contains(o.bases, base{url, iface}) {
@@ -131,6 +132,9 @@ func (o *Oracle) note(iface string, judged schema.Judgement, clause string, e *p
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.answers[operation{iface, judged.Operation}]++
+	if judged.Binds {
+		o.binding[operation{iface, judged.Operation}]++
+	}
 	for _, v := range judged.Violations {
 		i := slices.IndexFunc(o.faults, func(f *Fault) bool {
 			return f.Interface == iface && f.Operation == v.Operation && f.Level == v.Level && f.Cause == v.Cause
@@ -188,7 +192,8 @@ func (o *Oracle) Found() (list []Found) {
 	return list
 }
 
-// of returns how many answers of an operation there were, and its faults of one level.
+// of returns how many answers of an operation were compared with something of one level, and its
+// faults of that level. Each answer has something of advice: its status.
 func (o *Oracle) of(iface, id string, level clauses.Level) (answers int, faults []Fault) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -196,6 +201,9 @@ func (o *Oracle) of(iface, id string, level clauses.Level) (answers int, faults 
 		if f.Interface == iface && f.Operation == id && f.Level == level {
 			faults = append(faults, *f)
 		}
+	}
+	if level == clauses.Must {
+		return o.binding[operation{iface, id}], faults
 	}
 	return o.answers[operation{iface, id}], faults
 }
@@ -257,13 +265,16 @@ func (s *Set) tour(iface, id string, tour func(*T)) func(*T) {
 	return s.tours[key]
 }
 
+// binding is what a schema says at each level.
+var binding = map[clauses.Level]string{clauses.Must: "binds", clauses.Should: "is advice"}
+
 // judgeSchema makes the spec of an operation and a level.
 func judgeSchema(iface, id string, level clauses.Level, tour func(*T)) func(*T) {
 	return func(t *T) {
 		reason := t.until(tour)
 		answers, faults := t.oracle.of(iface, id, level)
 		if answers == 0 {
-			t.NotRun("there was no answer of %s to compare; %s", id, reason)
+			t.NotRun("there was no answer of %s to compare with what %s; %s", id, binding[level], reason)
 		}
 		var words []string
 		for _, f := range faults {
