@@ -34,7 +34,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance vectors conformance-image conformance-sidecar conformance-mev-boost-relay image image-lab prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance vectors conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,9 +94,16 @@ bin/mev-boost-relay-$(MBR_VERSION): tools/mevboostrelay/main.go tools/mevboostre
 	go build -C tools/mevboostrelay -o ../../$@ .
 	@touch $@
 
+# What the last runs of these targets wrote, by the name of its page. The relay's takes minutes, and is published when it was run.
+REPORTS := gavel=bin/conformance/report.json mev-boost=bin/conformance-sidecar/report.json \
+	$(patsubst %,mev-boost-relay=%,$(wildcard bin/conformance-mev-boost-relay/report.json))
+
+reports: lab ## publish what conformance, conformance-sidecar and conformance-mev-boost-relay found, in docs/reports; ARGS=--check only compares
+	@bin/gavel-lab conformance publish --dir docs/reports $(ARGS) $(REPORTS)
+
 # Six minutes, and one more to build it, so CI does not run it.
 conformance-mev-boost-relay: lab needs-tests bin/mev-boost-relay-$(MBR_VERSION) ## judge the real mev-boost-relay, with the findings in tools/mevboostrelay/expected.yaml
-	@bin/gavel-lab conformance run --target tools/mevboostrelay/target.yaml --slots-per-epoch 16 \
+	@bin/gavel-lab conformance run --target tools/mevboostrelay/target.yaml --slots-per-epoch 16 --again \
 		--expect tools/mevboostrelay/expected.yaml --out bin/conformance-mev-boost-relay $(ARGS)
 
 prove: lab ## run the conformance suite against wrong targets, and show that it notices each

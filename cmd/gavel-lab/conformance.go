@@ -26,7 +26,7 @@ func conformanceCommand() *cli.Command {
 		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
 			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), schemaCommand(),
-			diffCommand(), matrixCommand(), vectorsCommand(),
+			diffCommand(), matrixCommand(), vectorsCommand(), publishCommand(),
 			reportCommand(), worldCommand(),
 		},
 	}

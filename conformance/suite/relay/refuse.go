@@ -255,8 +255,7 @@ func executed(r *specs) {
 		sign(t, asked, r.validators(t)[t.World.Facts.Restless()])
 		t.Prepared(sendRegistrations(t.Preparing(), asked), "register another gas limit", http.StatusOK)
 		t.Ready(holds(t, asked), "see the registration in the data API")
-		a := r.openFor(t, world.Wanted{Kind: world.Restless, Alone: true})
-		a.feeRecipient = asked.Message.FeeRecipient
+		a := r.openPaying(t, asked)
 		good, bad := a.blockWith("a", gwei(1000), 0, 2*gasLimit), a.blockWith("b", gwei(2000), 0, gasLimit)
 		if bad.ExecutionPayload.GasLimit >= good.ExecutionPayload.GasLimit {
 			t.Inconclusive("the world builds both blocks with the same limit")

@@ -234,7 +234,7 @@ func sendShare(s *suite.Set) {
 	s.It("RPC-SHR-26", "takes a backrun of a hint", func(t *suite.T) {
 		owner, searcher := money(t), money(t)
 		var answer *probe.RPCAnswer
-		for range 3 { // an order may be included before it is followed
+		for range tries { // an order may be included before it is followed
 			target := owner.send(1)
 			hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})),
 				target.Hash())

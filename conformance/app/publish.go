@@ -1,0 +1,88 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gavel-relay/gavel/conformance/report"
+)
+
+// Publication is a folder with published reports: NAME.md and NAME.shields.json for each, and
+// matrix.html of all.
+type Publication struct {
+	Dir string
+	// Reports are the runs to publish, by the names of their pages, as NAME=report.json.
+	Reports []string
+	Out     io.Writer
+}
+
+// Write writes the folder anew.
+func (p Publication) Write() error {
+	var all []*report.Report
+	for _, named := range p.Reports {
+		name, r, err := p.read(named)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+		if err := errors.Join(p.create(name+".md", r.Published), p.create(name+".shields.json", r.Shields)); err != nil {
+			return err
+		}
+	}
+	return WriteMatrix(filepath.Join(p.Dir, "matrix.html"), all)
+}
+
+// Check compares what is published with the runs, by the verdicts alone: times and messages may
+// differ. It returns how many verdicts are stale. A clause that is not published yet is only told.
+func (p Publication) Check() (stale int, err error) {
+	for _, named := range p.Reports {
+		name, r, err := p.read(named)
+		if err != nil {
+			return 0, err
+		}
+		file, err := os.Open(filepath.Join(p.Dir, name+".md"))
+		if err != nil {
+			return 0, Mistake("check what is published: %v", err)
+		}
+		published, err := report.Verdicts(file)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return 0, Mistake("%s.md: %v", name, err)
+		}
+		changed, added := r.Outdated(published)
+		for _, line := range changed {
+			fmt.Fprintf(p.Out, "%s: %s\n", name, line)
+		}
+		fmt.Fprintf(p.Out, "%s: %d verdicts are published, %d of them stale; %d are not published yet\n", name,
+			len(published), len(changed), len(added))
+		stale += len(changed)
+	}
+	return stale, nil
+}
+
+// read reads a run that is given as NAME=report.json.
+func (p Publication) read(named string) (name string, r *report.Report, err error) {
+	name, file, is := strings.Cut(named, "=")
+	if !is || name == "" || name != filepath.Base(name) {
+		return "", nil, Mistake("%q: give reports as NAME=report.json", named)
+	}
+	if r, err = report.ReadFile(file); err != nil {
+		return "", nil, Mistake("%s: %v", file, err)
+	}
+	if who := &r.Target.Implementation; who.Project == "target" { // it was given by its URL or command alone
+		who.Project = name
+	}
+	return name, r, nil
+}
+
+// create writes one file of the folder.
+func (p Publication) create(name string, write func(io.Writer) error) error {
+	file, err := os.Create(filepath.Join(p.Dir, name))
+	if err != nil {
+		return Mistake("publish: %v", err)
+	}
+	return errors.Join(write(file), file.Close())
+}

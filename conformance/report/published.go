@@ -1,0 +1,115 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-relay/gavel/conformance/verdict"
+)
+
+// verdictsTitle begins the part of a published report that Verdicts reads.
+const verdictsTitle = "## All verdicts"
+
+// Published writes a report as a page to keep: without times, seeds and exchanges, so that two runs
+// of the same software write the same verdicts. At its end are the verdicts on all clauses that the
+// run judged.
+func (r *Report) Published(out io.Writer) error {
+	var b strings.Builder
+	t := r.Target.Implementation
+	fmt.Fprintf(&b, "# %s\n%s, judged in %s mode", strings.TrimSpace(t.Project+" "+t.Version), exitWords[r.Exit], r.Mode)
+	if r.Fork != "" {
+		fmt.Fprintf(&b, " in a world of %s", r.Fork)
+	}
+	fmt.Fprintf(&b, ".\n\n%s\n\n| profile | MUST | verdict |\n|---|---|---|\n", r.Meaning())
+	for _, p := range r.Profiles {
+		if p.Ran() {
+			passed, all := p.Musts()
+			fmt.Fprintf(&b, "| %s | %d/%d | %s |\n", p.Name, passed, all, p.Headline())
+		}
+	}
+	byVerdict := map[verdict.Verdict][]string{}
+	var open []Clause
+	for _, c := range r.Clauses {
+		if byVerdict[c.Verdict] = append(byVerdict[c.Verdict], c.ID); c.Verdict != verdict.Pass &&
+			c.Verdict != verdict.NotRun {
+			open = append(open, c)
+		}
+	}
+	if len(open) > 0 {
+		fmt.Fprint(&b, "\n## What is no plain pass\n| clause | verdict | rule | why |\n|---|---|---|---|\n")
+	}
+	for _, c := range open {
+		fmt.Fprintf(&b, "| %s %s | %s | %s | %s |\n", c.ID, c.Level, c.Verdict, cell(c.Rule), cell(steady(oneLine(c.Why))))
+	}
+	fmt.Fprintf(&b, "\n%s\n", verdictsTitle)
+	for _, v := range verdict.Verdicts {
+		if len(byVerdict[v]) > 0 && v != verdict.NotRun {
+			fmt.Fprintf(&b, "- %s: %s\n", v, strings.Join(byVerdict[v], " "))
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// cell makes text fit into a cell of a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
+
+// changing is what differs from run to run in a message: hashes and keys, addresses, times.
+var changing = regexp.MustCompile(`0x[0-9a-fA-F]{9,}…?|127\.0\.0\.1:\d+|\d\d:\d\d:\d\d`)
+
+// steady leaves out of a message what differs from run to run.
+func steady(message string) string { return changing.ReplaceAllString(message, "…") }
+
+// Verdicts reads the verdicts out of a published report, by the clause's id.
+func Verdicts(published io.Reader) (map[string]verdict.Verdict, error) {
+	found, begun := map[string]verdict.Verdict{}, false
+	lines := bufio.NewScanner(published)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		if line == verdictsTitle {
+			begun = true
+		}
+		if name, ids, is := strings.Cut(strings.TrimPrefix(line, "- "), ": "); is && begun {
+			for _, id := range strings.Fields(ids) {
+				found[id] = verdict.Verdict(name)
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read a published report: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("read a published report: it has no verdicts below %q", verdictsTitle)
+	}
+	return found, nil
+}
+
+// Outdated compares a published report's verdicts with those of a run. Changed are clauses that end
+// otherwise, or that the run did not judge; added are clauses that are not published yet.
+func (r *Report) Outdated(published map[string]verdict.Verdict) (changed, added []string) {
+	judged := map[string]bool{}
+	for _, c := range r.Clauses {
+		was, is := published[c.ID]
+		switch {
+		case c.Verdict == verdict.NotRun:
+			continue
+		case !is:
+			added = append(added, c.ID)
+		case was != c.Verdict:
+			changed = append(changed, fmt.Sprintf("%s is %s, and published as %s", c.ID, c.Verdict, was))
+		}
+		judged[c.ID] = true
+	}
+	for id, was := range published {
+		if !judged[id] {
+			changed = append(changed, fmt.Sprintf("%s is not judged, and published as %s", id, was))
+		}
+	}
+	slices.Sort(changed)
+	return changed, added
+}
