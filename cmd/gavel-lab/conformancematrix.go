@@ -28,25 +28,10 @@ func publishCommand() *cli.Command {
 			&cli.BoolFlag{Name: "check", Usage: "write nothing; end with 1 if a verdict that is published is another now"},
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			return judged(publish(app.Publication{Dir: cmd.String("dir"), Reports: cmd.Args().Slice(), Out: os.Stdout},
-				cmd.Bool("check")))
+			p := app.Publication{Dir: cmd.String("dir"), Reports: cmd.Args().Slice(), Out: os.Stdout}
+			return app.WithStatus(p.Publish(cmd.Bool("check")))
 		},
 	}
-}
-
-// publish writes pages, or compares them with the runs.
-func publish(p app.Publication, check bool) error {
-	if len(p.Reports) == 0 {
-		return app.Mistake("no report: give NAME=report.json for each")
-	}
-	if !check {
-		return p.Write()
-	}
-	stale, err := p.Check()
-	if err == nil && stale > 0 {
-		err = status{verdict.Nonconformant, fmt.Sprintf("%d published verdicts are stale: publish the runs anew", stale)}
-	}
-	return err
 }
 
 // runForks runs the suite in several forks by this program's own arguments.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -47,6 +48,7 @@ func worldFlags(slot time.Duration) []cli.Flag {
 		&cli.IntFlag{Name: "slots-per-epoch", Value: 8, Usage: "slots of an epoch of the world; public networks have 32"},
 		&cli.IntFlag{Name: "validators", Value: world.UsualValidators, Usage: "validators of the world, who propose in turn"},
 		&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of all slots of the world: " + eth.ForkNames()},
+		&cli.StringFlag{Name: "fork-at", Usage: "later fork and the epoch that it begins with, such as fulu@3"},
 	}
 }
 
@@ -55,6 +57,13 @@ func worldOf(cmd *cli.Command) (of world.Config, err error) {
 	of.Slot, of.SlotsPerEpoch, of.Validators = cmd.Duration("slot"), cmd.Int("slots-per-epoch"), cmd.Int("validators")
 	if of.Fork, err = eth.ParseFork(cmd.String("fork")); err != nil {
 		return of, app.Mistake("fork: %v", err)
+	}
+	if next := cmd.String("fork-at"); next != "" {
+		points, err := devnet.ParseForks(next)
+		if err != nil || len(points) != 1 {
+			return of, app.Mistake("fork-at is %q: give fork@epoch, as in fulu@3", next)
+		}
+		of.Next, of.NextEpoch = points[0].Fork, points[0].Epoch
 	}
 	if err := of.Check(); err != nil {
 		return of, app.Mistake("%v", err)

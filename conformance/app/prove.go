@@ -180,7 +180,9 @@ func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []repo
 	case m.Iface == "builder":
 		how = []string{"--builder", OwnBuilder, "--mutant", m.ID}
 	case m.Inside():
-		program, how = p.Mutants, []string{"--devnet", "--slot", p.Slot.String(), "--inside", m.ID}
+		program, how = p.Mutants, append(p.devnet(m.MustKill), "--inside", m.ID)
+	case crosses(m.MustKill):
+		how = append(p.devnet(m.MustKill), "--mutant", m.ID)
 	}
 	r, err := child(ctx, f, program, how, m.MustKill)
 	if err != nil {
@@ -192,6 +194,21 @@ func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []repo
 		}
 	}
 	return alive, nil
+}
+
+// devnet returns the flags of a run with a world of its own, which has a fork in its middle if
+// clauses are about that.
+func (p Proof) devnet(clauses []string) []string {
+	how := []string{"--devnet", "--slot", p.Slot.String()}
+	if crosses(clauses) {
+		how = append(how, "--fork", "electra", "--fork-at", "fulu@3")
+	}
+	return how
+}
+
+// crosses says whether clauses are judged in a world with a fork in its middle, and nowhere else.
+func crosses(clauses []string) bool {
+	return slices.ContainsFunc(clauses, func(id string) bool { return strings.Contains(id, "-FRK-") })
 }
 
 // failed says whether a spec of the clause failed, whatever the verdict on the clause is.
@@ -260,13 +277,22 @@ func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 // are inconclusive or did not run.
 func (p Proof) judge(ctx context.Context, f folder,
 	needed []string) (wrong []string, unsaid []report.Clause, err error) {
-	r, err := child(ctx, f, p.Program, []string{"--devnet", "--slot", p.Slot.String()}, needed)
-	if err != nil {
-		return nil, nil, err
+	var all []report.Clause
+	crossing := slices.DeleteFunc(slices.Clone(needed), func(id string) bool { return !crosses([]string{id}) })
+	for _, part := range [][]string{slices.DeleteFunc(slices.Clone(needed), func(id string) bool {
+		return slices.Contains(crossing, id)
+	}), crossing} {
+		if len(part) == 0 {
+			continue
+		}
+		r, err := child(ctx, f, p.Program, p.devnet(part), part)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, slices.DeleteFunc(r.Clauses, func(c report.Clause) bool { return !slices.Contains(part, c.ID) })...)
 	}
-	for _, c := range r.Clauses {
+	for _, c := range all {
 		switch {
-		case !slices.Contains(needed, c.ID):
 		case failed(c):
 			wrong = append(wrong, said(c))
 		case c.Verdict == verdict.NotSure || c.Verdict == verdict.NotRun:

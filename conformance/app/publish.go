@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-relay/gavel/conformance/report"
+	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Publication is a folder with published reports: NAME.md and NAME.shields.json for each, and
@@ -18,6 +19,21 @@ type Publication struct {
 	// Reports are the runs to publish, by the names of their pages, as NAME=report.json.
 	Reports []string
 	Out     io.Writer
+}
+
+// Publish writes the folder anew, or checks it. It returns a Status if a verdict is stale.
+func (p Publication) Publish(check bool) error {
+	if len(p.Reports) == 0 {
+		return Mistake("no report: give NAME=report.json for each")
+	}
+	if !check {
+		return p.Write()
+	}
+	stale, err := p.Check()
+	if err == nil && stale > 0 {
+		err = Status{verdict.Nonconformant, fmt.Sprintf("%d published verdicts are stale: publish the runs anew", stale)}
+	}
+	return err
 }
 
 // Write writes the folder anew.

@@ -103,5 +103,5 @@ func bid(change func(message map[string]any)) func() Fault {
 func relayMutants() []Mutant {
 	return slices.Concat(generalMutants(), formMutants(), missedMutants(), registerMutants(), heldMutants(),
 		headerMutants(), askedMutants(), dutiesMutants(), submitMutants(), takenMutants(), raceMutants(),
-		payloadMutants(), revealedMutants(), filterMutants())
+		payloadMutants(), revealedMutants(), filterMutants(), forkMutants())
 }

@@ -16,8 +16,8 @@ import (
 
 // blobTx makes a transaction with blobs that is valid on the ordered block's parent.
 func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, error) {
-	if !w.cfg.Fork.HasBlobs() {
-		return nil, fmt.Errorf("%s has no blobs", w.cfg.Fork)
+	if !w.Spec().ForkAt(order.Slot.Slot).HasBlobs() {
+		return nil, fmt.Errorf("%s has no blobs", w.Spec().ForkAt(order.Slot.Slot))
 	}
 	if order.Blobs > chain.FixedBlobs {
 		return nil, fmt.Errorf("%d blobs: there are %d", order.Blobs, chain.FixedBlobs)
@@ -35,7 +35,7 @@ func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, er
 	for i := range order.Blobs {
 		places = append(places, i)
 	}
-	sidecar := chain.Sidecar(w.cfg.Fork, places...)
+	sidecar := chain.Sidecar(w.Spec().ForkAt(order.Slot.Slot), places...)
 	to := common.Address{0xb1, 0x0b}
 	return types.SignNewTx(sender, types.NewCancunSigner(big.NewInt(network.ChainID)), &types.BlobTx{
 		ChainID: uint256.NewInt(network.ChainID), Nonce: uint64(nonce), GasTipCap: uint256.NewInt(1e9),

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -41,8 +42,10 @@ func Dial(ctx context.Context, address string) (*Client, error) {
 	if err := c.ask(ctx, http.MethodGet, "/conformance/v1/world", nil, &c.Facts); err != nil {
 		return nil, err
 	}
-	if _, err := eth.ParseFork(c.Facts.Fork); err != nil {
-		return nil, fmt.Errorf("read the world's facts: %w", err)
+	for _, name := range []string{c.Facts.Fork, cmp.Or(c.Facts.NextFork, c.Facts.Fork)} {
+		if _, err := eth.ParseFork(name); err != nil {
+			return nil, fmt.Errorf("read the world's facts: %w", err)
+		}
 	}
 	c.http = probe.NewClient(address, nil, max(c.Facts.Patience(), leastPatience))
 	return c, nil

@@ -29,13 +29,17 @@ type Facts struct {
 	GenesisValidatorsRoot string `json:"genesisValidatorsRoot"`
 	SlotMs                int64  `json:"slotMs"`
 	SlotsPerEpoch         uint64 `json:"slotsPerEpoch"`
-	// Fork is the name of the fork, which all slots have. ForkVersion is in the domain of its
-	// blocks' signatures.
-	Fork         string `json:"fork"`
-	ForkVersion  string `json:"forkVersion"`
-	ChainID      uint64 `json:"chainId"`
-	BeaconURL    string `json:"beaconUrl"`
-	ExecutionURL string `json:"executionUrl"`
+	// Fork is the name of the fork at genesis, which all slots have before NextForkSlot. ForkVersion
+	// is in the domain of its blocks' signatures.
+	Fork        string `json:"fork"`
+	ForkVersion string `json:"forkVersion"`
+	// NextFork is the fork from NextForkSlot on; all three are empty if there is none.
+	NextFork        string      `json:"nextFork,omitempty"`
+	NextForkVersion string      `json:"nextForkVersion,omitempty"`
+	NextForkSlot    phase0.Slot `json:"nextForkSlot,omitempty"`
+	ChainID         uint64      `json:"chainId"`
+	BeaconURL       string      `json:"beaconUrl"`
+	ExecutionURL    string      `json:"executionUrl"`
 	// ValidationURL serves flashbots_validateBuilderSubmission, for relays that ask a node.
 	ValidationURL string `json:"validationUrl"`
 	// Builders take orders from a bundle RPC. The RPC must have the first one as the operator's own
@@ -68,11 +72,26 @@ func (f Facts) Patience() time.Duration {
 	return max(30*time.Second, f.Slots(2*len(f.ValidatorKeys)+2))
 }
 
-// ForkOf returns the fork by its name.
-func (f Facts) ForkOf() eth.Fork {
-	fork, err := eth.ParseFork(f.Fork)
+// ForkOf returns the fork at genesis.
+func (f Facts) ForkOf() eth.Fork { return parsed(f.Fork) }
+
+// ForkAt returns the fork of a slot, and the version in the domain of its blocks' signatures.
+func (f Facts) ForkAt(slot phase0.Slot) (fork eth.Fork, version string) {
+	if f.NextFork != "" && slot >= f.NextForkSlot {
+		return parsed(f.NextFork), f.NextForkVersion
+	}
+	return parsed(f.Fork), f.ForkVersion
+}
+
+// SlotAfter returns the first slot that begins after a time.
+func (f Facts) SlotAfter(at time.Time) phase0.Slot {
+	return phase0.Slot(at.Sub(f.At(0))/f.Slots(1)) + 1 // never before genesis
+}
+
+func parsed(name string) eth.Fork {
+	fork, err := eth.ParseFork(name)
 	if err != nil {
-		panic("a world without a fork: " + err.Error()) // Dial has checked the name
+		panic("a world without a fork: " + err.Error()) // Dial has checked the names
 	}
 	return fork
 }
@@ -102,6 +121,8 @@ type Wanted struct {
 	// Hurry takes the slot even if little of the time before it is left. A slot after a missed one is
 	// known only then.
 	Hurry bool `json:"hurry"`
+	// From is the first slot that is wanted.
+	From phase0.Slot `json:"from,omitempty"`
 	// Who names the process that requests the slot. Processes never share a slot.
 	Who string `json:"who"`
 }

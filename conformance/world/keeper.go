@@ -51,7 +51,8 @@ func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
 	}
 	published, err := w.client.Do(ctx, probe.Request{
 		Method: http.MethodPost, Path: "/eth/v2/beacon/blocks", Body: raw,
-		Header: map[string]string{"Content-Type": "application/octet-stream", "Eth-Consensus-Version": w.cfg.Fork.String()},
+		Header: map[string]string{"Content-Type": "application/octet-stream",
+			"Eth-Consensus-Version": w.Spec().ForkAt(slot).String()},
 	})
 	if err != nil {
 		return fmt.Errorf("publish a local block: %w", err)
@@ -64,7 +65,7 @@ func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
 
 // sign signs block contents with the proposer's key.
 func (w *World) sign(key *probe.BLSKey, slot phase0.Slot, contents []byte) ([]byte, error) {
-	local, err := probe.ReadLocal(w.cfg.Fork, contents)
+	local, err := probe.ReadLocal(w.Spec().ForkAt(slot), contents)
 	if err != nil {
 		return nil, err
 	}

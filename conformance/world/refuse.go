@@ -93,6 +93,15 @@ func (w *World) meddles() bool {
 	return len(w.refused)+len(w.others) > 0
 }
 
+// named returns the fork that a request names, and the world's first one if it names none.
+func (w *World) named(r *http.Request) eth.Fork {
+	fork, err := eth.ParseFork(r.Header.Get("Eth-Consensus-Version"))
+	if err != nil {
+		return w.cfg.Fork
+	}
+	return fork
+}
+
 // maxBlockBytes is the largest size of a block with all its blobs.
 const maxBlockBytes = 64 << 20
 
@@ -109,7 +118,7 @@ func (w *World) guarded(node http.Handler) http.Handler {
 			http.Error(rw, err.Error(), http.StatusBadRequest)
 			return
 		}
-		slot, found := slotOf(w.cfg.Fork, r.Header.Get("Content-Type"), body)
+		slot, found := slotOf(w.named(r), r.Header.Get("Content-Type"), body)
 		if found && w.refuses(slot) {
 			rw.Header().Set("Content-Type", "application/json")
 			rw.WriteHeader(http.StatusBadRequest)

@@ -134,7 +134,7 @@ func (w *World) take(wanted Wanted) *Slot {
 	if wanted.Hurry {
 		least = hurriedLeft
 	}
-	if slot == nil || KindOf(slot.ValidatorIndex, w.cfg.Validators) != wanted.Kind ||
+	if slot == nil || slot.Slot < wanted.From || KindOf(slot.ValidatorIndex, w.cfg.Validators) != wanted.Kind ||
 		w.network.Spec.SlotStart(slot.Slot).Sub(w.cfg.Clock.Now()) < time.Duration(least*float64(w.cfg.Slot)) {
 		return nil
 	}

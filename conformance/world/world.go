@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -33,6 +34,10 @@ type Config struct {
 	Slot time.Duration
 	// Fork is the fork of all slots, one for which probe.Has is true; by default fulu.
 	Fork eth.Fork
+	// Next is the fork that all slots have from the first of NextEpoch on; 0 if there is none. It is
+	// later than Fork.
+	Next      eth.Fork
+	NextEpoch phase0.Epoch
 	// SlotsPerEpoch is from 2 to 256; by default 8, with which a world gets through its epochs
 	// quickly. Public networks have 32.
 	SlotsPerEpoch int
@@ -89,6 +94,10 @@ func (c *Config) Check() error {
 	if !probe.Has(c.Fork) {
 		return fmt.Errorf("fork %s: the suite builds no blocks of it", c.Fork)
 	}
+	if c.Next != 0 && (!probe.Has(c.Next) || c.Next == c.Fork || !c.Next.Includes(c.Fork) || c.NextEpoch == 0) {
+		return fmt.Errorf("fork %s from epoch %d on: give a later fork than %s, and an epoch above 0", c.Next, c.NextEpoch,
+			c.Fork)
+	}
 	if c.SlotsPerEpoch < 2 || c.SlotsPerEpoch > 256 {
 		return fmt.Errorf("%d slots per epoch: give a number from 2 to 256", c.SlotsPerEpoch)
 	}
@@ -100,6 +109,18 @@ func (c *Config) Check() error {
 	}
 	return nil
 }
+
+// forks returns the schedule of the world.
+func (c *Config) forks() []eth.ForkPoint {
+	list := []eth.ForkPoint{{Fork: c.Fork}}
+	if c.Next != 0 {
+		list = append(list, eth.ForkPoint{Fork: c.Next, Epoch: c.NextEpoch})
+	}
+	return list
+}
+
+// last returns the last fork of the schedule.
+func (c *Config) last() eth.Fork { return cmp.Or(c.Next, c.Fork) }
 
 // UsualValidators is how many validators there are by default. Each proposes once in as many slots,
 // in random order. So one slot of eight is the Restless validator's, and one is the Stranger's.
@@ -168,12 +189,12 @@ func New(cfg Config) (w *World, err error) {
 
 // open opens the network, whose genesis is a moment in the future, and the listeners.
 func (w *World) open() (err error) {
-	if w.cfg.Fork.HasBlobs() && !w.cfg.BlobsLater {
-		chain.Sidecar(w.cfg.Fork, 0) // the first call takes seconds; do it before specs wait for it
+	if w.cfg.last().HasBlobs() && !w.cfg.BlobsLater {
+		chain.Sidecar(w.cfg.last(), 0) // the first call takes seconds; do it before specs wait for it
 	}
 	w.network, err = network.Open(network.Config{
 		Clock: w.cfg.Clock, Slot: w.cfg.Slot, SlotsPerEpoch: w.cfg.SlotsPerEpoch,
-		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork}}, Validators: w.cfg.Validators, Seed: seed,
+		Forks: w.cfg.forks(), Validators: w.cfg.Validators, Seed: seed,
 		Actors:     network.Actors{Users: w.cfg.Accounts + 1, Builders: 1},
 		RPCAddr:    "127.0.0.1:0", // behind the listener that counts who asks
 		KeepStates: true,          // a spec may need the state of an early block, however late it runs
@@ -205,6 +226,10 @@ func (w *World) open() (err error) {
 		SlotsPerEpoch: uint64(w.cfg.SlotsPerEpoch), Fork: w.cfg.Fork.String(),
 		ForkVersion: fmt.Sprintf("%#x", spec.Forks[0].Version[:]), ChainID: network.ChainID, BeaconURL: address(1),
 		ExecutionURL: address(4), ValidationURL: address(2), ValidatorKeys: secrets,
+	}
+	if w.cfg.Next != 0 {
+		w.Facts.NextFork, w.Facts.NextForkVersion = w.cfg.Next.String(), fmt.Sprintf("%#x", spec.Forks[1].Version[:])
+		w.Facts.NextForkSlot = spec.FirstSlot(w.cfg.NextEpoch)
 	}
 	for _, name := range BuilderNames {
 		w.Facts.Builders = append(w.Facts.Builders, Builder{Name: name, URL: address(3) + "/" + name})

@@ -228,7 +228,7 @@ func startDatabase(ctx context.Context, dir string, ended chan error) (*process,
 	}
 	server := exec.Command(found("postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off",
 		"-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "shared_buffers=32MB",
-		"-c", "max_connections=150", "-c", "log_min_messages=panic")
+		"-c", "max_connections=150", "-c", "log_min_messages=fatal")
 	server.Dir, server.SysProcAttr = dir, &syscall.SysProcAttr{Credential: who}
 	p, err := start("postgres", server, ended)
 	if err != nil {

@@ -111,10 +111,13 @@ func (a *auction) preparing() *auction {
 	return &prepares
 }
 
-// fork returns the world's fork.
-func (a *auction) fork() eth.Fork { return a.t.World.Facts.ForkOf() }
+// fork returns the fork of the slot.
+func (a *auction) fork() eth.Fork {
+	fork, _ := a.t.World.Facts.ForkAt(a.slot.Slot)
+	return fork
+}
 
-// since ends the spec as not run if the world's fork is older than the given one, because its
+// since ends the spec as not run if the world's first fork is older than the given one, because its
 // blocks do not have what the spec is about.
 func since(t *suite.T, fork eth.Fork, what string) {
 	if !t.World.Facts.ForkOf().Includes(fork) {
@@ -242,18 +245,19 @@ func (a *auction) bid() *builderelectra.SignedBuilderBid {
 		return nil
 	}
 	a.t.Status(answer, http.StatusOK)
-	return readBid(a.t, answer)
+	return a.readBid(answer)
 }
 
 // readBid decodes a bid in JSON.
-func readBid(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid {
+func (a *auction) readBid(answer *probe.Answer) *builderelectra.SignedBuilderBid {
+	t := a.t
 	var envelope struct {
 		Version string          `json:"version"`
 		Data    json.RawMessage `json:"data"`
 	}
 	err := answer.JSON(&envelope)
 	t.Check(err == nil && envelope.Data != nil, "an object with version and data", answer)
-	bid, err := probe.ReadBid(t.World.Facts.ForkOf(), jsonType, envelope.Data)
+	bid, err := probe.ReadBid(a.fork(), jsonType, envelope.Data)
 	t.Check(err == nil, "a signed builder bid", err)
 	return bid
 }
@@ -272,7 +276,7 @@ func (a *auction) serves(s *submission) *builderelectra.SignedBuilderBid {
 func (a *auction) served(s *submission) *builderelectra.SignedBuilderBid {
 	answer := a.preparing().header(jsonType)
 	a.t.Prepared(answer, "get the header of the submitted block", http.StatusOK)
-	bid := readBid(a.t, answer)
+	bid := a.readBid(answer)
 	if bid.Message.Header.BlockHash != s.Message.BlockHash {
 		a.t.Inconclusive("another block than the submitted one is served: %s", bid.Message.Header.BlockHash)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/combine"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Combinations of what a request may say about its form. A plan has each pair of values of the
@@ -151,8 +152,8 @@ func (c combination) media() []string {
 	}
 }
 
-// request makes the request of a case. The body is given in both forms.
-func (c combination) request(t *suite.T, method, path string, asJSON, asSSZ []byte) probe.Request {
+// request makes the request of a case, in a slot of the fork. The body is given in both forms.
+func (c combination) request(t *suite.T, fork eth.Fork, method, path string, asJSON, asSSZ []byte) probe.Request {
 	request := probe.Request{Method: method, Path: path, Header: map[string]string{}}
 	if c.accept != plain {
 		request.Header["Accept"] = c.accept
@@ -177,10 +178,10 @@ func (c combination) request(t *suite.T, method, path string, asJSON, asSSZ []by
 	}
 	switch c.version {
 	case rightVersion:
-		request.Header["Eth-Consensus-Version"] = t.World.Facts.Fork
+		request.Header["Eth-Consensus-Version"] = fork.String()
 	case otherVersion:
 		request.Header["Eth-Consensus-Version"] = "bellatrix"
-		if t.World.Facts.Fork == "bellatrix" {
+		if fork == eth.Bellatrix {
 			request.Header["Eth-Consensus-Version"] = "deneb"
 		}
 	}
@@ -292,9 +293,9 @@ func (r *specs) former(t *suite.T, operation string) inForm {
 		bid, err := probe.Bid(a.fork(), a.served(s)).MarshalSSZ()
 		t.Ready(err, "encode a bid")
 		return func(c combination) (*probe.Answer, func()) {
-			answer := t.Do(proposerAPI(t), c.request(t, http.MethodGet, a.headerPath(), nil, nil))
+			answer := t.Do(proposerAPI(t), c.request(t, a.fork(), http.MethodGet, a.headerPath(), nil, nil))
 			return answer, func() {
-				got, err := probe.Bid(a.fork(), readAs(t, c, answer, readSSZ, readBid)).MarshalSSZ()
+				got, err := probe.Bid(a.fork(), readAs(t, c, answer, a.readSSZ, a.readBid)).MarshalSSZ()
 				t.Check(err == nil && bytes.Equal(got, bid), "the bid of the plain request to "+c.String(), answer)
 			}
 		}
@@ -303,8 +304,8 @@ func (r *specs) former(t *suite.T, operation string) inForm {
 			one := r.fresh(t)
 			raw, err := one.MarshalSSZ()
 			t.Ready(err, "encode a registration")
-			answer := t.Do(proposerAPI(t), c.request(t, http.MethodPost, registerPath, fmt.Appendf(nil, "[%s]", encode(t, one)),
-				raw))
+			answer := t.Do(proposerAPI(t), c.request(t, t.World.Facts.ForkOf(), http.MethodPost, registerPath,
+				fmt.Appendf(nil, "[%s]", encode(t, one)), raw))
 			return answer, func() {
 				err := holds(t, one)
 				t.Check(err == nil, "the registration in the data API after "+c.String(), err)
@@ -317,7 +318,7 @@ func (r *specs) former(t *suite.T, operation string) inForm {
 		return func(c combination) (*probe.Answer, func()) {
 			value += 10
 			s := a.block("a", gwei(value))
-			answer := t.Do(builderAPI(t), c.request(t, http.MethodPost, submitPath, s.json(), s.ssz()))
+			answer := t.Do(builderAPI(t), c.request(t, a.fork(), http.MethodPost, submitPath, s.json(), s.ssz()))
 			return answer, func() { a.serves(s) }
 		}
 	}
@@ -326,13 +327,13 @@ func (r *specs) former(t *suite.T, operation string) inForm {
 
 // readAs reads an answer in the form that its Content-Type names, which must be one that the case
 // accepts.
-func readAs[T any](t *suite.T, c combination, answer *probe.Answer, binary, text func(*suite.T, *probe.Answer) T) T {
+func readAs[T any](t *suite.T, c combination, answer *probe.Answer, binary, text func(*probe.Answer) T) T {
 	got, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 	t.Check(slices.Contains(c.media(), got), strings.Join(c.media(), " or ")+" to "+c.String(), answer)
 	if got == sszType {
-		return binary(t, answer)
+		return binary(answer)
 	}
-	return text(t, answer)
+	return text(answer)
 }
 
 // revealer sends one signed block in all forms, after it has been revealed to the plain request. It
@@ -354,20 +355,20 @@ func (r *specs) revealer(t *suite.T, operation string) inForm {
 		t.Prepared(answer, "send a signed block, and again", http.StatusOK, http.StatusAccepted)
 	}
 	return func(c combination) (*probe.Answer, func()) {
-		answer := t.Do(proposerAPI(t), c.request(t, http.MethodPost, path, encode(t, document), raw))
+		answer := t.Do(proposerAPI(t), c.request(t, a.fork(), http.MethodPost, path, encode(t, document), raw))
 		return answer, func() {
 			if operation == publishing {
 				t.Status(answer, http.StatusAccepted)
 				return
 			}
-			isOf(t, readAs(t, c, answer, readPayloadSSZ, readPayload), s)
+			isOf(t, readAs(t, c, answer, a.readPayloadSSZ, a.readPayload), s)
 		}
 	}
 }
 
 // readPayloadSSZ decodes a payload and its blobs in SSZ.
-func readPayloadSSZ(t *suite.T, answer *probe.Answer) *builderfulu.ExecutionPayloadAndBlobsBundle {
-	both, err := probe.ReadPayload(t.World.Facts.ForkOf(), sszType, answer.Body)
-	t.Check(err == nil, "a payload and its blobs in SSZ", err)
+func (a *auction) readPayloadSSZ(answer *probe.Answer) *builderfulu.ExecutionPayloadAndBlobsBundle {
+	both, err := probe.ReadPayload(a.fork(), sszType, answer.Body)
+	a.t.Check(err == nil, "a payload and its blobs in SSZ", err)
 	return both
 }

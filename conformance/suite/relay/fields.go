@@ -58,6 +58,6 @@ func fields(r *specs) {
 			revealsNothing(t, answer, s)
 		}
 		block.Message.Body.ExecutionPayloadHeader = &right
-		isOf(t, readPayload(t, a.ask(payloadPath, a.signBlind(block, a.proposer))), s) // as it was, it is right
+		isOf(t, a.readPayload(a.ask(payloadPath, a.signBlind(block, a.proposer))), s) // as it was, it is right
 	})
 }

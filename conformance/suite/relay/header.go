@@ -52,14 +52,14 @@ func header(r *specs) {
 			Version string `json:"version"`
 		}
 		err := answer.JSON(&envelope)
-		t.Check(err == nil && envelope.Version == t.World.Facts.Fork, "version "+t.World.Facts.Fork, answer)
+		t.Check(err == nil && envelope.Version == a.fork().String(), "version "+a.fork().String(), answer)
 	})
 	r.It("REL-HDR-29", "names the fork in a header, too", func(t *suite.T) {
 		a, _ := leading(t)
 		answer := a.preparing().header(jsonType)
 		t.Prepared(answer, "get a header", http.StatusOK)
 		named := answer.Header.Get("Eth-Consensus-Version")
-		t.Check(named == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork, strconv.Quote(named))
+		t.Check(named == a.fork().String(), "Eth-Consensus-Version "+a.fork().String(), strconv.Quote(named))
 	})
 	r.It("REL-HDR-28", "serves the bid when the slot begins", func(t *suite.T) {
 		a := r.openToPropose(t) // nobody proposes a block, which would end the auction
@@ -131,7 +131,7 @@ func header(r *specs) {
 	})
 	r.It("REL-HDR-09", "answers SSZ", func(t *suite.T) {
 		a, s := leading(t)
-		bid := readSSZ(t, a.header(sszType))
+		bid := a.readSSZ(a.header(sszType))
 		t.Check(bid.Message.Header.BlockHash == s.Message.BlockHash, "the bid of the submitted block",
 			bid.Message.Header.BlockHash)
 	})
@@ -232,7 +232,7 @@ func header(r *specs) {
 	r.It("REL-HDR-18", "says the same in JSON and in SSZ", func(t *suite.T) {
 		a, s := leading(t)
 		text := a.serves(s)
-		binary := readSSZ(t, a.header(sszType))
+		binary := a.readSSZ(a.header(sszType))
 		one, errOne := probe.Bid(a.fork(), text).MarshalSSZ()
 		other, errOther := probe.Bid(a.fork(), binary).MarshalSSZ()
 		t.Check(errOne == nil && errOther == nil && bytes.Equal(one, other), "the same bid",
@@ -277,7 +277,7 @@ func header(r *specs) {
 			t.Prepared(answer, "get a header", http.StatusOK)
 			got := answer.Header.Get("Content-Type")
 			t.Check(strings.HasPrefix(got, jsonType), "JSON for Accept: "+strconv.Quote(accept), got)
-			readBid(t, answer)
+			a.readBid(answer)
 		}
 	})
 	r.It("REL-HDR-24", "has no bid for a proposer that never registered", func(t *suite.T) {
@@ -299,15 +299,16 @@ func header(r *specs) {
 }
 
 // readSSZ decodes a bid in SSZ.
-func readSSZ(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid {
+func (a *auction) readSSZ(answer *probe.Answer) *builderelectra.SignedBuilderBid {
+	t := a.t
 	if answer.Status == http.StatusNotAcceptable {
 		t.Unsupported("406 to SSZ")
 	}
 	t.Status(answer, http.StatusOK)
 	t.Check(answer.Header.Get("Content-Type") == sszType, sszType, answer.Header.Get("Content-Type"))
-	t.Check(answer.Header.Get("Eth-Consensus-Version") == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork,
+	t.Check(answer.Header.Get("Eth-Consensus-Version") == a.fork().String(), "Eth-Consensus-Version "+a.fork().String(),
 		answer.Header)
-	bid, err := probe.ReadBid(t.World.Facts.ForkOf(), sszType, answer.Body)
+	bid, err := probe.ReadBid(a.fork(), sszType, answer.Body)
 	t.Check(err == nil, "a signed builder bid in SSZ", err)
 	return bid
 }

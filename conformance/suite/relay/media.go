@@ -35,9 +35,9 @@ func media(r *specs) {
 			a, s, block := r.won(t, 0)
 			request := post(payloadPath, row.media, encode(t, probe.Blinded(a.fork(), block)))
 			if row.version != "" {
-				request.Header["Eth-Consensus-Version"] = t.World.Facts.Fork
+				request.Header["Eth-Consensus-Version"] = a.fork().String()
 			}
-			isOf(t, readPayload(t, t.Do(proposerAPI(t), request)), s)
+			isOf(t, a.readPayload(t.Do(proposerAPI(t), request)), s)
 		})
 	}
 	r.It("REL-HDR-27", "does not send what is refused by q=0", func(t *suite.T) {

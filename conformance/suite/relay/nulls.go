@@ -17,7 +17,7 @@ func nulls(r *specs) {
 		s := a.block("a", gwei(1000))
 		body, count := nulled(t, s.json())
 		if count == 0 {
-			t.NotRun("submissions of %s have no list that can be empty", t.World.Facts.Fork)
+			t.NotRun("submissions of %s have no list that can be empty", a.fork().String())
 		}
 		t.Status(t.Do(builderAPI(t), post(submitPath, jsonType, body)), 200)
 		a.serves(s)
@@ -35,8 +35,8 @@ func nulls(r *specs) {
 		message["body"] = encode(t, body)
 		whole["message"] = encode(t, message)
 		request := post(payloadPath, jsonType, encode(t, whole))
-		request.Header["Eth-Consensus-Version"] = t.World.Facts.Fork
-		isOf(t, readPayload(t, t.Do(proposerAPI(t), request)), s)
+		request.Header["Eth-Consensus-Version"] = a.fork().String()
+		isOf(t, a.readPayload(t.Do(proposerAPI(t), request)), s)
 	})
 }
 

@@ -24,9 +24,15 @@ const (
 	payloadPathV2 = "/eth/v2/builder/blinded_blocks"
 )
 
+// domain returns the domain of a purpose in the fork of the slot.
 func (a *auction) domain(purpose phase0.DomainType) phase0.Domain {
+	_, version := a.t.World.Facts.ForkAt(a.slot.Slot)
+	return a.domainOf(purpose, version)
+}
+
+func (a *auction) domainOf(purpose phase0.DomainType, named string) phase0.Domain {
 	var version phase0.Version
-	copy(version[:], unhex(a.t.World.Facts.ForkVersion))
+	copy(version[:], unhex(named))
 	var validators phase0.Root
 	copy(validators[:], unhex(a.t.World.Facts.GenesisValidatorsRoot))
 	return probe.Domain(purpose, version, validators)
@@ -65,7 +71,7 @@ func (a *auction) signBlind(block *apielectra.SignedBlindedBeaconBlock,
 // ask sends a signed blinded block as JSON.
 func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *probe.Answer {
 	request := post(path, jsonType, encode(a.t, probe.Blinded(a.fork(), block)))
-	request.Header["Eth-Consensus-Version"] = a.t.World.Facts.Fork
+	request.Header["Eth-Consensus-Version"] = a.fork().String()
 	return a.t.Do(proposerAPI(a.t), request)
 }
 
@@ -85,14 +91,15 @@ func (r *specs) wonFor(t *suite.T, blobs int,
 
 // readPayload decodes a payload and its blobs. It fails the spec unless the answer is 200 with
 // both.
-func readPayload(t *suite.T, answer *probe.Answer) *builderfulu.ExecutionPayloadAndBlobsBundle {
+func (a *auction) readPayload(answer *probe.Answer) *builderfulu.ExecutionPayloadAndBlobsBundle {
+	t := a.t
 	t.Status(answer, http.StatusOK)
 	var envelope struct {
 		Data json.RawMessage `json:"data"`
 	}
 	err := answer.JSON(&envelope)
 	t.Check(err == nil && envelope.Data != nil, "an object with data", answer)
-	both, err := probe.ReadPayload(t.World.Facts.ForkOf(), jsonType, envelope.Data)
+	both, err := probe.ReadPayload(a.fork(), jsonType, envelope.Data)
 	t.Check(err == nil, "a payload and its blobs", err)
 	return both
 }
@@ -140,7 +147,7 @@ func revealsNothing(t *suite.T, answer *probe.Answer, s *submission) {
 func payload(r *specs) {
 	r.It("REL-PAY-01", "reveals the payload of the header", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
-		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+		isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
 	})
 	r.It("REL-PAY-02", "publishes without a body on v2", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
@@ -196,7 +203,7 @@ func payload(r *specs) {
 	r.It("REL-PAY-06", "reveals the same block again", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
 		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
-		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+		isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
 	})
 	r.It("REL-PAY-06", "reveals the same block each time", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
@@ -204,7 +211,7 @@ func payload(r *specs) {
 			t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
 		}
 		for range 2 {
-			isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+			isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
 		}
 	})
 	r.It("REL-PAY-07", "publishes what it reveals", func(t *suite.T) {
@@ -216,7 +223,7 @@ func payload(r *specs) {
 	r.It("REL-PAY-08", "reveals two blobs, each with its own commitment and proofs", func(t *suite.T) {
 		since(t, eth.Deneb, "blobs")
 		a, s, block := r.won(t, 2)
-		both := readPayload(t, a.ask(payloadPath, block))
+		both := a.readPayload(a.ask(payloadPath, block))
 		isOf(t, both, s)
 		want, err := s.BlobsBundle.HashTreeRoot()
 		t.Ready(err, "hash blobs")
@@ -238,10 +245,10 @@ func payload(r *specs) {
 		raw, err := probe.Blinded(a.fork(), block).MarshalSSZ()
 		t.Ready(err, "encode a blinded block")
 		request := post(payloadPath, sszType, raw)
-		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = t.World.Facts.Fork, jsonType
+		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = a.fork().String(), jsonType
 		answer := t.Do(proposerAPI(t), request)
 		optional(t, answer, "SSZ")
-		isOf(t, readPayload(t, answer), s)
+		isOf(t, a.readPayload(answer), s)
 	})
 	r.It("REL-PAY-12", "names the fork", func(t *suite.T) {
 		a, _, block := r.won(t, 0)
@@ -251,7 +258,7 @@ func payload(r *specs) {
 			Version string `json:"version"`
 		}
 		err := answer.JSON(&envelope)
-		t.Check(err == nil && envelope.Version == t.World.Facts.Fork, "version "+t.World.Facts.Fork, envelope.Version)
+		t.Check(err == nil && envelope.Version == a.fork().String(), "version "+a.fork().String(), envelope.Version)
 	})
 	r.It("REL-PAY-13", "refuses another proposer's index", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
@@ -279,7 +286,7 @@ func payload(r *specs) {
 	r.It("REL-PAY-17", "answers SSZ", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
 		request := post(payloadPath, jsonType, encode(t, probe.Blinded(a.fork(), block)))
-		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = t.World.Facts.Fork, sszType
+		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = a.fork().String(), sszType
 		answer := t.Do(proposerAPI(t), request)
 		if answer.Status == http.StatusNotAcceptable {
 			t.Unsupported("406 to SSZ")
@@ -295,13 +302,13 @@ func payload(r *specs) {
 		t.Prepared(a.preparing().ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))),
 			"ask with a wrong signature",
 			http.StatusBadRequest)
-		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+		isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
 	})
 	r.It("REL-PAY-20", "reveals a block that the beacon node has from somebody else", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
 		_, err := t.World.Overtake(t, a.slot.Slot)
 		t.Ready(err, "have somebody else publish the block first")
-		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+		isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
 		err = listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
 		t.Check(err == nil, "the delivery in the data API", err)
 		times, err := t.World.Overtake(t, a.slot.Slot)

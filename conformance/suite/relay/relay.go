@@ -31,7 +31,8 @@ func Specs(s *suite.Set) {
 	s.Sane("relay", shared.sane)
 	literal(&specs{Set: s}) // another relay, which needs registrations of its own
 	for _, add := range []func(*specs){status, general, missed, media, register, renewals, forged, duties, submit, atOnce,
-		refuse, header, replaced, payload, fields, data, signedFor, refusedPayloads, nulls, trusted, combinations} {
+		refuse, header, replaced, payload, fields, data, signedFor, refusedPayloads, nulls, trusted, combinations,
+		forks} {
 		add(shared)
 	}
 }

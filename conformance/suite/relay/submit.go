@@ -16,7 +16,8 @@ import (
 func send(t *suite.T, media, encoding string, body []byte) *probe.Answer {
 	request := post(submitPath, media, body)
 	if request.Header["Eth-Consensus-Version"] = "fulu"; t.World != nil {
-		request.Header["Eth-Consensus-Version"] = t.World.Facts.Fork
+		fork, _ := t.World.Facts.ForkAt(t.World.Facts.SlotAfter(t.Now()))
+		request.Header["Eth-Consensus-Version"] = fork.String()
 	}
 	request.Header["Content-Encoding"] = encoding
 	return t.Do(builderAPI(t), request)
