@@ -201,7 +201,7 @@ func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []repo
 func (p Proof) devnet(clauses []string) []string {
 	how := []string{"--devnet", "--slot", p.Slot.String()}
 	if crosses(clauses) {
-		how = append(how, "--fork", "electra", "--fork-at", "fulu@3")
+		how = append(how, "--fork", "electra", "--fork-at", "fulu@2")
 	}
 	return how
 }
@@ -277,26 +277,24 @@ func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 // are inconclusive or did not run.
 func (p Proof) judge(ctx context.Context, f folder,
 	needed []string) (wrong []string, unsaid []report.Clause, err error) {
-	var all []report.Clause
-	crossing := slices.DeleteFunc(slices.Clone(needed), func(id string) bool { return !crosses([]string{id}) })
-	for _, part := range [][]string{slices.DeleteFunc(slices.Clone(needed), func(id string) bool {
-		return slices.Contains(crossing, id)
-	}), crossing} {
-		if len(part) == 0 {
-			continue
-		}
+	parts := map[bool][]string{} // by whether their world has a fork in its middle
+	for _, id := range needed {
+		across := crosses([]string{id})
+		parts[across] = append(parts[across], id)
+	}
+	for _, part := range parts {
 		r, err := child(ctx, f, p.Program, p.devnet(part), part)
 		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, slices.DeleteFunc(r.Clauses, func(c report.Clause) bool { return !slices.Contains(part, c.ID) })...)
-	}
-	for _, c := range all {
-		switch {
-		case failed(c):
-			wrong = append(wrong, said(c))
-		case c.Verdict == verdict.NotSure || c.Verdict == verdict.NotRun:
-			unsaid = append(unsaid, c)
+		for _, c := range r.Clauses {
+			switch {
+			case !slices.Contains(part, c.ID):
+			case failed(c):
+				wrong = append(wrong, said(c))
+			case c.Verdict == verdict.NotSure || c.Verdict == verdict.NotRun:
+				unsaid = append(unsaid, c)
+			}
 		}
 	}
 	return wrong, unsaid, nil

@@ -2,13 +2,17 @@ package world
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // A world can have the times of a public network, and its beacon node says of it what such a node
@@ -68,6 +72,52 @@ func TestTimesOfAWorldAreBounded(t *testing.T) {
 		{Slot: 1500 * time.Millisecond}} {
 		if bad.Check() == nil {
 			t.Errorf("%+v was taken", bad)
+		}
+	}
+}
+
+// A second fork is later than the first one, and begins after genesis.
+func TestForksOfAWorldAreInOrder(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		want bool
+	}{
+		{Config{Fork: eth.Electra, Next: eth.Fulu, NextEpoch: 1}, true},
+		{Config{Fork: eth.Bellatrix, Next: eth.Deneb, NextEpoch: 3}, true}, // forks may be left out
+		{Config{Fork: eth.Electra, Next: eth.Fulu}, false},
+		{Config{Fork: eth.Fulu, Next: eth.Fulu, NextEpoch: 1}, false},
+		{Config{Next: eth.Fulu, NextEpoch: 1}, false}, // the first fork is fulu by default
+		{Config{Fork: eth.Fulu, Next: eth.Electra, NextEpoch: 1}, false},
+		{Config{Fork: eth.Electra, Next: eth.Fulu + 100, NextEpoch: 1}, false},
+	} {
+		if err := c.cfg.Check(); (err == nil) != c.want {
+			t.Errorf("%s, and %s from epoch %d on: %v", c.cfg.Fork, c.cfg.Next, c.cfg.NextEpoch, err)
+		}
+	}
+}
+
+// The fork and the version that signatures are made under change with the first slot of the epoch.
+func TestAWorldSaysTheForkOfEachSlot(t *testing.T) {
+	w, err := New(Config{Fork: eth.Electra, Next: eth.Fulu, NextEpoch: 2, Slot: time.Second, BlobsLater: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for slot, want := range map[phase0.Slot]eth.Fork{0: eth.Electra, 15: eth.Electra, 16: eth.Fulu, 17: eth.Fulu} {
+		fork, version := w.Facts.ForkAt(slot)
+		wantVersion := w.Spec().ForkPointAt(w.Spec().EpochOf(slot)).Version
+		if fork != want || version != fmt.Sprintf("%#x", wantVersion[:]) {
+			t.Errorf("slot %d is of %s, %s; want %s, %#x", slot, fork, version, want, wantVersion)
+		}
+	}
+	genesis := w.Facts.At(0)
+	for after, want := range map[time.Duration]phase0.Slot{0: 1, 999 * time.Millisecond: 1, time.Second: 2} {
+		if got := w.Facts.SlotAfter(genesis.Add(after)); got != want {
+			t.Errorf("%s after genesis the next slot is %d, want %d", after, got, want)
 		}
 	}
 }

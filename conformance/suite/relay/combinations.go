@@ -181,7 +181,7 @@ func (c combination) request(t *suite.T, fork eth.Fork, method, path string, asJ
 		request.Header["Eth-Consensus-Version"] = fork.String()
 	case otherVersion:
 		request.Header["Eth-Consensus-Version"] = "bellatrix"
-		if fork == eth.Bellatrix {
+		if fork.String() == "bellatrix" {
 			request.Header["Eth-Consensus-Version"] = "deneb"
 		}
 	}
