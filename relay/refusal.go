@@ -166,7 +166,7 @@ var (
 		"x-sequence is a decimal number from 1 to 2^64-1.")
 	SubmissionHydrationForm = Refusals.Define("submission-hydration-form",
 		"the dehydrated submission does not fit together",
-		"X-Blobs-Sent must name the places of the blobs in the body, ascending, with all their proofs; filled, the block "+
+		"X-Blobs-Sent must name the indices of the blobs in the body, ascending, with all their proofs; filled, the block "+
 			"must be within the limit.")
 	SubmissionNotHydratable = Refusals.Define("submission-not-hydratable",
 		"something that was left out is not known here: send the whole block",

@@ -55,7 +55,7 @@ func listFailures(batch *wire.Registrations, failed relay.RegistrationFailures) 
 		failures = append(failures, serve.Failure{Index: bad.Index, Message: relay.Malformed.With("%v", bad.Err).Error()})
 	}
 	for _, failure := range failed.First {
-		failures = append(failures, serve.Failure{Index: batch.Place(failure.Index), Message: failure.Refused.Error()})
+		failures = append(failures, serve.Failure{Index: batch.BodyIndex(failure.Index), Message: failure.Refused.Error()})
 	}
 	slices.SortFunc(failures, func(x, y serve.Failure) int { return x.Index - y.Index })
 	return failures[:min(len(failures), relay.MaxListedFailures)]

@@ -72,13 +72,13 @@ func (a *alerts) Record(fact relay.Fact) {
 	}
 }
 
-// Trouble queues an alert about what the relay could not do. It never blocks.
-func (a *alerts) Trouble(at time.Time, action string, err error) {
+// ReportFailure queues an alert about what the relay could not do. It never blocks.
+func (a *alerts) ReportFailure(at time.Time, action string, err error) {
 	a.put(alert{Kind: "trouble", Text: fmt.Sprintf("gavel: could not %s: %v", action, err), At: at})
 }
 
-// Over queues an alert that trouble is over. It never blocks.
-func (a *alerts) Over(at time.Time, text string) {
+// ReportRecovery queues an alert that trouble is over. It never blocks.
+func (a *alerts) ReportRecovery(at time.Time, text string) {
 	a.put(alert{Kind: "trouble_over", Text: "gavel: " + text, At: at})
 }
 

@@ -123,11 +123,11 @@ func TestWebhookThatIsDown(t *testing.T) {
 	h := new(hook)
 	h.failures.Store(3)
 	alerting(t, []string{"http://secret.example/T0K3N", "http://other"}, h, &log, func(a *alerts) {
-		a.Trouble(now, "publish block", io.ErrUnexpectedEOF)
+		a.ReportFailure(now, "publish block", io.ErrUnexpectedEOF)
 		if body := string(<-h.bodies); !strings.Contains(body, "gavel: could not publish block: unexpected EOF") {
 			t.Errorf("%s", body)
 		}
-		a.Over(now, "it is well again")
+		a.ReportRecovery(now, "it is well again")
 		if body := string(<-h.bodies); !strings.Contains(body, `"trouble_over"`) ||
 			!strings.Contains(body, "gavel: it is well again") {
 			t.Errorf("%s", body)

@@ -84,10 +84,10 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	return a, nil
 }
 
-// trouble reports to the operator what no caller can be answered with.
-func (a *App) trouble(action string, err error) {
+// reportFailure reports to the operator what no caller can be answered with.
+func (a *App) reportFailure(action string, err error) {
 	a.log.Error("could not "+action, "error", err)
-	a.alerts.Trouble(a.cfg.Clock.Now(), action, err)
+	a.alerts.ReportFailure(a.cfg.Clock.Now(), action, err)
 }
 
 // unrecordedSubmission returns the function that counts submissions which do not become facts; nil

@@ -52,11 +52,11 @@ func (a *App) watchArchive(ctx context.Context) error {
 		}
 		over, late := seen.look(a.cfg.Clock.Now(), a.archiveLag())
 		if late != nil {
-			a.trouble("keep the archive up to date", late)
+			a.reportFailure("keep the archive up to date", late)
 		}
 		if over {
 			a.log.Info("the archive is up to date again")
-			a.alerts.Over(a.cfg.Clock.Now(), "the archive is up to date again")
+			a.alerts.ReportRecovery(a.cfg.Clock.Now(), "the archive is up to date again")
 		}
 	}
 }

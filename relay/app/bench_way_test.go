@@ -157,7 +157,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchWay {
 		Escrow:    unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, TopBids: h.board, Facts: record,
 		Key:               bls.Derive("relay", 0),
 		ValidationTimeout: time.Minute, PayloadTimeout: time.Second, Executors: 1, Cancellations: true,
-		Trouble: func(action string, err error) { b.Errorf("%s: %v", action, err) },
+		ReportFailure: func(action string, err error) { b.Errorf("%s: %v", action, err) },
 	})
 	mux := api.NewMux()
 	api.MountBuilder(mux, api.BuilderConfig{

@@ -74,7 +74,7 @@ func (a *App) loadValidators(ctx context.Context) error {
 		return fmt.Errorf("fetch validators: %w", err)
 	}
 	if missing := a.registry.SetValidators(validators); missing > 0 {
-		a.trouble("refresh validators",
+		a.reportFailure("refresh validators",
 			fmt.Errorf("the beacon node's table lacks %d of %d: those stay known until a node tells of all; look whether it "+
 				"is synced",
 				missing, a.registry.Validators()))
@@ -119,7 +119,7 @@ func (a *App) followChain(ctx context.Context) error {
 		},
 		Attributes: a.registry.SetAttributes,
 		Silence:    max(silentSlots*a.spec.SlotDuration, shortestSilence),
-		Stuck:      func(node string, err error) { a.trouble("follow the beacon node "+node, err) },
+		Stuck:      func(node string, err error) { a.reportFailure("follow the beacon node "+node, err) },
 	})
 }
 

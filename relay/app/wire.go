@@ -40,7 +40,7 @@ func (a *App) wire() (err error) {
 	pipeline.Validator, pipeline.Live = a.cfg.Validator, a.mayTrust()
 	pipeline.Escrow, pipeline.Evidence, pipeline.TopBids = a.served, evidence{a.journal},
 		topWithPayload{a.topBid, a.served}
-	pipeline.Unrecorded, pipeline.Trouble = a.unrecordedSubmission(), a.trouble
+	pipeline.Unrecorded, pipeline.ReportFailure = a.unrecordedSubmission(), a.reportFailure
 	a.submit = submit.New(pipeline)
 	a.registry.Subscribe(a.submit.Reregistered) // takes out bids that the proposer no longer wants
 

@@ -16,23 +16,23 @@ const (
 
 // record returns the fact of a row that has just been written; nil if none is due now. The caller
 // holds the lock.
-func (r *Registry) record(at time.Time, place uint32, difference difference) *relay.RegistrationStored {
-	row := r.table.at(place)
+func (r *Registry) record(at time.Time, rowIndex uint32, difference difference) *relay.RegistrationStored {
+	row := r.table.at(rowIndex)
 	last := time.Unix(row.recorded, 0)
 	switch {
 	case row.recorded == 0, difference == changed && !at.Before(last.Add(changeEvery)), !at.Before(last.Add(renewEvery)):
-		return r.fact(at, place)
+		return r.fact(at, rowIndex)
 	case difference == changed:
-		r.unrecorded[place] = struct{}{}
+		r.unrecorded[rowIndex] = struct{}{}
 	}
 	return nil
 }
 
 // fact makes the fact of a validator's present registration. The caller holds the lock.
-func (r *Registry) fact(at time.Time, place uint32) *relay.RegistrationStored {
-	row := r.table.at(place)
+func (r *Registry) fact(at time.Time, rowIndex uint32) *relay.RegistrationStored {
+	row := r.table.at(rowIndex)
 	row.recorded = at.Unix()
-	delete(r.unrecorded, place)
+	delete(r.unrecorded, rowIndex)
 	return &relay.RegistrationStored{At: at, Registration: row.signed()}
 }
 
@@ -46,9 +46,9 @@ func (r *Registry) recordDue(at time.Time) {
 func (r *Registry) due(at time.Time) (facts []*relay.RegistrationStored) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for place := range r.unrecorded {
-		if !at.Before(time.Unix(r.table.at(place).recorded, 0).Add(changeEvery)) {
-			facts = append(facts, r.fact(at, place))
+	for rowIndex := range r.unrecorded {
+		if !at.Before(time.Unix(r.table.at(rowIndex).recorded, 0).Add(changeEvery)) {
+			facts = append(facts, r.fact(at, rowIndex))
 		}
 	}
 	return facts

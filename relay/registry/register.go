@@ -59,17 +59,17 @@ type batch struct {
 // the order of the request.
 type candidate uint64
 
-func candidateOf(place uint32, i int, d difference) candidate {
-	c := candidate(place)<<32 | candidate(i)<<1 // i is below 2^31, since a body has no room for more entries
+func candidateOf(rowIndex uint32, i int, d difference) candidate {
+	c := candidate(rowIndex)<<32 | candidate(i)<<1 // i is below 2^31, since a body has no room for more entries
 	if d == renewed {
 		c |= 1
 	}
 	return c
 }
 
-func (c candidate) place() uint32 { return uint32(c >> 32) }
-func (c candidate) entry() int    { return int(c & (1<<32 - 1) >> 1) }
-func (c candidate) renews() bool  { return c&1 != 0 }
+func (c candidate) row() uint32  { return uint32(c >> 32) }
+func (c candidate) entry() int   { return int(c & (1<<32 - 1) >> 1) }
+func (c candidate) renews() bool { return c&1 != 0 }
 
 // judge applies to some entries all rules but that of the signature.
 func (b *batch) judge(from, to int) {
@@ -90,12 +90,12 @@ func (b *batch) judge(from, to int) {
 			})
 			continue
 		}
-		place, known := r.table.places[message.Pubkey]
-		if !known || !r.table.at(place).known {
+		rowIndex, known := r.table.byKey[message.Pubkey]
+		if !known || !r.table.at(rowIndex).known {
 			b.failures.add(i, func() *relay.Refused { return relay.RegistrationUnknownValidator.With("%#x", message.Pubkey[:]) })
 			continue
 		}
-		switch d := r.table.at(place).compare(&b.entries[i]); d {
+		switch d := r.table.at(rowIndex).compare(&b.entries[i]); d {
 		case forged:
 			b.failures.add(i, func() *relay.Refused {
 				return relay.RegistrationSignature.With("it is not the one that is held")
@@ -104,7 +104,7 @@ func (b *batch) judge(from, to int) {
 			if b.deciding == nil {
 				b.deciding = make([]candidate, 0, len(b.entries)-i)
 			}
-			b.deciding = append(b.deciding, candidateOf(place, i, d))
+			b.deciding = append(b.deciding, candidateOf(rowIndex, i, d))
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (b *batch) keepNewest() {
 	for _, c := range b.deciding {
 		last := len(newest) - 1
 		switch {
-		case last < 0 || newest[last].place() != c.place():
+		case last < 0 || newest[last].row() != c.row():
 			newest = append(newest, c)
 		case b.timestamp(c).Before(b.timestamp(newest[last])):
 			b.others = append(b.others, c)
@@ -173,8 +173,8 @@ func (b *batch) repeated() {
 		return
 	}
 	for _, c := range b.others {
-		at, _ := slices.BinarySearchFunc(b.deciding, c.place(), func(c candidate, place uint32) int {
-			return cmp.Compare(c.place(), place)
+		at, _ := slices.BinarySearchFunc(b.deciding, c.row(), func(c candidate, rowIndex uint32) int {
+			return cmp.Compare(c.row(), rowIndex)
 		})
 		newest := b.deciding[at].entry()
 		if b.failures.has(newest) {

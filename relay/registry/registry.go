@@ -43,7 +43,7 @@ type Registry struct {
 	attributes map[attributesKey]*relay.Attributes
 	head       relay.Head
 	renewals   renewalQueue        // accepted, and not verified yet
-	unrecorded map[uint32]struct{} // by place, changes without a fact
+	unrecorded map[uint32]struct{} // by row index, changes without a fact
 }
 
 // New returns an empty registry.

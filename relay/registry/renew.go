@@ -31,11 +31,11 @@ const (
 // newest of those that came after it. So a forged renewal cannot keep the validator's own out by
 // coming before it, nor by a newer timestamp after it; two forged ones together can.
 type renewalQueue struct {
-	of   map[uint32]queuedOf // by the validator's place
+	of   map[uint32]queuedOf // by the index of the validator's row
 	list []renewal
 }
 
-// queuedOf has two places in the list. newest equals first if there is only one renewal.
+// queuedOf has two indices into the list. newest equals first if there is only one renewal.
 type queuedOf struct{ first, newest int32 }
 
 // renewal is an entry and when it came. It holds no pointers, because thousands come at a time and
@@ -44,7 +44,7 @@ type renewal struct {
 	atNs         int64 // Unix time
 	timestamp    int64 // Unix seconds
 	gasLimit     uint64
-	place        uint32
+	rowIndex     uint32
 	feeRecipient relay.FeeRecipient
 	signature    phase0.BLSSignature
 }
@@ -69,7 +69,7 @@ func (r *Registry) queueChunk(at time.Time, entries []relay.SignedRegistration, 
 	defer r.mu.Unlock()
 	for _, c := range candidates {
 		entry := &entries[c.entry()]
-		if r.table.at(c.place()).compare(entry) != renewed || !r.renewals.add(c.place(), at, entry) {
+		if r.table.at(c.row()).compare(entry) != renewed || !r.renewals.add(c.row(), at, entry) {
 			others = append(others, c)
 		}
 	}
@@ -77,10 +77,11 @@ func (r *Registry) queueChunk(at time.Time, entries []relay.SignedRegistration, 
 }
 
 // add adds a renewal and says whether there was room for it.
-func (w *renewalQueue) add(place uint32, at time.Time, entry *relay.SignedRegistration) bool {
+func (w *renewalQueue) add(rowIndex uint32, at time.Time, entry *relay.SignedRegistration) bool {
 	message, next := entry.Message, int32(len(w.list)) // at most twice maxRenewals
-	n := renewal{at.UnixNano(), message.Timestamp.Unix(), message.GasLimit, place, message.FeeRecipient, entry.Signature}
-	of, has := w.of[place]
+	n := renewal{at.UnixNano(), message.Timestamp.Unix(), message.GasLimit, rowIndex, message.FeeRecipient,
+		entry.Signature}
+	of, has := w.of[rowIndex]
 	switch {
 	case has && of.newest != of.first:
 		if n.timestamp > w.list[of.newest].timestamp {
@@ -97,7 +98,7 @@ func (w *renewalQueue) add(place uint32, at time.Time, entry *relay.SignedRegist
 	default:
 		of = queuedOf{next, next}
 	}
-	w.of[place] = of
+	w.of[rowIndex] = of
 	w.list = append(w.list, n)
 	return true
 }
@@ -149,7 +150,7 @@ func (r *Registry) verifyRenewals(ctx context.Context) {
 	}
 	var first []renewal
 	for _, wrong := range r.verifyAndStore(ctx, newest) {
-		if of := taken.of[newest[wrong].place]; of.first != of.newest {
+		if of := taken.of[newest[wrong].rowIndex]; of.first != of.newest {
 			first = append(first, taken.list[of.first])
 		}
 	}
@@ -168,13 +169,13 @@ func (r *Registry) reuseMemory(done renewalQueue) {
 	}
 }
 
-// verifyAndStore verifies renewals, stores the valid ones and returns the places of the others.
+// verifyAndStore verifies renewals, stores the valid ones and returns the indices of the others.
 // Their senders do not learn of it, since their requests were answered before.
 func (r *Registry) verifyAndStore(ctx context.Context, list []renewal) (wrong []int) {
 	entries := make([]*relay.SignedRegistration, len(list))
 	r.mu.RLock()
 	for i := range list {
-		entries[i] = list[i].entry(r.table.at(list[i].place))
+		entries[i] = list[i].entry(r.table.at(list[i].rowIndex))
 	}
 	r.mu.RUnlock()
 	var mu sync.Mutex

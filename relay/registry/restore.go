@@ -20,7 +20,7 @@ func (r *Registry) Restore(entries iter.Seq[*relay.SignedRegistration]) {
 func (r *Registry) restore(entry *relay.SignedRegistration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	row := r.table.at(r.table.place(entry.Message.Pubkey))
+	row := r.table.at(r.table.ensureRow(entry.Message.Pubkey))
 	if difference := row.compare(entry); difference == renewed || difference == changed {
 		r.table.put(row, entry)
 		row.recorded = row.timestamp

@@ -27,16 +27,16 @@ type row struct {
 // never needs memory for two tables.
 const pageRows = 4096
 
-// table holds rows by place. Rows are never removed: few validators exit, and one that a lagging
-// beacon node has left out for an epoch needs its registration again. The registry's mutex guards
-// the table.
+// table holds rows by their index. Rows are never removed: few validators exit, and one that a
+// lagging beacon node has left out for an epoch needs its registration again. The registry's mutex
+// guards the table.
 //
-//	places (pubkey) ──┐
-//	                  ├──> place ──> pages[place/4096][place%4096]
-//	indices (index) ──┘
+//	byKey (pubkey) ──┐
+//	                 ├──> rowIndex ──> pages[rowIndex/4096][rowIndex%4096]
+//	byIndex (index) ─┘
 type table struct {
-	places  map[phase0.BLSPubKey]uint32
-	indices map[phase0.ValidatorIndex]uint32
+	byKey   map[phase0.BLSPubKey]uint32
+	byIndex map[phase0.ValidatorIndex]uint32
 	pages   []*[pageRows]row
 	rows    uint32
 	known   int // rows that are known
@@ -45,62 +45,62 @@ type table struct {
 }
 
 func newTable() table {
-	return table{places: map[phase0.BLSPubKey]uint32{}, indices: map[phase0.ValidatorIndex]uint32{}}
+	return table{byKey: map[phase0.BLSPubKey]uint32{}, byIndex: map[phase0.ValidatorIndex]uint32{}}
 }
 
-func (t *table) at(place uint32) *row { return &t.pages[place/pageRows][place%pageRows] }
+func (t *table) at(rowIndex uint32) *row { return &t.pages[rowIndex/pageRows][rowIndex%pageRows] }
 
 // find returns the row of a key; nil if there is none.
 func (t *table) find(key phase0.BLSPubKey) *row {
-	place, ok := t.places[key]
+	rowIndex, ok := t.byKey[key]
 	if !ok {
 		return nil
 	}
-	return t.at(place)
+	return t.at(rowIndex)
 }
 
-// place returns the place of a key's row, which it makes if there is none.
-func (t *table) place(key phase0.BLSPubKey) uint32 {
-	place, ok := t.places[key]
+// ensureRow returns the ensureRow of a key's row, which it makes if there is none.
+func (t *table) ensureRow(key phase0.BLSPubKey) uint32 {
+	rowIndex, ok := t.byKey[key]
 	if ok {
-		return place
+		return rowIndex
 	}
-	place = t.rows
-	if place%pageRows == 0 {
+	rowIndex = t.rows
+	if rowIndex%pageRows == 0 {
 		t.pages = append(t.pages, new([pageRows]row))
 	}
 	t.rows++
-	t.places[key] = place
-	t.at(place).pubkey = key
-	return place
+	t.byKey[key] = rowIndex
+	t.at(rowIndex).pubkey = key
+	return rowIndex
 }
 
-// know notes a validator of the beacon chain. It returns the validator's place, and whether the
-// table has changed.
-func (t *table) know(v relay.Validator) (place uint32, changed bool) {
-	place = t.place(v.Pubkey)
-	r := t.at(place)
+// know notes a validator of the beacon chain. It returns the index of the validator's row, and
+// whether the table has changed.
+func (t *table) know(v relay.Validator) (rowIndex uint32, changed bool) {
+	rowIndex = t.ensureRow(v.Pubkey)
+	r := t.at(rowIndex)
 	if r.known && r.index == v.Index {
-		return place, false
+		return rowIndex, false
 	}
-	t.forget(place)
+	t.forget(rowIndex)
 	r.known, r.index = true, v.Index
-	t.indices[v.Index] = place
+	t.byIndex[v.Index] = rowIndex
 	t.known++
-	return place, true
+	return rowIndex, true
 }
 
 // forget notes that a validator is not in the beacon chain's table any more. Its registration
 // stays.
-func (t *table) forget(place uint32) {
-	r := t.at(place)
+func (t *table) forget(rowIndex uint32) {
+	r := t.at(rowIndex)
 	if !r.known {
 		return
 	}
 	r.known = false
 	t.known--
-	if t.indices[r.index] == place {
-		delete(t.indices, r.index)
+	if t.byIndex[r.index] == rowIndex {
+		delete(t.byIndex, r.index)
 	}
 }
 

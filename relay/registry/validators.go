@@ -22,7 +22,7 @@ import (
 func (r *Registry) SetValidators(validators []relay.Validator) (missing int) {
 	r.replacing.Lock()
 	defer r.replacing.Unlock()
-	var seen places
+	var seen rowSet
 	for page := range slices.Chunk(validators, pageRows) {
 		r.know(page, &seen)
 	}
@@ -39,12 +39,12 @@ func (r *Registry) SetValidators(validators []relay.Validator) (missing int) {
 // epoch.
 const leastNetwork = 1000
 
-func (r *Registry) know(validators []relay.Validator, seen *places) {
+func (r *Registry) know(validators []relay.Validator, seen *rowSet) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, v := range validators {
-		place, changed := r.table.know(v)
-		seen.add(place)
+		rowIndex, changed := r.table.know(v)
+		seen.add(rowIndex)
 		if changed {
 			r.touch(v.Pubkey)
 		}
@@ -53,13 +53,13 @@ func (r *Registry) know(validators []relay.Validator, seen *places) {
 
 // forgetUnseen forgets the validators of one page that are no longer in the beacon chain's table,
 // and says whether more pages follow.
-func (r *Registry) forgetUnseen(first uint32, seen places) bool {
+func (r *Registry) forgetUnseen(first uint32, seen rowSet) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := min(first+pageRows, r.table.rows)
-	for place := first; place < end; place++ {
-		if row := r.table.at(place); row.known && !seen.has(place) {
-			r.table.forget(place)
+	for rowIndex := first; rowIndex < end; rowIndex++ {
+		if row := r.table.at(rowIndex); row.known && !seen.has(rowIndex) {
+			r.table.forget(rowIndex)
 			r.touch(row.pubkey)
 		}
 	}
@@ -77,23 +77,23 @@ func (r *Registry) Validators() int {
 func (r *Registry) Pubkey(index phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	place, ok := r.table.indices[index]
+	rowIndex, ok := r.table.byIndex[index]
 	if !ok {
 		return phase0.BLSPubKey{}, false
 	}
-	return r.table.at(place).pubkey, true
+	return r.table.at(rowIndex).pubkey, true
 }
 
-// places is a set of places in the table, with a bit for each.
-type places []uint64
+// rowSet is a set of rowSet in the table, with a bit for each.
+type rowSet []uint64
 
-func (p *places) add(place uint32) {
-	if missing := int(place/64) + 1 - len(*p); missing > 0 {
+func (p *rowSet) add(rowIndex uint32) {
+	if missing := int(rowIndex/64) + 1 - len(*p); missing > 0 {
 		*p = append(*p, make([]uint64, missing)...)
 	}
-	(*p)[place/64] |= 1 << (place % 64)
+	(*p)[rowIndex/64] |= 1 << (rowIndex % 64)
 }
 
-func (p places) has(place uint32) bool {
-	return int(place/64) < len(p) && p[place/64]&(1<<(place%64)) != 0
+func (p rowSet) has(rowIndex uint32) bool {
+	return int(rowIndex/64) < len(p) && p[rowIndex/64]&(1<<(rowIndex%64)) != 0
 }

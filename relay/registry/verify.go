@@ -51,7 +51,7 @@ func (r *Registry) takeProcessor(ctx context.Context) bool {
 
 func (r *Registry) verifyChunk(from, to int, entry func(int) *relay.SignedRegistration, verdict func(int, error)) {
 	domain := r.spec.BuilderDomain()
-	triples, places := make([]bls.Triple, 0, to-from), make([]int, 0, to-from)
+	triples, checked := make([]bls.Triple, 0, to-from), make([]int, 0, to-from)
 	for i := from; i < to; i++ {
 		e := entry(i)
 		root, err := e.Message.HashTreeRoot()
@@ -59,17 +59,17 @@ func (r *Registry) verifyChunk(from, to int, entry func(int) *relay.SignedRegist
 			verdict(i, err)
 			continue
 		}
-		places = append(places, i)
+		checked = append(checked, i)
 		triples = append(triples, bls.Triple{Key: e.Message.Pubkey, Root: eth.SigningRoot(root, domain),
 			Signature: e.Signature})
 	}
 	verdicts := r.verifyBatch(triples)
-	for i, place := range places {
+	for i, which := range checked {
 		if verdicts == nil {
-			verdict(place, nil)
+			verdict(which, nil)
 			continue
 		}
-		verdict(place, verdicts[i])
+		verdict(which, verdicts[i])
 	}
 }
 
@@ -89,16 +89,16 @@ func (r *Registry) keep(at time.Time, entry *relay.SignedRegistration) {
 func (r *Registry) store(at time.Time, entry *relay.SignedRegistration) (*relay.RegistrationStored, difference) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	place, known := r.table.places[entry.Message.Pubkey]
-	if !known || !r.table.at(place).known {
+	rowIndex, known := r.table.byKey[entry.Message.Pubkey]
+	if !known || !r.table.at(rowIndex).known {
 		return nil, nothing
 	}
-	row := r.table.at(place)
+	row := r.table.at(rowIndex)
 	difference := row.compare(entry)
 	if difference != renewed && difference != changed {
 		return nil, nothing
 	}
 	r.table.put(row, entry)
 	r.touch(entry.Message.Pubkey)
-	return r.record(at, place, difference), difference
+	return r.record(at, rowIndex, difference), difference
 }

@@ -74,9 +74,9 @@ type recentBlock struct {
 // heldContents is a payload, and in how many of recent, shown and served it is. contents is nil
 // while the payload is being read, and if it was not found.
 type heldContents struct {
-	contents *relay.Contents
-	places   int
-	asked    bool // the escrow is being read
+	contents   *relay.Contents
+	references int
+	asked      bool // the escrow is being read
 }
 
 // Put implements relay.Escrow.
@@ -286,7 +286,7 @@ func (s *Payloads) fetch(id relay.PayloadID, held *heldContents) {
 	}()
 }
 
-// hold notes that a payload is in one more place. The caller holds mu.
+// hold notes that one more of them has a payload. The caller holds mu.
 func (s *Payloads) hold(id relay.PayloadID) *heldContents {
 	if s.held == nil {
 		s.held = map[relay.PayloadID]*heldContents{}
@@ -296,15 +296,15 @@ func (s *Payloads) hold(id relay.PayloadID) *heldContents {
 		held = &heldContents{}
 		s.held[id] = held
 	}
-	held.places++
+	held.references++
 	return held
 }
 
-// release notes that a payload is in one place less, and forgets it if it is in none. The caller
+// release notes that one of them less has a payload, and forgets it if none has. The caller
 // holds mu.
 func (s *Payloads) release(id relay.PayloadID) {
 	held := s.held[id]
-	if held.places--; held.places == 0 {
+	if held.references--; held.references == 0 {
 		delete(s.held, id)
 	}
 }

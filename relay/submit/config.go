@@ -76,8 +76,8 @@ type Config struct {
 	// refused before a signature or an API key has shown whose it is, or a stranger sent it and it is
 	// not recorded (isRecorded). If Unrecorded is nil, these become facts too. It must not block.
 	Unrecorded func(relay.SubmissionJudged)
-	// Trouble reports to the operator what no caller can be answered with. It must not block.
-	Trouble func(action string, err error)
+	// ReportFailure reports to the operator what no caller can be answered with. It must not block.
+	ReportFailure func(action string, err error)
 	// Key signs bids. Its public key is the relay's identity.
 	Key *bls.SecretKey
 	// ValidationTimeout bounds the execution of one block, in wall time.
@@ -131,8 +131,8 @@ func New(cfg Config) *Pipeline {
 	}
 }
 
-func (p *Pipeline) trouble(action string, err error) {
-	if p.Trouble != nil {
-		p.Trouble(action, err)
+func (p *Pipeline) reportFailure(action string, err error) {
+	if p.ReportFailure != nil {
+		p.ReportFailure(action, err)
 	}
 }

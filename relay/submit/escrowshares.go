@@ -21,7 +21,7 @@ type escrowShares struct {
 	bytes   int64 // of the escrow; 0 for no bound
 	least   int64 // the least share of a sender, however small the escrow is
 	holders map[string]*holder
-	held    map[relay.PayloadID]place
+	held    map[relay.PayloadID]heldPayload
 }
 
 // holder is a sender of payloads.
@@ -31,8 +31,8 @@ type holder struct {
 	order    []relay.PayloadID // the oldest first
 }
 
-// place is how many bytes a payload takes, and of which sender's share.
-type place struct {
+// heldPayload is how many bytes a payload takes, and of which sender's share.
+type heldPayload struct {
 	sender string
 	bytes  int64
 }
@@ -88,7 +88,7 @@ const mostTried = 64
 
 func (r *escrowShares) add(id relay.PayloadID, sender string, stranger bool, bytes int64) {
 	if r.holders == nil {
-		r.holders, r.held = map[string]*holder{}, map[relay.PayloadID]place{}
+		r.holders, r.held = map[string]*holder{}, map[relay.PayloadID]heldPayload{}
 	}
 	h := r.holders[sender]
 	if h == nil {
@@ -97,7 +97,7 @@ func (r *escrowShares) add(id relay.PayloadID, sender string, stranger bool, byt
 	}
 	h.bytes += bytes
 	h.order = append(h.order, id)
-	r.held[id] = place{sender, bytes}
+	r.held[id] = heldPayload{sender, bytes}
 }
 
 func (r *escrowShares) remove(id relay.PayloadID) {
@@ -138,7 +138,7 @@ func (p *Pipeline) makeRoom(ctx context.Context, s *relay.Submission, id relay.P
 			return nil
 		}
 		if err := p.Escrow.Drop(ctx, *goes); err != nil {
-			p.trouble("drop a payload from the escrow", err)
+			p.reportFailure("drop a payload from the escrow", err)
 			return relay.SubmissionEscrowDown.Plain()
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// Fill makes the whole submission from a dehydrated one. sent are the places of the blobs that are
+// Fill makes the whole submission from a dehydrated one. sent are the indices of the blobs that are
 // in the body (wire.BlobsSentHeader). It is nil without that header; then the body must have all
 // blobs or none. Fill does not change s, and returns s itself if it is whole already. Errors are
 // *MissingItem, which names what the cache does not have, or the refusal submission-hydration-form.
 func (c *HydrationCache) Fill(builder string, s *relay.Submission, sent []int) (*relay.Submission, error) {
 	if sent == nil && s.Blobs != nil && len(s.Blobs.Blobs) == len(s.Blobs.Commitments) {
-		for place := range s.Blobs.Blobs {
-			sent = append(sent, place)
+		for index := range s.Blobs.Blobs {
+			sent = append(sent, index)
 		}
 	}
 	if refused := wellFormed(s, sent); refused != nil {
@@ -32,7 +32,7 @@ func (c *HydrationCache) Fill(builder string, s *relay.Submission, sent []int) (
 	return f.whole(), nil
 }
 
-// wellFormed requires that sent has a place for each blob of the body, and that each blob has its
+// wellFormed requires that sent has an index for each blob of the body, and that each blob has its
 // proofs.
 func wellFormed(s *relay.Submission, sent []int) *relay.Refused {
 	if s.Blobs == nil {
@@ -44,17 +44,17 @@ func wellFormed(s *relay.Submission, sent []int) *relay.Refused {
 	each := s.Fork.ProofsPerBlob()
 	switch blobs := len(s.Blobs.Blobs); {
 	case len(sent) != blobs:
-		return relay.SubmissionHydrationForm.With("%d places for %d blobs", len(sent), blobs)
+		return relay.SubmissionHydrationForm.With("%d indices for %d blobs", len(sent), blobs)
 	case len(s.Blobs.Proofs) != blobs*each:
 		return relay.SubmissionHydrationForm.With("%d proofs for %d blobs: want %d", len(s.Blobs.Proofs), blobs, blobs*each)
 	}
 	last := -1
-	for _, place := range sent {
-		if place <= last || place >= len(s.Blobs.Commitments) {
-			return relay.SubmissionHydrationForm.With("place %d after %d in a list of %d commitments", place, last,
+	for _, index := range sent {
+		if index <= last || index >= len(s.Blobs.Commitments) {
+			return relay.SubmissionHydrationForm.With("index %d after %d in a list of %d commitments", index, last,
 				len(s.Blobs.Commitments))
 		}
-		last = place
+		last = index
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ type hydration struct {
 	limitBytes int
 
 	transactions []bellatrix.Transaction
-	blobs        []*item // by place; nil where the blob is in the body
+	blobs        []*item // by index; nil where the blob is in the body
 }
 
 func (f *hydration) needed() bool {
@@ -112,21 +112,21 @@ func (f *hydration) look(from *builderCache) error {
 func (f *hydration) lookBlobs(from *builderCache, missing *MissingItem) {
 	f.blobs = make([]*item, len(f.submission.Blobs.Commitments))
 	sent, each := f.sent, f.submission.Fork.ProofsPerBlob()
-	for place, commitment := range f.submission.Blobs.Commitments {
-		if len(sent) > 0 && sent[0] == place {
+	for index, commitment := range f.submission.Blobs.Commitments {
+		if len(sent) > 0 && sent[0] == index {
 			sent = sent[1:]
 			continue
 		}
 		// A blob may be kept with another fork's proofs, which do not fit here.
 		if found := from.find(blobKey(commitment)); found != nil && len(found.proofs) == each {
-			f.blobs[place] = found
+			f.blobs[index] = found
 		} else {
 			missing.addCommitment(commitment)
 		}
 	}
 }
 
-// whole puts the transactions and blobs in their places.
+// whole puts the transactions and blobs at their indices.
 func (f *hydration) whole() *relay.Submission {
 	whole, full := *f.submission, *f.submission.Payload
 	full.Transactions = f.transactions
@@ -140,14 +140,14 @@ func (f *hydration) whole() *relay.Submission {
 			len(f.blobs)),
 	}
 	next := 0 // of the blobs in the body
-	for place, found := range f.blobs {
+	for index, found := range f.blobs {
 		if found == nil {
-			out.Blobs[place] = in.Blobs[next]
+			out.Blobs[index] = in.Blobs[next]
 			out.Proofs = append(out.Proofs, in.Proofs[next*each:(next+1)*each]...)
 			next++
 			continue
 		}
-		out.Blobs[place] = *found.blob
+		out.Blobs[index] = *found.blob
 		out.Proofs = append(out.Proofs, found.proofs...)
 	}
 	whole.Blobs = out

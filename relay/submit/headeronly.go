@@ -44,7 +44,7 @@ func (p *Pipeline) expectPayload(ctx context.Context, a *attempt) (refused *rela
 func (p *Pipeline) compareWithEscrow(ctx context.Context, a *awaitedPayload) *relay.Refused {
 	contents, err := p.Escrow.Get(ctx, a.job.payload())
 	if err != nil || contents == nil {
-		p.trouble("read the payload of a header", err)
+		p.reportFailure("read the payload of a header", err)
 		return relay.SubmissionEscrowDown.Plain()
 	}
 	kept, err := preparedOf(contents)

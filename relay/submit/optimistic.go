@@ -133,7 +133,8 @@ func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
 	case job.tries >= giveUpTries, !p.optimistic.isDelivered(job) && p.slotIsOver(job):
 		p.optimistic.remove(job)
 		p.recordSimulated(job, "infrastructure", string(verdict.Rule), verdict.Detail, nil)
-		p.trouble("execute a block that was accepted optimistically", fmt.Errorf("%s: %s", verdict.Rule, verdict.Detail))
+		p.reportFailure("execute a block that was accepted optimistically",
+			fmt.Errorf("%s: %s", verdict.Rule, verdict.Detail))
 	default:
 		p.optimistic.retry(job, time.Now())
 	}
@@ -189,12 +190,12 @@ func (p *Pipeline) demote(ctx context.Context, job *optimisticJob, rule, detail 
 		evidence.Trace, evidence.Raw = s.Trace, nil
 		reason.Trace = evidence.FlatTrace()
 		if err := p.Evidence.Keep(ctx, &evidence); err != nil {
-			p.trouble("keep evidence", err)
+			p.reportFailure("keep evidence", err)
 		}
 	}
 	builder := job.rules.Builder
 	if err := p.Builders.Demote(p.Clock.Now(), builder.Name, reason); err != nil {
-		p.trouble("demote builder", err)
+		p.reportFailure("demote builder", err)
 	}
 	p.withdrawUnverified(builder.Pubkeys)
 }

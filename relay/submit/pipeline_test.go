@@ -125,7 +125,7 @@ func (h *pipelineUnderTest) open() {
 		},
 		Escrow: h, Evidence: h, TopBids: h.board, Facts: h, Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute,
 		Cancellations:  true,
-		PayloadTimeout: time.Second, Trouble: func(action string, err error) { h.t.Logf("%s: %v", action, err) },
+		PayloadTimeout: time.Second, ReportFailure: func(action string, err error) { h.t.Logf("%s: %v", action, err) },
 	})
 }
 

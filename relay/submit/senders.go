@@ -134,7 +134,7 @@ func (p *Pipeline) priority(s *relay.Submission, builder relay.Builder) exec.Pri
 // executed.
 func (p *Pipeline) reportOverload(s *relay.Submission, action string) {
 	if p.senders.firstOverload(phase0.Slot(s.Trace.Slot)) {
-		p.trouble(action, errTooMany)
+		p.reportFailure(action, errTooMany)
 	}
 }
 

@@ -122,7 +122,7 @@ func (p *Pipeline) put(
 		return refused
 	}
 	if err := p.Escrow.Put(ctx, contents); err != nil {
-		p.trouble("put payload into the escrow", err)
+		p.reportFailure("put payload into the escrow", err)
 		return relay.SubmissionEscrowDown.Plain()
 	}
 	made, err := bid()

@@ -31,7 +31,7 @@ func (p *Pipeline) announce(key relay.Key, outcome auction.Outcome) {
 }
 
 // notSigned reports a bid that leads but cannot be served, because signing it failed.
-func (p *Pipeline) notSigned(err error) { p.trouble("sign bid", err) }
+func (p *Pipeline) notSigned(err error) { p.reportFailure("sign bid", err) }
 
 // sign begins to sign the bid that proposers see, once, unless the relay has signed it while its
 // body arrived. The bid leads while it is being signed; a request for it waits for the signature.

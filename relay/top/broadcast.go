@@ -107,11 +107,11 @@ func (l *Listener) Leave() {
 func (f *Broadcast) Listen(ctx context.Context, unit time.Duration, client Client) (*Listener, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	places, share := cmp.Or(f.MaxListeners, defaultListeners), cmp.Or(f.MaxPerClient, defaultPerClient)
+	limit, share := cmp.Or(f.MaxListeners, defaultListeners), cmp.Or(f.MaxPerClient, defaultPerClient)
 	switch {
 	case f.closed:
 		return nil, relay.NotReady.Plain()
-	case len(f.listeners) >= places || !client.Builder && f.strangers >= places-places/4:
+	case len(f.listeners) >= limit || !client.Builder && f.strangers >= limit-limit/4:
 		return nil, relay.TooManyListeners.Plain()
 	case client.Name != "" && f.clients[client] >= share:
 		return nil, relay.TooManyListeners.With("this client has %d, and may have no more", share)

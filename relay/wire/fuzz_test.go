@@ -97,10 +97,10 @@ func FuzzDecodeRegistrations(f *testing.F) {
 			if batch.Entries[i].Message == nil {
 				t.Fatal("an entry without a message")
 			}
-			if place := batch.Place(i); place <= last || place >= len(batch.Entries)+batch.BadCount {
+			if place := batch.BodyIndex(i); place <= last || place >= len(batch.Entries)+batch.BadCount {
 				t.Fatalf("entry %d stands at %d, after %d", i, place, last)
 			}
-			last = batch.Place(i)
+			last = batch.BodyIndex(i)
 		}
 	})
 }

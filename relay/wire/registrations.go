@@ -35,7 +35,7 @@ type Registrations struct {
 	Bad      []EntryError
 	BadCount int
 
-	places []int32 // of the entries in the batch; nil while no entry is bad
+	bodyIndices []int32 // of the entries in the batch; nil while no entry is bad
 }
 
 // EntryError says why one registration of a batch could not be decoded.
@@ -44,12 +44,12 @@ type EntryError struct {
 	Err   error
 }
 
-// Place returns the place in the batch of an entry of Entries.
-func (r *Registrations) Place(entry int) int {
-	if r.places == nil {
+// BodyIndex returns the index in the batch of an entry of Entries.
+func (r *Registrations) BodyIndex(entry int) int {
+	if r.bodyIndices == nil {
 		return entry
 	}
-	return int(r.places[entry])
+	return int(r.bodyIndices[entry])
 }
 
 // DecodeRegistrations reads a batch (builder-specs, registerValidator). Its memory is bounded by
@@ -120,15 +120,15 @@ func registrationsJSON(body []byte) (*Registrations, error) {
 	return r, c.end()
 }
 
-// read reads the entry of a place. An entry that is JSON but not a registration is bad; the others
-// are read all the same.
-func (r *Registrations) read(c *cursor, place int) error {
+// read reads the entry with this index. An entry that is JSON but not a registration is bad; the
+// others are read all the same.
+func (r *Registrations) read(c *cursor, index int) error {
 	begin := *c
 	entry := r.next()
 	err := registrationShape.read(c, entry)
 	if err == nil {
-		if r.Entries = r.Entries[:len(r.Entries)+1]; r.places != nil {
-			r.places = append(r.places, int32(place))
+		if r.Entries = r.Entries[:len(r.Entries)+1]; r.bodyIndices != nil {
+			r.bodyIndices = append(r.bodyIndices, int32(index))
 		}
 		return nil
 	}
@@ -136,14 +136,14 @@ func (r *Registrations) read(c *cursor, place int) error {
 	if _, notJSON := c.Value(); notJSON != nil {
 		return notJSON
 	}
-	if r.BadCount++; r.places == nil { // until now the places were equal to the indices
-		r.places = make([]int32, len(r.Entries), cap(r.Entries))
-		for i := range r.places {
-			r.places[i] = int32(i)
+	if r.BadCount++; r.bodyIndices == nil { // until now both indices were equal
+		r.bodyIndices = make([]int32, len(r.Entries), cap(r.Entries))
+		for i := range r.bodyIndices {
+			r.bodyIndices[i] = int32(i)
 		}
 	}
 	if len(r.Bad) < relay.MaxListedFailures {
-		r.Bad = append(r.Bad, EntryError{Index: place, Err: err})
+		r.Bad = append(r.Bad, EntryError{Index: index, Err: err})
 	}
 	return nil
 }

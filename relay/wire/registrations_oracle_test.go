@@ -111,7 +111,7 @@ func registrationsAgree(t rapid.TB, body []byte) {
 	good := 0
 	for i, raw := range list {
 		want, wantErr := new(registrationOracle).read(raw)
-		if good < len(got.Entries) && got.Place(good) == i {
+		if good < len(got.Entries) && got.BodyIndex(good) == i {
 			entry := &got.Entries[good]
 			if good++; wantErr != nil || *entry.Message != *want.Message || entry.Signature != want.Signature {
 				t.Fatalf("taken as %+v, the oracle says %+v, %v, about\n%.3000q", entry.Message, want, wantErr, raw)

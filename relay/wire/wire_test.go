@@ -305,7 +305,7 @@ func TestRegistrationsGoodOnesSurviveBadOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, bad := batch.Entries, batch.Bad
-	if batch.Place(0) != 0 || batch.Place(1) != 3 || len(bad) != 2 || bad[0].Index != 1 || bad[1].Index != 2 {
+	if batch.BodyIndex(0) != 0 || batch.BodyIndex(1) != 3 || len(bad) != 2 || bad[0].Index != 1 || bad[1].Index != 2 {
 		t.Errorf("good %v, bad %v", entries, bad)
 	}
 	if len(entries) != 2 || entries[0].Message.Pubkey != a.Message.Pubkey ||

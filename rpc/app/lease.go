@@ -13,21 +13,22 @@ import (
 )
 
 // A journal may be used by one bundle RPC at a time: two would give the same numbers to different
-// orders, and would not know each other's. Each run of the service is a life with a number of its
-// own, which only one process can claim. While it runs it repeatedly writes a beat.
+// orders, and would not know each other's. Each run of the service is a term with a number of its
+// own, which only one process can claim (raft's word; the journal calls it a life, as its first
+// version did). While it runs it repeatedly writes a beat.
 const (
-	lifeState = subjectPrefix + "life"
+	termState = subjectPrefix + "life"
 	// beatEvery is how often the owner of a journal writes a beat. A service that starts watches
-	// for beats for lifeWatch (wall time).
+	// for beats for beatWatch (wall time).
 	beatEvery = time.Second
-	lifeWatch = 5 * time.Second
-	// lifeShift makes the numbers of a life's orders greater than those of all earlier lives,
+	beatWatch = 5 * time.Second
+	// termShift makes the numbers of a term's orders greater than those of all earlier terms,
 	// whichever of their facts still exist.
-	lifeShift = 32
+	termShift = 32
 )
 
-// life is a run of the service that works with a journal.
-type life struct {
+// term is a run of the service that works with a journal.
+type term struct {
 	Number uint64 `json:"number"`
 	Owner  string `json:"owner"`
 	Beat   uint64 `json:"beat"`
@@ -39,17 +40,17 @@ type life struct {
 var errReplaced = errors.New("another gavel rpc has taken over the journal, since this one did not say for long " +
 	"that it lives: only one may work with it")
 
-// lease is this process' life with its journal.
+// lease is this process' term with its journal.
 type lease struct {
 	journal *journal.Journal
-	life    life
+	term    term
 	over    atomic.Bool // another process has the journal
 }
 
-// acquireLease claims the next life. Before, it watches for span whether the owner of the newest
-// life still runs.
+// acquireLease claims the next term. Before, it watches for span whether the owner of the newest
+// term still runs.
 func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (*lease, error) {
-	last, err := lifeOf(ctx, j)
+	last, err := termOf(ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +67,10 @@ func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (
 			return nil, fmt.Errorf("claim the journal: %w", err)
 		}
 		if won {
-			t := &lease{journal: j, life: life{Number: number, Owner: owner}}
+			t := &lease{journal: j, term: term{Number: number, Owner: owner}}
 			return t, t.put(ctx)
 		}
-		// Another process has claimed this life but not written it: it is about to, or it was
+		// Another process has claimed this term but not written it: it is about to, or it was
 		// killed in between, or its write was lost.
 		if err := awaitClaimant(ctx, j, last, span); err != nil {
 			return nil, err
@@ -77,10 +78,10 @@ func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (
 	}
 }
 
-// awaitClaimant refuses the journal if another life becomes the newest before the span is over.
-func awaitClaimant(ctx context.Context, j *journal.Journal, last life, span time.Duration) error {
+// awaitClaimant refuses the journal if another term becomes the newest before the span is over.
+func awaitClaimant(ctx context.Context, j *journal.Journal, last term, span time.Duration) error {
 	for end := time.Now().Add(span); ; {
-		now, err := lifeOf(ctx, j)
+		now, err := termOf(ctx, j)
 		switch {
 		case err != nil:
 			return err
@@ -97,8 +98,8 @@ func awaitClaimant(ctx context.Context, j *journal.Journal, last life, span time
 	}
 }
 
-func lifeOf(ctx context.Context, j *journal.Journal) (last life, err error) {
-	data, err := j.State(ctx, lifeState)
+func termOf(ctx context.Context, j *journal.Journal) (last term, err error) {
+	data, err := j.State(ctx, termState)
 	if errors.Is(err, journal.ErrNotFound) {
 		return last, nil
 	}
@@ -113,14 +114,14 @@ func lifeOf(ctx context.Context, j *journal.Journal) (last life, err error) {
 
 // awaitSilence refuses a journal whose owner runs. An owner that was killed writes no beat during
 // the span.
-func awaitSilence(ctx context.Context, j *journal.Journal, last life, span time.Duration) error {
+func awaitSilence(ctx context.Context, j *journal.Journal, last term, span time.Duration) error {
 	for end := time.Now().Add(span); time.Now().Before(end); {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(beatEvery / 2):
 		}
-		now, err := lifeOf(ctx, j)
+		now, err := termOf(ctx, j)
 		switch {
 		case err != nil:
 			return err
@@ -133,17 +134,17 @@ func awaitSilence(ctx context.Context, j *journal.Journal, last life, span time.
 	return nil
 }
 
-func inUse(by life) error {
+func inUse(by term) error {
 	return fmt.Errorf("another gavel rpc works with this journal (%s): one journal has one at a time; stop that one, "+
 		"or give this one a journal of its own", by.Owner)
 }
 
 func (l *lease) put(ctx context.Context) error {
-	data, err := json.Marshal(l.life)
+	data, err := json.Marshal(l.term)
 	if err != nil {
 		return fmt.Errorf("encode who works with the journal: %w", err)
 	}
-	return l.journal.PutState(ctx, lifeState, data)
+	return l.journal.PutState(ctx, termState, data)
 }
 
 // renew writes a beat again and again until the context ends. Its error says that another process
@@ -158,25 +159,25 @@ func (l *lease) renew(ctx context.Context) error {
 		case <-beat.C:
 		}
 		timed, cancel := context.WithTimeout(ctx, beatEvery)
-		now, err := lifeOf(timed, l.journal)
-		if err == nil && now.Number > l.life.Number {
+		now, err := termOf(timed, l.journal)
+		if err == nil && now.Number > l.term.Number {
 			cancel()
 			l.over.Store(true)
 			return errReplaced
 		}
 		if err == nil {
-			l.life.Beat++
+			l.term.Beat++
 			_ = l.put(timed) // other parts report a journal that is unavailable; the next beat tries again
 		}
 		cancel()
 	}
 }
 
-// release ends this life, so that the next one need not wait for it.
+// release ends this term, so that the next one need not wait for it.
 func (l *lease) release(ctx context.Context) error {
 	if l.over.Load() {
 		return nil
 	}
-	l.life.Over = true
+	l.term.Over = true
 	return l.put(ctx)
 }

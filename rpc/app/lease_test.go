@@ -40,7 +40,7 @@ func TestJournalHasOneService(t *testing.T) {
 	living, kill := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- first.renew(living) }()
-	if _, err := acquireLease(t.Context(), j, time.Minute); err == nil || err.Error() != inUse(first.life).Error() {
+	if _, err := acquireLease(t.Context(), j, time.Minute); err == nil || err.Error() != inUse(first.term).Error() {
 		t.Errorf("a second one begins: %v", err)
 	}
 	kill()
@@ -48,7 +48,7 @@ func TestJournalHasOneService(t *testing.T) {
 		t.Error(err)
 	}
 	second, err := acquireLease(t.Context(), j, time.Millisecond) // the watch ends, and nothing was heard
-	if err != nil || second.life.Number != 2 {
+	if err != nil || second.term.Number != 2 {
 		t.Fatalf("%+v, %v", second, err)
 	}
 	if err := first.renew(t.Context()); !errors.Is(err, errReplaced) { // it was not dead, but stood still
@@ -58,12 +58,12 @@ func TestJournalHasOneService(t *testing.T) {
 		t.Error(err)
 	}
 	third, err := acquireLease(t.Context(), j, time.Minute)
-	if err != nil || third.life.Number != 3 {
+	if err != nil || third.term.Number != 3 {
 		t.Fatalf("after an orderly end: %+v, %v", third, err)
 	}
 }
 
-// A life that was claimed, and of which nothing was ever said — the service was killed in between,
+// A term that was claimed, and of which nothing was ever said — the service was killed in between,
 // its claim's answer was lost, or a power cut took the state — keeps nobody out; one that is said
 // while somebody watches does.
 func TestLifeThatWasClaimedAlone(t *testing.T) {
@@ -74,23 +74,23 @@ func TestLifeThatWasClaimedAlone(t *testing.T) {
 		}
 	}
 	third, err := acquireLease(t.Context(), j, time.Millisecond)
-	if err != nil || third.life.Number != 3 {
+	if err != nil || third.term.Number != 3 {
 		t.Fatalf("%+v, %v", third, err)
 	}
 	if err := third.release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	slow := &lease{journal: j, life: life{Number: 4, Owner: "about to say so"}}
+	slow := &lease{journal: j, term: term{Number: 4, Owner: "about to say so"}}
 	if err := slow.put(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := awaitClaimant(t.Context(), j, third.life, time.Minute); err == nil ||
-		err.Error() != inUse(slow.life).Error() {
+	if err := awaitClaimant(t.Context(), j, third.term, time.Minute); err == nil ||
+		err.Error() != inUse(slow.term).Error() {
 		t.Errorf("who watches hears nothing: %v", err)
 	}
 }
 
-// Orders of a later life have greater numbers, also if nothing is left of those before.
+// Orders of a later term have greater numbers, also if nothing is left of those before.
 func TestOrderNumbersNeverRepeat(t *testing.T) {
 	h, dir := openChain(t), t.TempDir()
 	var last uint64
@@ -101,8 +101,8 @@ func TestOrderNumbersNeverRepeat(t *testing.T) {
 		h.want(&hash, accountKey(7), "eth_sendPrivateTransaction",
 			map[string]any{"tx": rawOf(h.tx(accountKey(0), nonce, common.Address{1}, 5))})
 		id := waitFor(h, "order", func(f rpc.OrderAccepted) bool { return f.Order.Hash() == hash }).Order.ID
-		if id <= last || id>>lifeShift != nonce+1 {
-			t.Errorf("order %#x in life %d, after %#x", id, nonce+1, last)
+		if id <= last || id>>termShift != nonce+1 {
+			t.Errorf("order %#x in term %d, after %#x", id, nonce+1, last)
 		}
 		last = id
 		stop()

@@ -63,7 +63,7 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.restore(ctx); err != nil {
 		return err
 	}
-	a.lifecycle.CountFrom(a.lease.life.Number << lifeShift)
+	a.lifecycle.CountFrom(a.lease.term.Number << termShift)
 	return a.lifecycle.Begin(ctx)
 }
 
@@ -79,7 +79,7 @@ func (a *App) openStores(ctx context.Context) (err error) {
 	a.opened.Add(a.journal.Close)
 	watch := time.Duration(0) // a journal in this process has a folder that only one process can open
 	if a.cfg.Journal.URL != "" {
-		watch = lifeWatch
+		watch = beatWatch
 	}
 	if a.lease, err = acquireLease(ctx, a.journal, watch); err != nil {
 		return err
