@@ -33,6 +33,10 @@ var All = slices.Concat(fromCode, trials, ofSidecars)
 
 // fromCode are mutants that were written by those who wrote the specs.
 var fromCode = []Mutant{
+	{"rpc-min-timestamp-a-second-early", "rpc", "sends a bundle from the second before its minTimestamp on",
+		[]string{"RPC-BUN-22"}},
+	{"rpc-max-timestamp-exclusive", "rpc", "sends no bundle at the very second of its maxTimestamp",
+		[]string{"RPC-BUN-22"}},
 	{"relay-any-gas-limit", "relay", "takes blocks whose gas limit goes elsewhere than registered",
 		[]string{"REL-SUB-19"}},
 	{"relay-any-value", "relay", "takes blocks that pay less than they say", []string{"REL-SUB-16"}},

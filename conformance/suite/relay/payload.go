@@ -113,6 +113,16 @@ func isOf(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submi
 		fmt.Sprintf("%#x", got))
 }
 
+// hasBlobs fails the spec unless the blobs are those of the submission.
+func hasBlobs(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submission) {
+	want, err := s.BlobsBundle.HashTreeRoot()
+	t.Ready(err, "hash blobs")
+	got, err := both.BlobsBundle.HashTreeRoot()
+	t.Check(err == nil && got == want, "all blobs with their commitments and proofs, in their order",
+		fmt.Sprintf("%d blobs, %d commitments, %d proofs",
+			len(both.BlobsBundle.Blobs), len(both.BlobsBundle.Commitments), len(both.BlobsBundle.Proofs)))
+}
+
 // published waits until the world's chain has the block.
 func (a *auction) published(s *submission) error {
 	client := probe.NewClient(a.t.World.Facts.BeaconURL, nil, 5*time.Second)
@@ -225,12 +235,7 @@ func payload(r *specs) {
 		a, s, block := r.won(t, 2)
 		both := a.readPayload(a.ask(payloadPath, block))
 		isOf(t, both, s)
-		want, err := s.BlobsBundle.HashTreeRoot()
-		t.Ready(err, "hash blobs")
-		got, err := both.BlobsBundle.HashTreeRoot()
-		t.Check(err == nil && got == want, "both blobs with their commitments and proofs, in their order",
-			fmt.Sprintf("%d blobs, %d commitments, %d proofs",
-				len(both.BlobsBundle.Blobs), len(both.BlobsBundle.Commitments), len(both.BlobsBundle.Proofs)))
+		hasBlobs(t, both, s)
 	})
 	r.It("REL-PAY-09", "answers 415 to text/html", func(t *suite.T) {
 		t.Status(t.Do(proposerAPI(t), post(payloadPath, "text/html", []byte("{}"))), http.StatusUnsupportedMediaType)
@@ -283,8 +288,8 @@ func payload(r *specs) {
 		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
 		t.Status(a.submit(late), http.StatusBadRequest)
 	})
-	r.It("REL-PAY-17", "answers SSZ", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+	inSSZ := func(t *suite.T, blobs int) (*builderfulu.ExecutionPayloadAndBlobsBundle, *submission) {
+		a, s, block := r.won(t, blobs)
 		request := post(payloadPath, jsonType, encode(t, probe.Blinded(a.fork(), block)))
 		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = a.fork().String(), sszType
 		answer := t.Do(proposerAPI(t), request)
@@ -295,6 +300,13 @@ func payload(r *specs) {
 		both, err := probe.ReadPayload(a.fork(), sszType, answer.Body)
 		t.Check(err == nil, "a payload and its blobs in SSZ", err)
 		isOf(t, both, s)
+		return both, s
+	}
+	r.It("REL-PAY-17", "answers SSZ", func(t *suite.T) { inSSZ(t, 0) })
+	r.It("REL-PAY-17", "answers SSZ with blobs", func(t *suite.T) {
+		since(t, eth.Deneb, "blobs")
+		both, s := inSSZ(t, 2)
+		hasBlobs(t, both, s)
 	})
 	r.It("REL-PAY-18", "leaves the slot open after a refusal", func(t *suite.T) {
 		a, s, block := r.won(t, 0)

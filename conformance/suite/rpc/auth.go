@@ -113,7 +113,7 @@ func authentication(s *suite.Set) {
 		accepted(t, signedAs(t, harmlessBody(t), strings.ToLower(probe.BodySignature(key(t), harmlessBody(t)))))
 	})
 	s.It("RPC-AUT-12", "takes any key", func(t *suite.T) {
-		for range 3 {
+		for range 24 { // a server that refuses a quarter of all keys passes once in a thousand runs
 			accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
 		}
 	})

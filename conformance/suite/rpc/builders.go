@@ -122,6 +122,15 @@ func baseFee(t *suite.T, number hexutil.Uint64) *big.Int {
 	return (*big.Int)(block.BaseFee)
 }
 
+// timeOf returns the time of a block, in seconds since 1970.
+func timeOf(t *suite.T, number uint64) uint64 {
+	var block struct {
+		Timestamp hexutil.Uint64 `json:"timestamp"`
+	}
+	ask(t, &block, "eth_getBlockByNumber", hexutil.Uint64(number), false)
+	return uint64(block.Timestamp)
+}
+
 // balance returns the balance of an account after a block, in wei.
 func balance(t *suite.T, of common.Address, number hexutil.Uint64) *big.Int {
 	var wei hexutil.Big

@@ -125,6 +125,10 @@ func sendBundle(s *suite.Set) {
 		fixed(object{"revertingTxHashes": []string{common.Hash{7}.Hex()}}))
 	plain("RPC-BUN-11", "takes a replacementUuid", func(t *suite.T) object { return object{"replacementUuid": uuid(t)} })
 	never("RPC-BUN-11", "refuses a replacementUuid that is none", fixed(object{"replacementUuid": "my-bundle"}))
+	never("RPC-BUN-11", "refuses a replacementUuid with letters that are no digits",
+		fixed(object{"replacementUuid": "zzzzzzzz-zzzz-4zzz-8zzz-zzzzzzzzzzzz"}))
+	never("RPC-BUN-11", "refuses 36 digits without hyphens as replacementUuid",
+		fixed(object{"replacementUuid": strings.Repeat("0a1b", 9)}))
 	s.It("RPC-BUN-01", "hashes each of four transactions", func(t *suite.T) {
 		w := money(t)
 		txs := []*types.Transaction{w.send(1), w.send(2), w.send(3), w.send(4)}
@@ -209,21 +213,25 @@ func bundleTerms(s *suite.Set) {
 			return one != nil
 		})
 	})
-	s.Slow("RPC-BUN-22", "is in no block outside of its time", func(t *suite.T) {
+	s.Slow("RPC-BUN-22", "is in no block a second outside of its time, and in one at the very second", func(t *suite.T) {
 		watched(t)
 		until(t, func() bool {
-			early, late, fits := money(t).send(1), money(t).send(2), money(t).send(3)
-			block, now := head(t)+3, t.Now().Unix()
-			placed(t, block, object{"minTimestamp": now + 3600}, early)
-			// the block is two slots away at least; a service may refuse what is over by then
-			call(t, key(t), "eth_sendBundle",
-				object{"txs": raws(t, late), "blockNumber": hexNumber(block), "maxTimestamp": now})
-			placed(t, block, object{"minTimestamp": now - 60, "maxTimestamp": now + 3600}, fits)
-			include(t, early, late, fits)
+			early, late, exact, anyTime := money(t).send(1), money(t).send(2), money(t).send(3), money(t).send(4)
+			now := head(t)
+			block, at := now+3, timeOf(t, now)+uint64(slots(t, 3).Seconds())
+			placed(t, block, object{"minTimestamp": at + 1}, early)
+			placed(t, block, object{"maxTimestamp": at - 1}, late)
+			placed(t, block, object{"minTimestamp": at, "maxTimestamp": at}, exact)
+			placed(t, block, nil, anyTime)
+			include(t, early, late, exact, anyTime)
 			reached(t, block)
+			if timeOf(t, block) != at || receiptOf(t, anyTime) == nil {
+				return false // a slot was missed, or the block is somebody else's
+			}
 			t.Check(receiptOf(t, early) == nil, "no block with a bundle before its minTimestamp", "it is in a block")
 			t.Check(receiptOf(t, late) == nil, "no block with a bundle after its maxTimestamp", "it is in a block")
-			return receiptOf(t, fits) != nil
+			t.Check(receiptOf(t, exact) != nil, "the bundle in its block, whose time is both of its bounds", "it is in none")
+			return true
 		})
 	})
 	s.Slow("RPC-BUN-23", "is in its block with a transaction that reverts and may", func(t *suite.T) {
