@@ -43,6 +43,17 @@ func Raw(status int, media, version string, body []byte) Answer {
 // Hang never answers. It ends when the client goes away.
 func Hang(ctx context.Context, _ http.ResponseWriter, _ Asked) { <-ctx.Done() }
 
+// HangUntil keeps silent until done is closed, and closes the connection then.
+func HangUntil(done <-chan struct{}) Answer {
+	return func(ctx context.Context, _ http.ResponseWriter, _ Asked) {
+		select {
+		case <-ctx.Done():
+		case <-done:
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
 // HangUp closes the connection without an answer.
 func HangUp(context.Context, http.ResponseWriter, Asked) { panic(http.ErrAbortHandler) }
 

@@ -201,9 +201,13 @@ func (a *Auctions) AttributesOn(slot phase0.Slot, parent phase0.Hash32) (found e
 
 // Claim returns a slot of a registered proposer that no other spec has, and for which builders have
 // not begun to build. It waits until there is one; the error is the context's.
-func (a *Auctions) Claim(ctx context.Context) (phase0.Slot, error) {
+func (a *Auctions) Claim(ctx context.Context) (phase0.Slot, error) { return a.ClaimAround(ctx, 0, 0) }
+
+// ClaimAround is Claim for a spec that disturbs the auctions around its slot too: no other spec has
+// one of so many slots before it and after it.
+func (a *Auctions) ClaimAround(ctx context.Context, before, after phase0.Slot) (phase0.Slot, error) {
 	for {
-		if slot, found := a.claim(); found {
+		if slot, found := a.claim(before, after); found {
 			return slot, nil
 		}
 		if err := a.Clock.Until(ctx, a.Clock.Now().Add(a.Network.Slot)); err != nil {
@@ -212,21 +216,29 @@ func (a *Auctions) Claim(ctx context.Context) (phase0.Slot, error) {
 	}
 }
 
-func (a *Auctions) claim() (phase0.Slot, bool) {
-	from := a.Now() + 2 // the next one is built for already
+func (a *Auctions) claim(before, after phase0.Slot) (phase0.Slot, bool) {
+	from := a.Now() + 2 + before // the next one is built for already
 	for slot := from; slot < from+phase0.Slot(2*a.World.Facts.SlotsPerEpoch); slot++ {
-		if !a.Listed(slot) {
-			continue
-		}
-		a.mu.Lock()
-		taken := a.claimed[slot]
-		a.claimed[slot] = true
-		a.mu.Unlock()
-		if !taken {
+		if a.Listed(slot) && a.takeSlots(slot-before, slot+after) {
 			return slot, true
 		}
 	}
 	return 0, false
+}
+
+// takeSlots gives all slots from first to last to a spec, unless another spec has one of them.
+func (a *Auctions) takeSlots(first, last phase0.Slot) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for slot := first; slot <= last; slot++ {
+		if a.claimed[slot] {
+			return false
+		}
+	}
+	for slot := first; slot <= last; slot++ {
+		a.claimed[slot] = true
+	}
+	return true
 }
 
 // Submissions returns what came to all relays, each relay's oldest first.

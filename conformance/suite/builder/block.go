@@ -26,43 +26,43 @@ func block(s *suite.Set) {
 		}
 		return differs("parent_hash", list[len(list)-1].ParentHash, s.Block.ExecutionPayload.ParentHash)
 	})
-	announced(s, "BLD-BLK-02", "has the number after its parent's", func(at eth.PayloadAttributes,
-		s *scripted.Submission) *finding {
+	announced(s, "BLD-BLK-02", "has the number after its parent's", func(_ *suite.T,
+		at eth.PayloadAttributes, s *scripted.Submission) *finding {
 		return differs("block_number", at.ParentNumber+1, s.Block.ExecutionPayload.BlockNumber)
 	})
-	announced(s, "BLD-BLK-03", "has the slot's timestamp", func(at eth.PayloadAttributes,
-		s *scripted.Submission) *finding {
+	announced(s, "BLD-BLK-03", "has the slot's timestamp", func(_ *suite.T,
+		at eth.PayloadAttributes, s *scripted.Submission) *finding {
 		return differs("timestamp", at.Timestamp, s.Block.ExecutionPayload.Timestamp)
 	})
-	announced(s, "BLD-BLK-04", "has the announced prev_randao", func(at eth.PayloadAttributes,
-		s *scripted.Submission) *finding {
+	announced(s, "BLD-BLK-04", "has the announced prev_randao", func(_ *suite.T,
+		at eth.PayloadAttributes, s *scripted.Submission) *finding {
 		return differs("prev_randao", common.Hash(at.PrevRandao), common.Hash(s.Block.ExecutionPayload.PrevRandao))
 	})
-	announced(s, "BLD-BLK-05", "has the announced withdrawals", func(at eth.PayloadAttributes,
-		s *scripted.Submission) *finding {
+	announced(s, "BLD-BLK-05", "has the announced withdrawals", func(_ *suite.T,
+		at eth.PayloadAttributes, s *scripted.Submission) *finding {
 		if !s.Fork.HasWithdrawals() {
 			return nil
 		}
 		return differs("withdrawals", fmt.Sprint(at.Withdrawals), fmt.Sprint(s.Block.ExecutionPayload.Withdrawals))
 	})
-	announced(s, "BLD-BLK-06", "has the hash that follows from its content", func(at eth.PayloadAttributes,
-		s *scripted.Submission) *finding {
+	announced(s, "BLD-BLK-06", "has the hash that follows from its content", func(_ *suite.T,
+		at eth.PayloadAttributes, s *scripted.Submission) *finding {
 		hash, err := probe.BlockHash(s.Fork, s.Block, at.ParentRoot)
 		if err != nil {
 			return &finding{"a payload of which a block can be made", err.Error()}
 		}
 		return differs("block_hash", hash, s.Block.ExecutionPayload.BlockHash)
 	})
-	content(s, "BLD-BLK-07", "executes", func(t *suite.T, s *scripted.Submission) *finding {
-		if verdict := executed(t, s); verdict != nil && verdict.Refused != "" && !aboutBlobs(verdict) {
+	announced(s, "BLD-BLK-07", "executes", func(t *suite.T, _ eth.PayloadAttributes, s *scripted.Submission) *finding {
+		if verdict := executed(t, s); verdict.Refused != "" && !aboutBlobs(verdict) {
 			return &finding{"a block that the world's node executes", verdict.Refused}
 		}
 		return nil
 	})
-	content(s, "BLD-BLK-08", "pays the fee recipient what the message says", func(t *suite.T,
-		s *scripted.Submission) *finding {
+	announced(s, "BLD-BLK-08", "pays the fee recipient what the message says", func(t *suite.T,
+		_ eth.PayloadAttributes, s *scripted.Submission) *finding {
 		verdict := executed(t, s)
-		if verdict == nil || verdict.Refused != "" {
+		if verdict.Refused != "" {
 			return nil
 		}
 		paid, err := uint256.FromDecimal(verdict.PaidWei)
@@ -73,11 +73,10 @@ func block(s *suite.Set) {
 		}
 		return nil
 	})
-	content(s, "BLD-BLK-09", "moves the gas limit towards the registered one", func(t *suite.T,
-		s *scripted.Submission) *finding {
+	announced(s, "BLD-BLK-09", "moves the gas limit towards the registered one", func(t *suite.T,
+		_ eth.PayloadAttributes, s *scripted.Submission) *finding {
 		index, _, known := t.Auctions.Proposer(s.Slot)
-		if _, announced := t.Auctions.AttributesOn(s.Slot, s.Block.ExecutionPayload.ParentHash); !known || !announced ||
-			!t.Auctions.Listed(s.Slot) {
+		if !known || !t.Auctions.Listed(s.Slot) {
 			return nil
 		}
 		parent, err := t.Auctions.ParentGasLimit(t, s.Block.ExecutionPayload.ParentHash)
@@ -99,27 +98,12 @@ func block(s *suite.Set) {
 	})
 }
 
-// announced adds a spec as content does, about submissions on a parent that the beacon node has
-// announced for their slot.
-func announced(s *suite.Set, clause, title string, look func(eth.PayloadAttributes, *scripted.Submission) *finding) {
-	content(s, clause, title, func(t *suite.T, s *scripted.Submission) *finding {
-		at, known := t.Auctions.AttributesOn(s.Slot, s.Block.ExecutionPayload.ParentHash)
-		if !known {
-			return nil
-		}
-		return look(at, s)
-	})
-}
-
-// executed returns what the world's node says of a submission's block; nil if it cannot be asked,
-// because the block is on no announced parent.
-func executed(t *suite.T, s *scripted.Submission) *scripted.Verdict {
-	if _, known := t.Auctions.AttributesOn(s.Slot, s.Block.ExecutionPayload.ParentHash); !known {
-		return nil
-	}
+// executed returns what the world's node says of a submission's block, which is on an announced
+// parent.
+func executed(t *suite.T, s *scripted.Submission) scripted.Verdict {
 	verdict := t.Auctions.Validate(t, s)
 	t.Ready(verdict.Err, "ask the world's validation node")
-	return &verdict
+	return verdict
 }
 
-func aboutBlobs(v *scripted.Verdict) bool { return strings.HasPrefix(v.Refused, "blobs:") }
+func aboutBlobs(v scripted.Verdict) bool { return strings.HasPrefix(v.Refused, "blobs:") }

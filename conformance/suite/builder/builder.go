@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Specs adds all specs of builders to a set.
@@ -43,7 +44,8 @@ const watchedSlots = 3
 func patience(a *scripted.Auctions) phase0.Slot { return phase0.Slot(3 * a.World.Facts.SlotsPerEpoch) }
 
 // watch waits until submissions have come for some slots that are over, and returns all that came
-// for these since the spec began. It returns nil if none come.
+// for these since the spec began. What has no slot, or one that nobody can know yet, belongs to
+// them. It returns nil if none come.
 func watch(t *suite.T) (list []*scripted.Submission) {
 	a := t.Auctions
 	defer a.Watch()()
@@ -53,7 +55,7 @@ func watch(t *suite.T) (list []*scripted.Submission) {
 		list = nil
 		slots := map[phase0.Slot]bool{}
 		for _, s := range a.Submissions() {
-			if s.Slot <= at && (s.Slot >= first || s.Slot == 0) {
+			if s.Slot >= first && s.Slot <= at || s.Slot == 0 || s.Slot > at+patience(a) {
 				list = append(list, s)
 				slots[s.Slot] = true
 			}
@@ -93,7 +95,10 @@ func differs[V comparable](field string, expected, actual V) *finding {
 
 // words is a value as people read it: bytes as hexadecimal digits.
 func words(value any) string {
-	if _, named := value.(fmt.Stringer); !named && reflect.TypeOf(value).Kind() == reflect.Array {
+	if named, is := value.(fmt.Stringer); is {
+		return named.String()
+	}
+	if reflect.TypeOf(value).Kind() == reflect.Array {
 		return fmt.Sprintf("%#x", value)
 	}
 	return fmt.Sprint(value)
@@ -117,15 +122,26 @@ func every(s *suite.Set, clause, title string, look func(t *suite.T, s *scripted
 // is inconclusive if none can.
 func content(s *suite.Set, clause, title string, look func(t *suite.T, s *scripted.Submission) *finding) {
 	s.Slow(clause, title, func(t *suite.T) {
-		readable := 0
-		for _, one := range watch(t) {
-			if one.Block != nil {
-				judge(t, one, look(t, one))
-				readable++
+		for _, one := range readable(t) {
+			judge(t, one, look(t, one))
+		}
+	})
+}
+
+// announced adds a spec as content does, about submissions on a parent that the beacon node has
+// announced for their slot, with what it has announced.
+func announced(s *suite.Set, clause, title string,
+	look func(*suite.T, eth.PayloadAttributes, *scripted.Submission) *finding) {
+	s.Slow(clause, title, func(t *suite.T) {
+		judged := 0
+		for _, one := range readable(t) {
+			if at, known := t.Auctions.AttributesOn(one.Slot, one.Block.ExecutionPayload.ParentHash); known {
+				judge(t, one, look(t, at, one))
+				judged++
 			}
 		}
-		if readable == 0 {
-			t.Inconclusive("the builder has submitted nothing that can be read")
+		if judged == 0 {
+			t.Inconclusive("the builder has submitted nothing on a parent that was announced for its slot")
 		}
 	})
 }

@@ -70,23 +70,31 @@ func failures(s *suite.Set) {
 	}
 	for _, row := range []struct {
 		title  string
-		answer scripted.Answer
+		answer func(over <-chan struct{}) scripted.Answer
 	}{
-		{"fails to list proposers", scripted.Refuse(http.StatusInternalServerError)},
-		{"lists garbage", scripted.Raw(http.StatusOK, jsonType, "", []byte(`[{"slot":"x","entry":null}]`))},
-		{"does not answer who proposes", scripted.Hang},
+		{"fails to list proposers", always(scripted.Refuse(http.StatusInternalServerError))},
+		{"lists garbage", always(scripted.Raw(http.StatusOK, jsonType, "", []byte(`[{"slot":"x","entry":null}]`)))},
+		{"does not answer who proposes", scripted.HangUntil},
 	} {
 		s.Slow("BLD-REL-05", "goes on bidding elsewhere while a relay "+row.title, func(t *suite.T) {
 			a := t.Auctions
-			slot, stop := claim(t)
-			defer stop()
+			defer a.Watch()()
+			// a builder may ask who proposes up to two slots ahead, and bids for the next slot already
+			slot, err := a.ClaimAround(t, 2, 1)
+			t.Ready(err, "wait for a slot of a registered proposer")
 			t.Until(a.Network.Start(slot - 2))
-			withdraw := a.All[0].On(scripted.Duties, nil, row.answer)
-			defer withdraw()
+			ended := make(chan struct{})
+			defer close(ended)
+			defer a.All[0].On(scripted.Duties, nil, row.answer(ended))()
 			over(t, slot)
 			served(t, slot, 1, a.All[1], a.All[2])
 		})
 	}
+}
+
+// always is an answer that does not depend on when the spec ends.
+func always(answer scripted.Answer) func(<-chan struct{}) scripted.Answer {
+	return func(<-chan struct{}) scripted.Answer { return answer }
 }
 
 // served fails the spec unless each of the relays got so many submissions for a slot. It is

@@ -1,0 +1,207 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/report"
+	"github.com/gavel-relay/gavel/conformance/scripted"
+	"github.com/gavel-relay/gavel/conformance/target"
+	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/clock"
+)
+
+// foreigner is a builder and what the suite must say of it.
+type foreigner struct {
+	name   string
+	habits habits
+	exit   int
+	// fails are the clauses that fail, all of them. May are those that can fail by the way.
+	fails, may []string
+	// passes are the clauses that pass, all of them, of a builder of which little can be judged; nil
+	// for one of which all can.
+	passes []string
+	// unsure says that some clauses cannot be judged.
+	unsure bool
+}
+
+// foreigners are builders of another make than ours. Who submits nothing that counts fails
+// BLD-SUB-01 and the clauses that want bids at each relay.
+var foreigners = []foreigner{
+	{name: "without a fault", exit: verdict.Conformant},
+	{
+		name: "submits nothing", habits: habits{silent: true}, exit: verdict.Nonconformant,
+		fails: []string{"BLD-REL-01", "BLD-REL-04", "BLD-REL-05", "BLD-SUB-01"}, passes: []string{}, unsure: true,
+	},
+	{
+		name: "submits garbage", habits: habits{garbage: true}, exit: verdict.Nonconformant,
+		fails:  []string{"BLD-REL-01", "BLD-REL-04", "BLD-REL-05", "BLD-SUB-01", "BLD-SUB-03"},
+		passes: []string{"BLD-CAN-02", "BLD-SUB-02", "BLD-SUB-04", "BLD-SUB-05"}, unsure: true,
+	},
+	{
+		name: "submits an old payload anew", habits: habits{stale: true}, exit: verdict.Nonconformant,
+		fails: []string{"BLD-BLK-01", "BLD-MSG-07"}, may: []string{"BLD-SLT-02"}, // the old gas limit may be the right one
+	},
+	{
+		name: "submits one block again and again", habits: habits{parrot: true}, exit: verdict.Nonconformant,
+		fails:  []string{"BLD-REL-01", "BLD-REL-04", "BLD-REL-05", "BLD-SLT-03", "BLD-SUB-01"},
+		unsure: true,
+	},
+	{
+		name: "promises what it does not pay", habits: habits{unpaid: true}, exit: verdict.Nonconformant,
+		fails: []string{"BLD-BLK-08"},
+	},
+	{
+		name: "serves relays in turn", habits: habits{inTurn: true}, exit: verdict.Conformant, // no MUST
+		fails: []string{"BLD-REL-03", "BLD-REL-05"},
+	},
+	{
+		name: "insists on what is refused", habits: habits{insists: true}, exit: verdict.Conformant, // no MUST
+		fails: []string{"BLD-RFS-01", "BLD-RFS-02", "BLD-RFS-03", "BLD-RFS-04"},
+	},
+}
+
+// A builder of another make than ours passes, and each wrong one fails what it does wrong and
+// nothing else. A process runs the suite only once, so each has its own.
+func TestForeignBuilders(t *testing.T) {
+	for _, row := range foreigners {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			out := filepath.Join(t.TempDir(), "report.json")
+			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestJudgeAForeignBuilder$")
+			command.Env = append(os.Environ(), foreignName+"="+row.name, foreignOut+"="+out)
+			if said, err := command.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, said)
+			}
+			r, err := report.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row.check(t, r)
+		})
+	}
+}
+
+// check compares a report with what it must say.
+func (f foreigner) check(t *testing.T, r *report.Report) {
+	t.Helper()
+	if r.Exit != f.exit {
+		t.Errorf("exit %d, want %d", r.Exit, f.exit)
+	}
+	for _, c := range r.Clauses {
+		if c.Interface() != "builder" {
+			continue
+		}
+		var right bool
+		switch c.Verdict {
+		case verdict.Pass:
+			right = !slices.Contains(f.fails, c.ID) && (f.passes == nil || slices.Contains(f.passes, c.ID))
+		case verdict.Fail, verdict.Warn:
+			right = slices.Contains(f.fails, c.ID) || slices.Contains(f.may, c.ID)
+		case verdict.NotSure:
+			right = f.unsure && !slices.Contains(f.fails, c.ID) && !slices.Contains(f.passes, c.ID)
+		case verdict.NotRun: // about what this builder does not do
+			right = !slices.Contains(f.fails, c.ID) && !slices.Contains(f.passes, c.ID)
+		default: // no other verdict is expected
+		}
+		if !right {
+			t.Errorf("%s is %s: %s", c.ID, c.Verdict, c.Why)
+		}
+	}
+}
+
+// The variables by which a process learns which builder to judge, and where to write the report.
+const (
+	foreignName = "GAVEL_TEST_BUILDER"
+	foreignOut  = "GAVEL_TEST_REPORT"
+)
+
+// TestJudgeAForeignBuilder is no test: it judges one builder, in a process of its own.
+func TestJudgeAForeignBuilder(t *testing.T) {
+	name := os.Getenv(foreignName)
+	if name == "" {
+		t.Skip("only a process of the test above judges a builder")
+	}
+	paced := clock.NewPaced(time.Now().Truncate(time.Second), builderSpeed)
+	opened, end, err := openWorld(t.Context(), Source{Target: &target.Target{Builder: &target.Builder{Running: true}},
+		World: world.Config{Clock: paced}, Notes: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	around, err := world.Dial(t.Context(), opened.Target.Chain.WorldURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	auctions, err := scripted.OpenAuctions(t.Context(), around, paced, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := auctions.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	i := slices.IndexFunc(foreigners, func(f foreigner) bool { return f.name == name })
+	b := &foreign{habits: foreigners[i].habits, clock: paced, world: around, domain: auctions.Network.BuilderDomain(),
+		key: probe.DeriveBLSKey("a foreign builder")}
+	for _, address := range auctions.URLs() {
+		b.relays = append(b.relays, "http://"+address[strings.LastIndex(address, "@")+1:])
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { b.run(ctx) })
+	defer running.Wait()
+	defer stop()
+	if err := contact(ctx, auctions, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(ctx, Options{Target: opened.Target, Auctions: auctions, Clock: paced, Timeout: ownTimeout, Seed: 1,
+		Most: clauses.White})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(os.Getenv(foreignOut), raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A builder that ends, and one that asks no relay for anything, cannot be judged.
+func TestABuilderThatNeverComesIsUnusable(t *testing.T) {
+	opened, end, err := openWorld(t.Context(), Source{Target: &target.Target{Builder: &target.Builder{
+		Command: "echo no such flag; exit 2 # {relayA}"}}, Notes: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	_, endBuilder, err := OpenBuilder(t.Context(), opened.Target, BuilderSource{World: opened.World, Log: t.Output()})
+	defer endBuilder()
+	var unusable UnusableError
+	if !errors.As(err, &unusable) {
+		t.Errorf("a command that ends: %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := contact(t.Context(), &scripted.Auctions{Relays: &scripted.Relays{All: []*scripted.Relay{{}}}}, nil)
+		if err == nil || !strings.Contains(err.Error(), "asks no relay for anything") || time.Since(began) != builderStart {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
