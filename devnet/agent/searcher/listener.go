@@ -2,7 +2,6 @@ package searcher
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -57,19 +56,7 @@ func NewListener(cfg ListenerConfig) (*Listener, error) {
 // Run listens until the context ends, and then returns nil. It returns an error if the stream ends
 // for good.
 func (l *Listener) Run(ctx context.Context) error {
-	for hint, err := range l.stream.Events(ctx) {
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && hint.Raw == nil:
-			return fmt.Errorf("%s listens to hints: %w", l.Name, err)
-		case err != nil:
-			l.Log.Warn("a hint cannot be read", "listener", l.Name, "error", err)
-		default:
-			l.hear(ctx, hint)
-		}
-	}
-	return nil
+	return listenTo(ctx, l.stream, l.Name, l.Log, func(hint client.Event) { l.hear(ctx, hint) })
 }
 
 // hear does what the listener decides about a hint.

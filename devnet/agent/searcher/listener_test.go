@@ -142,7 +142,8 @@ func TestListenerRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "searcher-1 listens to hints: status 404") {
+	if err := l.Run(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "searcher searcher-1: listen to hints: status 404") {
 		t.Errorf("run ended with %v", err)
 	}
 	if _, err := NewListener(ListenerConfig{URL: "nowhere"}); err == nil {

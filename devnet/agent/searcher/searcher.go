@@ -80,24 +80,25 @@ func (s *Searcher) Run(ctx context.Context) error {
 		return errors.New("a searcher needs a wallet")
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.listen(ctx) })
+	group.Go(func() error { return listenTo(ctx, s.Hints, s.Name, s.Log, s.hear) })
 	group.Go(func() error { return s.followHints(ctx) })
 	group.Go(func() error { return s.followOutcomes(ctx) })
 	return group.Wait()
 }
 
-// listen reads hints until the context ends. It returns an error if the stream ends for good.
-func (s *Searcher) listen(ctx context.Context) error {
-	for event, err := range s.Hints.Events(ctx) {
+// listenTo hands hints to hear until the context ends, and then returns nil. It leaves out hints
+// that cannot be read, and returns an error if the stream ends for good.
+func listenTo(ctx context.Context, hints Hints, name string, log *slog.Logger, hear func(client.Event)) error {
+	for hint, err := range hints.Events(ctx) {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && event.Raw == nil:
-			return fmt.Errorf("searcher %s: listen to hints: %w", s.Name, err)
+		case err != nil && hint.Raw == nil:
+			return fmt.Errorf("searcher %s: listen to hints: %w", name, err)
 		case err != nil:
-			s.Log.Warn("a hint cannot be read", "searcher", s.Name, "error", err)
+			log.Warn("a hint cannot be read", "searcher", name, "error", err)
 		default:
-			s.hear(event)
+			hear(hint)
 		}
 	}
 	return nil
