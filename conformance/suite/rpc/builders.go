@@ -113,6 +113,12 @@ func reached(t *suite.T, number uint64) {
 	t.Ready(err, fmt.Sprintf("wait for block %d", number))
 }
 
+// over returns the number of a block that has a successor, so that every node knows it.
+func over(t *suite.T) uint64 {
+	reached(t, 2)
+	return head(t) - 1
+}
+
 // baseFee returns the base fee of a block, in wei.
 func baseFee(t *suite.T, number hexutil.Uint64) *big.Int {
 	var block struct {

@@ -109,7 +109,7 @@ func sendBundle(s *suite.Set) {
 		})
 	}
 	never("RPC-BUN-06", "refuses a block that is there", func(t *suite.T) object {
-		return object{"blockNumber": hexNumber(max(head(t), 2) - 1)}
+		return object{"blockNumber": hexNumber(over(t))}
 	})
 	for _, number := range []any{"abc", "0xzz", []int{1}, true, -1} {
 		s.It("RPC-BUN-07", fmt.Sprintf("refuses the block %v", number), func(t *suite.T) {
