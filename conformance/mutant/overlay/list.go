@@ -92,6 +92,7 @@ var fromCode = []Mutant{
 		[]string{"STR-EVT-07", "STR-HNT-25"}},
 	{"stream-signature-is-shown", "stream", "shows the signature of a transaction that shares all but that",
 		[]string{"STR-HNT-18"}},
+	{"stream-is-ndjson", "stream", "says that its events are application/x-ndjson", []string{"STR-SCH-02"}},
 	{"stream-newest-first", "stream", "begins pages of the history with the newest event", []string{"STR-HIS-09"}},
 	{"stream-beyond-limit", "stream", "makes pages of the history longer by one than the limit", []string{"STR-HIS-05"}},
 }
