@@ -171,7 +171,7 @@ func TestBlindedBlockRefusesMalformedRequests(t *testing.T) {
 				answer := ask(t, d, path, row.headers, row.body)
 				wantRefusal(t, answer, row.want)
 				if !d.untouched() {
-					t.Error("the rooms were asked all the same")
+					t.Error("the ports were asked all the same")
 				}
 			})
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/submit"
 )
 
-// builderFakePorts stands for the rooms behind the handlers and keeps what it was sent.
+// builderFakePorts stands for the ports behind the handlers and keeps what it was sent.
 type builderFakePorts struct {
 	received []*relay.Submission
 	headers  []*relay.HeaderSubmission

@@ -111,7 +111,7 @@ func TestHeaderRefusesMalformedRequests(t *testing.T) {
 			d := &fakePorts{bid: testBid}
 			wantRefusal(t, ask(t, d, row.path, row.headers, nil), row.want)
 			if !d.untouched() {
-				t.Error("the rooms were asked all the same")
+				t.Error("the ports were asked all the same")
 			}
 		})
 	}

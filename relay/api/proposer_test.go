@@ -30,7 +30,7 @@ func testSpec() *eth.Spec {
 	}
 }
 
-// fakePorts stands for all rooms behind the handlers and keeps what it was asked.
+// fakePorts stands for all ports behind the handlers and keeps what it was asked.
 type fakePorts struct {
 	unready bool
 

@@ -124,7 +124,7 @@ func TestRegisterRefusesTooMany(t *testing.T) {
 		d := &fakePorts{}
 		wantRefusal(t, ask(t, d, registerPath, headers, body), relay.RegistrationsTooMany)
 		if !d.untouched() {
-			t.Error("the rooms were asked all the same")
+			t.Error("the ports were asked all the same")
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestRegisterRefusesMalformedRequests(t *testing.T) {
 			d := &fakePorts{}
 			wantRefusal(t, ask(t, d, registerPath, row.headers, row.body), row.want)
 			if !d.untouched() {
-				t.Error("the rooms were asked all the same")
+				t.Error("the ports were asked all the same")
 			}
 		})
 	}

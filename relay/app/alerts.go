@@ -31,7 +31,7 @@ type alertConfig struct {
 // can be answered with. Each alert is a POST of JSON to every webhook; "text" is what chat services
 // show. It is safe for concurrent use.
 //
-//	facts, trouble ──Record, Trouble──▶ queue (bounded) ──Run──▶ webhook, webhook …   tried three times, then logged
+//	facts, failures ──Record, ReportFailure──▶ queue (bounded) ──Run──▶ webhook, webhook …   tried three times, then logged
 type alerts struct {
 	alertConfig
 	queue chan alert

@@ -54,7 +54,7 @@ type Evidence interface {
 }
 
 // Config are the parts and rules of a Pipeline. All parts are needed, except Live, Unrecorded and
-// Trouble.
+// ReportFailure.
 type Config struct {
 	Spec  *eth.Spec
 	Clock clock.Clock

@@ -19,7 +19,7 @@ type senderRecords struct {
 	// that slot.
 	invalidKey     map[phase0.BLSPubKey]phase0.Slot
 	invalidAddress map[string]phase0.Slot
-	overloadedAt   phase0.Slot // the last slot in which Trouble was called because executions do not keep up
+	overloadedAt   phase0.Slot // the last slot in which ReportFailure was called because executions do not keep up
 }
 
 // recordNeeds is how many valid blocks make a builder known. An invalid block ends that, so it

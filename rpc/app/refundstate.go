@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,36 +41,29 @@ type refundState struct {
 	kept    uint64 // the value of changed when the list was stored
 }
 
-func newRefundState(j *journal.Journal) *refundState {
-	return &refundState{journal: j, stale: make(chan struct{}, 1), restored: map[common.Address]common.Address{},
-		list: newPaged(j, owedState)}
+func newRefundState(j *journal.Journal, indexer *inclusion.Indexer) *refundState {
+	return &refundState{journal: j, indexer: indexer, stale: make(chan struct{}, 1),
+		restored: map[common.Address]common.Address{},
+		list:     newPaged(j, owedState)}
 }
 
-// recipientKeeper also stores recipients as state before a request is answered.
-type recipientKeeper struct {
-	keeper
+// receivers also stores recipients as state before a request is answered.
+type receivers struct {
+	*inclusion.Indexer
 	state *refundState
+	log   *slog.Logger
 }
 
-// Keep implements rpc.Keeper.
-func (k recipientKeeper) Keep(list ...rpc.Fact) (kept func() error) {
-	wait := k.keeper.Keep(list...)
-	return func() error {
-		if err := wait(); err != nil {
-			return err
-		}
-		for _, fact := range list {
-			set, ok := fact.(rpc.RecipientSet)
-			if !ok {
-				continue
-			}
-			if err := k.state.keepRecipient(set); err != nil {
-				k.log.Error("a recipient of refunds was not kept as state", "error", err)
-				return rpc.JournalUnavailable.Plain()
-			}
-		}
-		return nil
+// SetRecipient implements method.Receivers.
+func (r receivers) SetRecipient(at time.Time, from, to common.Address) error {
+	if err := r.Indexer.SetRecipient(at, from, to); err != nil {
+		return err
 	}
+	if err := r.state.keepRecipient(rpc.RecipientSet{At: at, From: from, To: to}); err != nil {
+		r.log.Error("a recipient of refunds was not kept as state", "error", err)
+		return rpc.JournalUnavailable.Plain()
+	}
+	return nil
 }
 
 // keepRecipient stores the recipient that is valid now for an address, even if that was set after

@@ -35,7 +35,6 @@ func (a *App) wireFacts() {
 	a.reputation = reputation.New(reputation.Config{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
 	a.opened.Add(a.facts.Close)
-	a.refunds = newRefundState(a.journal)
 	a.snapshots = newSnapshots(a.journal, a.facts, a.cfg.Log, a.cfg.Limits.Orders)
 	a.keeper = keeper{a.facts, a.snapshots}
 }
@@ -55,10 +54,10 @@ func (a *App) wireBuilders() {
 // wireBlocks connects: a block with orders ─▶ replay ─▶ refunds, and payouts of refunds.
 func (a *App) wireBlocks() {
 	a.indexer = inclusion.New(inclusion.Config{
-		Replayer: a.simulation.replayer, Facts: recipientKeeper{a.keeper, a.refunds},
+		Replayer: a.simulation.replayer, Facts: a.keeper,
 		Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas,
 	})
-	a.refunds.indexer = a.indexer
+	a.refunds = newRefundState(a.journal, a.indexer)
 }
 
 // wireOrders connects: an order, or a block ─▶ pool ─▶ simulation ─▶ builders; the block ─▶
@@ -82,8 +81,9 @@ func (a *App) wireMethods() {
 	methods := &method.Methods{
 		Submitter: a.lifecycle, Canceller: a.lifecycle, Tracker: tracker{a.lifecycle, a.ledger},
 		Simulator: a.simulation, Scheduler: rankedScheduler{turns, a.reputation},
-		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Receivers: a.indexer, Users: a.reputation,
-		Facts: a.facts, Chain: a.simulation.chain, Senders: a.simulation.senders, Limits: a.cfg.rules(),
+		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Users: a.reputation,
+		Receivers: receivers{a.indexer, a.refunds, a.cfg.Log},
+		Facts:     a.facts, Chain: a.simulation.chain, Senders: a.simulation.senders, Limits: a.cfg.rules(),
 		RefundsPerPage: a.cfg.Limits.RefundsPerPage,
 	}
 	if a.cfg.Literal {

@@ -29,7 +29,7 @@ import (
 
 var alice, bob, carol = common.Address{0xa}, common.Address{0xb}, common.Address{0xc}
 
-// lifecycleTest is a lifecycle among rooms that do what the test says. It writes down what they are
+// lifecycleTest is a lifecycle among ports that do what the test says. It writes down what they are
 // told, in one order:
 //
 //	accepted 1, simulated 1 for 101, sent 1 to b, ended 1 landed …   facts
@@ -301,7 +301,7 @@ func (s indexer) Revert(at time.Time, block rpc.Head) {
 	s.past = append(s.past, rpc.BlockReverted{At: at, Head: block})
 }
 
-// set changes what the rooms do.
+// set changes what the ports do.
 func (s *lifecycleTest) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
