@@ -47,6 +47,7 @@ type foreign struct {
 
 	clock  clock.Clock
 	world  *world.Client
+	beacon string
 	domain phase0.Domain
 	relays []string
 	key    *probe.BLSKey
@@ -67,7 +68,7 @@ func (f *foreign) run(ctx context.Context) {
 	defer f.group.Wait()
 	var seen []eth.PayloadAttributes
 	for ctx.Err() == nil {
-		events, err := f.ask(f.world.Facts.BeaconURL).Open(ctx, "/eth/v1/events?topics=payload_attributes", nil)
+		events, err := f.ask(f.beacon).Open(ctx, "/eth/v1/events?topics=payload_attributes", nil)
 		if err != nil {
 			_ = f.clock.Until(ctx, f.clock.Now().Add(time.Second)) // the loop looks at the context
 			continue

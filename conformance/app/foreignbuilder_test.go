@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // foreigner is a builder and what the suite must say of it.
@@ -36,12 +38,22 @@ type foreigner struct {
 	passes []string
 	// unsure says that some clauses cannot be judged.
 	unsure bool
+	// byCommand has the builder started by its command, and judged by the wall.
+	byCommand bool
+	// only are the clauses to judge; nil means all.
+	only []string
 }
 
 // foreigners are builders of another make than ours. Who submits nothing that counts fails
 // BLD-SUB-01 and the clauses that want bids at each relay.
 var foreigners = []foreigner{
 	{name: "without a fault", exit: verdict.Conformant},
+	{
+		name: "by its command", byCommand: true, exit: verdict.Conformant,
+		only: []string{"BLD-SUB-0*", "BLD-BLK-08"},
+		passes: []string{"BLD-BLK-08", "BLD-SUB-01", "BLD-SUB-02", "BLD-SUB-03", "BLD-SUB-04", "BLD-SUB-05", "BLD-SUB-06",
+			"BLD-SUB-07", "BLD-SUB-08"},
+	},
 	{
 		name: "submits nothing", habits: habits{silent: true}, exit: verdict.Nonconformant,
 		fails: []string{"BLD-REL-01", "BLD-REL-04", "BLD-REL-05", "BLD-SUB-01"}, passes: []string{}, unsure: true,
@@ -73,6 +85,10 @@ var foreigners = []foreigner{
 		fails: []string{"BLD-RFS-01", "BLD-RFS-02", "BLD-RFS-03", "BLD-RFS-04"},
 	},
 }
+
+// lacks are the clauses about what these builders do not do: they lower no bid, and have no API
+// keys, numbers, or other ways of submitting.
+var lacks = []string{"BLD-CAN-01", "BLD-IDN-01", "BLD-IDN-02", "BLD-IDN-03", "BLD-RFS-06"}
 
 // A builder of another make than ours passes, and each wrong one fails what it does wrong and
 // nothing else. A process runs the suite only once, so each has its own.
@@ -113,8 +129,8 @@ func (f foreigner) check(t *testing.T, r *report.Report) {
 			right = slices.Contains(f.fails, c.ID) || slices.Contains(f.may, c.ID)
 		case verdict.NotSure:
 			right = f.unsure && !slices.Contains(f.fails, c.ID) && !slices.Contains(f.passes, c.ID)
-		case verdict.NotRun: // about what this builder does not do
-			right = !slices.Contains(f.fails, c.ID) && !slices.Contains(f.passes, c.ID)
+		case verdict.NotRun:
+			right = !slices.Contains(f.passes, c.ID) && (f.only != nil || slices.Contains(lacks, c.ID))
 		default: // no other verdict is expected
 		}
 		if !right {
@@ -127,6 +143,8 @@ func (f foreigner) check(t *testing.T, r *report.Report) {
 const (
 	foreignName = "GAVEL_TEST_BUILDER"
 	foreignOut  = "GAVEL_TEST_REPORT"
+	// foreignWorld is the address of the world of a builder that is started by its command.
+	foreignWorld = "GAVEL_TEST_WORLD"
 )
 
 // TestJudgeAForeignBuilder is no test: it judges one builder, in a process of its own.
@@ -135,42 +153,14 @@ func TestJudgeAForeignBuilder(t *testing.T) {
 	if name == "" {
 		t.Skip("only a process of the test above judges a builder")
 	}
-	paced := clock.NewPaced(time.Now().Truncate(time.Second), builderSpeed)
-	opened, end, err := openWorld(t.Context(), Source{Target: &target.Target{Builder: &target.Builder{Running: true}},
-		World: world.Config{Clock: paced}, Notes: t.Output()})
-	if err != nil {
-		t.Fatal(err)
+	row := foreigners[slices.IndexFunc(foreigners, func(f foreigner) bool { return f.name == name })]
+	o := Options{Seed: 1, Most: clauses.White, Patterns: row.only}
+	if row.byCommand {
+		o = startByCommand(t, o)
+	} else {
+		o = startBeside(t, row.habits, o)
 	}
-	defer end()
-	around, err := world.Dial(t.Context(), opened.Target.Chain.WorldURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	auctions, err := scripted.OpenAuctions(t.Context(), around, paced, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := auctions.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	i := slices.IndexFunc(foreigners, func(f foreigner) bool { return f.name == name })
-	b := &foreign{habits: foreigners[i].habits, clock: paced, world: around, domain: auctions.Network.BuilderDomain(),
-		key: probe.DeriveBLSKey("a foreign builder")}
-	for _, address := range auctions.URLs() {
-		b.relays = append(b.relays, "http://"+address[strings.LastIndex(address, "@")+1:])
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { b.run(ctx) })
-	defer running.Wait()
-	defer stop()
-	if err := contact(ctx, auctions, nil); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(ctx, Options{Target: opened.Target, Auctions: auctions, Clock: paced, Timeout: ownTimeout, Seed: 1,
-		Most: clauses.White})
+	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,14 +173,105 @@ func TestJudgeAForeignBuilder(t *testing.T) {
 	}
 }
 
-// A builder that ends, and one that asks no relay for anything, cannot be judged.
-func TestABuilderThatNeverComesIsUnusable(t *testing.T) {
-	opened, end, err := openWorld(t.Context(), Source{Target: &target.Target{Builder: &target.Builder{
-		Command: "echo no such flag; exit 2 # {relayA}"}}, Notes: t.Output()})
+// startBeside starts a builder in this process, in a world with a fast clock.
+func startBeside(t *testing.T, has habits, o Options) Options {
+	t.Helper()
+	paced := clock.NewPaced(time.Now().Truncate(time.Second), builderSpeed)
+	opened := openWorldOf(t, &target.Builder{Running: true}, world.Config{Clock: paced})
+	around, err := world.Dial(t.Context(), opened.Target.Chain.WorldURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer end()
+	auctions, err := scripted.OpenAuctions(t.Context(), around, paced, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := auctions.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b := &foreign{habits: has, clock: paced, world: around, beacon: around.Facts.BeaconURL, relays: bare(auctions.URLs()),
+		domain: auctions.Network.BuilderDomain(), key: probe.DeriveBLSKey("a foreign builder")}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { b.run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	if err := contact(ctx, auctions, nil); err != nil {
+		t.Fatal(err)
+	}
+	o.Target, o.Auctions, o.Clock, o.Timeout = opened.Target, auctions, paced, ownTimeout
+	return o
+}
+
+// startByCommand has the suite start a builder by its command, in a process of its own, with all
+// that it must know but the world, which builds its blocks.
+func startByCommand(t *testing.T, o Options) Options {
+	t.Helper()
+	opened := openWorldOf(t, &target.Builder{Command: "exec " + os.Args[0] + " -test.run '^TestServeAsABuilder$' " +
+		"{relays} {beacon} {blsKey} {genesisForkVersion}"}, world.Config{Slot: time.Second})
+	t.Setenv(foreignWorld, opened.Target.Chain.WorldURL)
+	auctions, end, err := OpenBuilder(t.Context(), opened.Target, BuilderSource{World: opened.World, Log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	o.Target, o.Auctions = opened.Target, auctions
+	return o
+}
+
+// openWorldOf opens a world for a builder.
+func openWorldOf(t *testing.T, b *target.Builder, cfg world.Config) Opened {
+	t.Helper()
+	opened, end, err := openWorld(t.Context(), Source{Target: &target.Target{Builder: b}, World: cfg, Notes: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	return opened
+}
+
+// bare are addresses without their user, which is a relay's key.
+func bare(urls []string) (list []string) {
+	for _, address := range urls {
+		list = append(list, "http://"+address[strings.LastIndex(address, "@")+1:])
+	}
+	return list
+}
+
+// TestServeAsABuilder is no test: it is the builder that is started by its command.
+func TestServeAsABuilder(t *testing.T) {
+	if os.Getenv(foreignWorld) == "" {
+		t.Skip("only a process of the tests above is a builder")
+	}
+	around, err := world.Dial(t.Context(), os.Getenv(foreignWorld))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := os.Args[len(os.Args)-4:]
+	secret, err := hex.DecodeString(strings.TrimPrefix(args[2], "0x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := probe.ParseBLSKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var network scripted.Network
+	if err := eth.ParseHex(args[3], network.GenesisForkVersion[:]); err != nil {
+		t.Fatal(err)
+	}
+	b := &foreign{clock: clock.Real{}, world: around, beacon: args[1], relays: bare(strings.Split(args[0], ",")),
+		domain: network.BuilderDomain(), key: key}
+	b.run(t.Context()) // until it is killed
+}
+
+// A builder that ends, and one that asks no relay for anything, cannot be judged.
+func TestABuilderThatNeverComesIsUnusable(t *testing.T) {
+	opened := openWorldOf(t, &target.Builder{Command: "echo no such flag; exit 2 # {relayA}"}, world.Config{})
 	_, endBuilder, err := OpenBuilder(t.Context(), opened.Target, BuilderSource{World: opened.World, Log: t.Output()})
 	defer endBuilder()
 	var unusable UnusableError
