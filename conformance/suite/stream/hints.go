@@ -262,9 +262,15 @@ func hints(s *suite.Set) {
 		e := eventOf(t, stream, rpc.PrivateRaw(t, rpc.Money(t).Create(emits(swapV2, topicA, topicB)), hints))
 		t.Check(len(e.txs) == 0 && len(shared(t, e)) == 0, "the hash alone", e.raw)
 	})
-	s.It("STR-HNT-26", "shares the recipient of a private transaction that shares it, and no more", func(t *suite.T) {
-		e := toldPrivately(t, []string{"contract_address"}, rpc.Money(t).Transfer(1, data...))
-		hasOnly(t, e.tx(t), "to")
+	for n, hint := range []string{"contract_address", "function_selector", "calldata"} {
+		s.It("STR-HNT-26", "shares what "+hint+" of a private transaction shares", func(t *suite.T) {
+			members := []string{"to", "functionSelector", "callData"}[:n+1]
+			hasOnly(t, toldPrivately(t, []string{hint}, rpc.Money(t).Transfer(1, data...)).tx(t), members...)
+		})
+	}
+	s.It("STR-HNT-26", "shares all of a private transaction's logs with logs", func(t *suite.T) {
+		list := shared(t, toldPrivately(t, []string{"logs"}, rpc.Money(t).Create(emits(swapV2, topicA))))
+		t.Check(len(list) == 1 && len(list[0].data) == 66, "the log with its data", fmt.Sprint(list))
 	})
 	s.It("STR-NET-01", "shares the network's chain id", func(t *suite.T) {
 		has(t, told(t, []string{"full"}, rpc.Money(t).Transfer(1)).tx(t), "chainId",
