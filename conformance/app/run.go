@@ -155,7 +155,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	results, err := set.Run(running, suite.Config{
 		Target: o.Target, World: around, Relays: o.Relays, Auctions: o.Auctions, Oracle: oracle,
 		Selected: func(c clauses.Clause) bool { return chosen[c.ID] },
-		Lacks:    features.Lacks, Gone: gone, Clock: o.Clock, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again,
+		Features: features, Gone: gone, Clock: o.Clock, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again,
 		Retries: o.Retries, Spare: around == nil && !o.Heavy, Progress: o.Progress,
 		Unusable: func(iface, reason string) {
 			unusable[iface] = reason
@@ -247,7 +247,7 @@ func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen ma
 			}
 		}
 		about := verdict.Clause{ID: c.ID, Must: c.Level == clauses.Must, Disp: c.Disputed != "", Chose: chosen[c.ID],
-			Required: slices.Contains(o.Require, c.Feature)}
+			Required: c.Feature != "" && target.Names(o.Require, c)}
 		v := verdict.Of(about, specs, o.Expected, at)
 		entry.Verdict, entry.Why, entry.Expected = v.Verdict, v.Why, v.Expected
 		judged, verdicts = append(judged, about), append(verdicts, v)

@@ -106,6 +106,15 @@ func (c Clause) Interface() string { return interfaces[c.ID[:3]] }
 // Operation is the first two parts of the id, such as REL-HDR.
 func (c Clause) Operation() string { return c.ID[:7] }
 
+// FeatureHere is the feature of the clause at its operation alone, such as ssz@REL-HDR; empty if it
+// needs none. A server may have SSZ for registrations and not for bids.
+func (c Clause) FeatureHere() string {
+	if c.Feature == "" {
+		return ""
+	}
+	return c.Feature + "@" + c.Operation()
+}
+
 // interfaces has the name of each interface by the first part of an id.
 var interfaces = map[string]string{"REL": "relay", "STR": "stream", "RPC": "rpc", "SID": "sidecar",
 	"BLD": "builder"}

@@ -117,8 +117,8 @@ type Config struct {
 	Clock clock.Clock
 	// Selected says whether to judge a clause.
 	Selected func(clauses.Clause) bool
-	// Lacks are features that the target does not have, with the reason.
-	Lacks map[string]string
+	// Features are what the target has of optional features; zero: all of them.
+	Features Features
 	// Spare leaves out clauses whose specs send what is heavy.
 	Spare bool
 	// Gone are interfaces that do not answer at all, with the reason. Their clauses are

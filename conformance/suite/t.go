@@ -93,8 +93,8 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	if heavy := spec.Clause.Heavy; heavy != "" && cfg.Spare {
 		t.NotRun("left out without --heavy: it sends %s", heavy)
 	}
-	switch reason, lacks := cfg.Lacks[spec.Clause.Feature]; {
-	case lacks && spec.Clause.Feature != "":
+	switch reason := cfg.Features.lack(spec.Clause); {
+	case reason != "":
 		t.Unsupported("%s", reason)
 	case spec.Clause.Mode > clauses.Black && cfg.World == nil:
 		t.Inconclusive("needs %s mode: a world that the target follows (chain.worldUrl)", spec.Clause.Mode)

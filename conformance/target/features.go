@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,7 +13,8 @@ import (
 )
 
 // Features are names of clauses.Features with commas between them, or one of the words below. In
-// target.yaml they are a text or a list.
+// target.yaml they are a text or a list. A name with an operation behind it, such as ssz@REL-HDR,
+// is the feature there and nowhere else.
 type Features string
 
 const (
@@ -52,10 +54,23 @@ func (t *Target) Declared() []string {
 	}
 }
 
-// CheckFeatures returns an error if a name is none of clauses.Features.
+// Names says whether one of the names is the clause's feature, wherever or at its operation.
+func Names(names []string, c clauses.Clause) bool {
+	return slices.Contains(names, c.Feature) || slices.Contains(names, c.FeatureHere())
+}
+
+var operationForm = regexp.MustCompile(`^(REL|STR|RPC|SID|BLD)-[A-Z]{3}$`)
+
+// CheckFeatures returns an error if a name is none of clauses.Features, or has something else
+// behind its @ than an operation.
 func CheckFeatures(names []string) error {
 	for _, name := range names {
-		if _, found := clauses.Features[name]; !found {
+		feature, operation, single := strings.Cut(name, "@")
+		if single && !operationForm.MatchString(operation) {
+			return fmt.Errorf("%q: %q is no operation: give the first two parts of a clause's id, such as ssz@REL-HDR", name,
+				operation)
+		}
+		if _, found := clauses.Features[feature]; !found {
 			return fmt.Errorf("%q is no feature: give auto, none, or some of %s", name,
 				strings.Join(slices.Sorted(maps.Keys(clauses.Features)), ", "))
 		}
