@@ -163,8 +163,9 @@ func (f *foreign) submission(ctx context.Context, at eth.PayloadAttributes, to *
 	if err != nil {
 		return nil, err
 	}
-	s.Signature = f.key.Sign(probe.SigningRoot(root, f.domain))
-	raw, err := probe.Submission(f.world.Facts.ForkOf(), s).MarshalJSON()
+	signed := *s // a parrot sends one block to several relays at once
+	signed.Signature = f.key.Sign(probe.SigningRoot(root, f.domain))
+	raw, err := probe.Submission(f.world.Facts.ForkOf(), &signed).MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
