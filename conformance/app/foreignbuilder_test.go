@@ -78,7 +78,7 @@ var foreigners = []foreigner{
 	},
 	{
 		name: "serves relays in turn", habits: habits{inTurn: true}, exit: verdict.Conformant, // no MUST
-		only: []string{"BLD-REL-*"}, // while a relay is silent, it may miss the slot of any other clause
+		only:  []string{"BLD-REL-*"}, // while a relay is silent, it may miss the slot of any other clause
 		fails: []string{"BLD-REL-03", "BLD-REL-05"},
 	},
 	{
