@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gavel-relay/gavel/conformance/report"
@@ -53,7 +54,7 @@ func (p Publication) Write() error {
 }
 
 // Check compares what is published with the runs, by the verdicts alone: times and messages may
-// differ. It returns how many verdicts are stale. A clause that is not published yet is only told.
+// differ. It returns how many verdicts on MUSTs are stale. Other differences are only told.
 func (p Publication) Check() (stale int, err error) {
 	for _, named := range p.Reports {
 		name, r, err := p.read(named)
@@ -68,13 +69,14 @@ func (p Publication) Check() (stale int, err error) {
 		if err := errors.Join(err, file.Close()); err != nil {
 			return 0, Mistake("%s.md: %v", name, err)
 		}
-		changed, added := r.Outdated(published)
-		for _, line := range changed {
+		d := r.Compare(published)
+		for _, line := range slices.Concat(d.Stale, d.Noted) {
 			fmt.Fprintf(p.Out, "%s: %s\n", name, line)
 		}
-		fmt.Fprintf(p.Out, "%s: %d verdicts are published, %d of them stale; %d are not published yet\n", name,
-			len(published), len(changed), len(added))
-		stale += len(changed)
+		fmt.Fprintf(p.Out,
+			"%s: %d verdicts are published, %d MUSTs of them stale, %d others differ; %d are not published yet\n", name,
+			len(published), len(d.Stale), len(d.Noted), len(d.Added))
+		stale += len(d.Stale)
 	}
 	return stale, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
@@ -89,27 +90,45 @@ func Verdicts(published io.Reader) (map[string]verdict.Verdict, error) {
 	return found, nil
 }
 
-// Outdated compares a published report's verdicts with those of a run. Changed are clauses that end
-// otherwise, or that the run did not judge; added are clauses that are not published yet.
-func (r *Report) Outdated(published map[string]verdict.Verdict) (changed, added []string) {
-	judged := map[string]bool{}
+// Difference is what a run and a published report say of the same clauses.
+type Difference struct {
+	// Stale are MUSTs that end otherwise than published, or that the run did not judge.
+	Stale []string
+	// Noted are other clauses that do: many are about time, and may warn on a busy machine.
+	Noted []string
+	// Added are ids of clauses that are not published yet.
+	Added []string
+}
+
+// Compare compares a published report's verdicts with those of a run.
+func (r *Report) Compare(published map[string]verdict.Verdict) (d Difference) {
+	known := map[string]bool{}
 	for _, c := range r.Clauses {
+		known[c.ID] = true
 		was, is := published[c.ID]
+		text := ""
 		switch {
-		case c.Verdict == verdict.NotRun:
+		case c.Verdict == verdict.NotRun && is:
+			text = fmt.Sprintf("%s is not judged, and published as %s", c.ID, was)
+		case c.Verdict == verdict.NotRun || was == c.Verdict:
 			continue
 		case !is:
-			added = append(added, c.ID)
-		case was != c.Verdict:
-			changed = append(changed, fmt.Sprintf("%s is %s, and published as %s", c.ID, c.Verdict, was))
+			d.Added = append(d.Added, c.ID)
+			continue
+		default:
+			text = fmt.Sprintf("%s is %s, and published as %s", c.ID, c.Verdict, was)
 		}
-		judged[c.ID] = true
+		if c.Level == clauses.Must {
+			d.Stale = append(d.Stale, text)
+		} else {
+			d.Noted = append(d.Noted, text)
+		}
 	}
 	for id, was := range published {
-		if !judged[id] {
-			changed = append(changed, fmt.Sprintf("%s is not judged, and published as %s", id, was))
+		if !known[id] {
+			d.Stale = append(d.Stale, fmt.Sprintf("%s is no clause any more, and published as %s", id, was))
 		}
 	}
-	slices.Sort(changed)
-	return changed, added
+	slices.Sort(d.Stale)
+	return d
 }

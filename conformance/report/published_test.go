@@ -1,7 +1,7 @@
 package report_test
 
 import (
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -41,15 +41,21 @@ func TestPublished(t *testing.T) {
 	if err != nil || len(read) != 3 || read["REL-A-04"] != verdict.Pass || read["REL-A-02"] != verdict.XFail {
 		t.Errorf("read as %v, %v", read, err)
 	}
-	if changed, added := r.Outdated(read); len(changed)+len(added) > 0 {
-		t.Errorf("outdated at once: %v, %v", changed, added)
+	if d := r.Compare(read); len(d.Stale)+len(d.Noted)+len(d.Added) > 0 {
+		t.Errorf("outdated at once: %+v", d)
 	}
 	next := judged(t, "REL-A-01 fail", "REL-A-02 xfail", "REL-A-04 not-run", "REL-A-05 pass")
-	changed, added := next.Outdated(read)
-	want := []string{"REL-A-01 is fail, and published as pass", "REL-A-04 is not judged, and published as pass"}
-	if !slices.Equal(
-		changed, want) || !slices.Equal(added, []string{"REL-A-05"}) {
-		t.Errorf("changed %q, added %q", changed, added)
+	next.Clauses = append(next.Clauses, report.Clause{
+		Clause: clauses.Clause{ID: "REL-A-06", Level: clauses.Should}, Verdict: verdict.Warn})
+	read["REL-A-06"], read["REL-A-07"] = verdict.Pass, verdict.Pass
+	d := next.Compare(read)
+	want := report.Difference{
+		Stale: []string{"REL-A-01 is fail, and published as pass", "REL-A-04 is not judged, and published as pass",
+			"REL-A-07 is no clause any more, and published as pass"},
+		Noted: []string{"REL-A-06 is warn, and published as pass"}, Added: []string{"REL-A-05"},
+	}
+	if !reflect.DeepEqual(d, want) {
+		t.Errorf("got  %+v\nwant %+v", d, want)
 	}
 	if _, err := report.Verdicts(strings.NewReader("# a page\n- pass: REL-A-01\n")); err == nil {
 		t.Error("a page without verdicts is read")
