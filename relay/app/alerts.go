@@ -27,8 +27,8 @@ type alertConfig struct {
 }
 
 // alerts tells the operator at once what should not wait: demotions, payloads that were refused to
-// a proposer, the kill switch, a failure of a part that deliveries need, and trouble that no caller
-// can be answered with. Each alert is a POST of JSON to every webhook; "text" is what chat services
+// a proposer, the kill switch, a failure of a part that deliveries need, and failures that nobody
+// is answered with. Each alert is a POST of JSON to every webhook; "text" is what chat services
 // show. It is safe for concurrent use.
 //
 //	facts, failures ──Record, ReportFailure──▶ queue (bounded) ──Run──▶ webhook, webhook …   tried three times, then logged
@@ -77,7 +77,7 @@ func (a *alerts) ReportFailure(at time.Time, action string, err error) {
 	a.put(alert{Kind: "trouble", Text: fmt.Sprintf("gavel: could not %s: %v", action, err), At: at})
 }
 
-// ReportRecovery queues an alert that trouble is over. It never blocks.
+// ReportRecovery queues an alert that a failure is over. It never blocks.
 func (a *alerts) ReportRecovery(at time.Time, text string) {
 	a.put(alert{Kind: "trouble_over", Text: "gavel: " + text, At: at})
 }
