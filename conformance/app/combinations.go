@@ -9,37 +9,26 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// combinationsOf adds up what specs have judged of each plan of combinations. Plans are alike if
-// they have the same operations.
+// combinationsOf adds up what the specs of each clause have judged of their plans: each operation
+// has its own.
 func combinationsOf(results []suite.Result) (list []report.Combinations) {
-	judged := map[string][]combine.Case{}
-	places := map[string]int{}
 	for _, r := range results {
 		if r.Plan == nil {
 			continue
 		}
-		name := strings.Join(r.Plan.Factors[0].Values, " ")
-		at, known := places[name]
-		if !known {
-			at = len(list)
-			places[name] = at
-			entry := report.Combinations{Strength: 2, Pairs: r.Plan.Pairs}
+		at := slices.IndexFunc(list, func(c report.Combinations) bool { return c.Clauses[0] == r.Clause })
+		if at < 0 {
+			entry := report.Combinations{Clauses: []string{r.Clause}, Strength: 2}
 			for _, f := range r.Plan.Factors {
 				entry.Factors = append(entry.Factors, f.Name)
 			}
-			list = append(list, entry)
+			at, list = len(list), append(list, entry)
 		}
 		entry := &list[at]
-		if !slices.Contains(entry.Clauses, r.Clause) {
-			entry.Clauses = append(entry.Clauses, r.Clause)
-			slices.Sort(entry.Clauses)
-		}
-		for _, c := range r.Judged {
-			if !slices.ContainsFunc(judged[name], func(one combine.Case) bool { return slices.Equal(one, c) }) {
-				judged[name] = append(judged[name], c)
-			}
-		}
-		entry.Cases, entry.Judged = len(judged[name]), combine.Covered(judged[name])
+		entry.Pairs += r.Plan.Pairs
+		entry.Cases += len(r.Judged)
+		entry.Judged += combine.Covered(r.Judged)
 	}
+	slices.SortFunc(list, func(a, b report.Combinations) int { return strings.Compare(a.Clauses[0], b.Clauses[0]) })
 	return list
 }

@@ -17,9 +17,10 @@ func combinationMutants() []Mutant {
 			asks(payloadV2, func(e *Exchange) bool {
 				return e.hasMedia("application/octet-stream") && sends(e, "Content-Encoding", "gzip") && unsupported(e)
 			})},
-		{"W03", "relay", "registrations in gzip are answered, and forgotten", []string{"REL-CMB-01"},
+		{"W03", "relay", "registrations in SSZ and gzip are answered, and forgotten", []string{"REL-CMB-01"},
 			asks(registerPath, func(e *Exchange) bool {
-				return sends(e, "Content-Encoding", "gzip") && e.say(http.StatusOK, "", "")
+				return e.hasMedia("application/octet-stream") && sends(e, "Content-Encoding", "gzip") &&
+					e.say(http.StatusOK, "", "")
 			})},
 		{"W04", "relay", "q is not read when it prefers JSON", []string{"REL-CMB-02"},
 			asks(headerPath, func(e *Exchange) bool {
