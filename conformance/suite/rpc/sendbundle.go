@@ -246,11 +246,7 @@ func bundleTerms(s *suite.Set) {
 			if receiptOf(t, witness) == nil {
 				return false
 			}
-			for i, tx := range txs {
-				r := receiptOf(t, tx)
-				t.Check(r != nil, fmt.Sprintf("transaction %d of a bundle whose second one may revert in its block", i), "none")
-				t.Check(uint64(r.Status) == uint64(1-i), "the second one reverted, and not the first", r)
-			}
+			landedReverted(t, txs)
 			return true
 		})
 	})
@@ -292,11 +288,7 @@ func whole(s *suite.Set) {
 			placed(t, block, nil, witness)
 			include(t, append(txs, witness)...)
 			reached(t, block)
-			for i, tx := range txs {
-				t.Check(receiptOf(t, tx) == nil,
-					fmt.Sprintf("no transaction of a bundle whose second one reverts; transaction %d is not there", i),
-					"it is in a block")
-			}
+			keptOut(t, txs)
 			return receiptOf(t, witness) != nil
 		})
 	})
@@ -317,4 +309,23 @@ func wholeAt(t *suite.T, block uint64, txs []*types.Transaction) (found int) {
 	t.Check(found == 0 || found == len(txs), "all transactions of the bundle, or none",
 		fmt.Sprintf("%d of %d", found, len(txs)))
 	return found
+}
+
+// landedReverted fails the spec unless both transactions of a bundle are in a block, and the second
+// one, which may, has reverted.
+func landedReverted(t *suite.T, txs []*types.Transaction) {
+	for i, tx := range txs {
+		r := receiptOf(t, tx)
+		t.Check(r != nil, fmt.Sprintf("transaction %d of a bundle whose second one may revert in its block", i), "none")
+		t.Check(uint64(r.Status) == uint64(1-i), "the second one reverted, and not the first", r)
+	}
+}
+
+// keptOut fails the spec if a transaction of a bundle whose second one reverts is in a block.
+func keptOut(t *suite.T, txs []*types.Transaction) {
+	for i, tx := range txs {
+		t.Check(receiptOf(t, tx) == nil,
+			fmt.Sprintf("no transaction of a bundle whose second one reverts; transaction %d is not there", i),
+			"it is in a block")
+	}
 }
