@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,34 +80,48 @@ func TestEqualClaimsAtTwoInstancesOfACluster(t *testing.T) {
 	if err != nil || info.Config.Replicas != 3 {
 		t.Fatalf("%v, %v: want three replicas by default", info, err)
 	}
-	both := func(key string, one, other string) (wins int) {
+	clients := []*Journal{a, b}
+	// compete claims a key from so many goroutines at each client. It returns how many claims of each
+	// value stand.
+	compete := func(key string, each int, values ...string) (stand []int) {
 		var group sync.WaitGroup
-		won := make([]bool, 2)
-		for i, claim := range []func() (bool, error){
-			func() (bool, error) { _, won, err := a.Claim(t.Context(), key, []byte(one)); return won, err },
-			func() (bool, error) { _, won, err := b.Claim(t.Context(), key, []byte(other)); return won, err },
-		} {
+		won := make([]atomic.Int32, len(values))
+		for i := range each * len(clients) {
+			client, value := clients[i%len(clients)], (i+i/len(clients))%len(values)
 			group.Go(func() {
-				var err error
-				if won[i], err = claim(); err != nil {
+				standing, stands, err := client.Claim(t.Context(), key, []byte(values[value]))
+				switch {
+				case err != nil:
 					t.Errorf("%s: %v", key, err)
+				case stands:
+					won[value].Add(1)
+				case string(standing) == values[value]:
+					t.Errorf("%s: %q stands and is told to have lost", key, standing)
 				}
 			})
 		}
 		group.Wait()
-		for _, won := range won {
-			if won {
-				wins++
-			}
+		for i := range won {
+			stand = append(stand, int(won[i].Load()))
 		}
-		return wins
+		return stand
 	}
-	for slot := range 500 {
-		if wins := both(fmt.Sprint("equal-", slot), "root", "root"); wins != 2 {
-			t.Errorf("slot %d: %d of two equal claims stand", slot, wins)
+	for slot := range 200 {
+		if stand := compete(fmt.Sprint("equal-", slot), 1, "root"); stand[0] != 2 {
+			t.Errorf("slot %d: %d of two equal claims stand", slot, stand[0])
 		}
-		if wins := both(fmt.Sprint("other-", slot), "root a", "root b"); wins != 1 {
-			t.Errorf("slot %d: %d of two different claims stand", slot, wins)
+		if stand := compete(fmt.Sprint("other-", slot), 1, "root a", "root b"); stand[0]+stand[1] != 1 {
+			t.Errorf("slot %d: %v of two different claims stand", slot, stand)
+		}
+	}
+	const each = 8
+	for slot := range 50 {
+		if stand := compete(fmt.Sprint("equal-many-", slot), each, "root"); stand[0] != 2*each {
+			t.Errorf("slot %d: %d of %d equal claims stand", slot, stand[0], 2*each)
+		}
+		stand := compete(fmt.Sprint("other-many-", slot), each, "root a", "root b")
+		if stand[0] != 0 && stand[1] != 0 || stand[0]+stand[1] != each {
+			t.Errorf("slot %d: %v of two different claims, each made %d times, stand", slot, stand, each)
 		}
 	}
 }
