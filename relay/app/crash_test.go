@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,8 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holiman/uint256"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/app"
 )
@@ -33,7 +36,8 @@ type victim struct {
 	Now        time.Time
 }
 
-// runVictim serves at a port of its own, which it says, until it is killed.
+// runVictim serves at ports of its own, the public one and the operator's, which it says, until it
+// is killed.
 func runVictim(told string) error {
 	var v victim
 	if err := json.Unmarshal([]byte(told), &v); err != nil {
@@ -54,12 +58,16 @@ func runVictim(told string) error {
 	if err != nil {
 		return err
 	}
-	listener, err := (new(net.ListenConfig)).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
+	public, publicErr := serve.Listen("127.0.0.1:0")
+	operators, operatorsErr := serve.Listen("127.0.0.1:0")
+	if err := errors.Join(publicErr, operatorsErr); err != nil {
 		return errors.Join(err, a.Close())
 	}
-	fmt.Println("http://" + listener.Addr().String())
-	return errors.Join(a.Serve(ctx, listener), a.Close())
+	fmt.Printf("http://%s http://%s\n", public.Addr(), operators.Addr())
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return serve.Serve(ctx, operators, a.Admin(), serve.Options{}) })
+	group.Go(func() error { return a.Serve(ctx, public) })
+	return errors.Join(group.Wait(), a.Close())
 }
 
 // startVictim runs a relay on a folder as a process of its own, to which the tests speak from now
@@ -82,7 +90,7 @@ func (h *relayUnderTest) startVictim(t *testing.T, folder string) (kill func()) 
 	t.Cleanup(kill)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	must(t, err)
-	h.relayURL = strings.TrimSpace(line)
+	h.relayURL, h.operatorsURL, _ = strings.Cut(strings.TrimSpace(line), " ")
 	return kill
 }
 
@@ -149,4 +157,52 @@ func (h *relayUnderTest) goPostUnanswered(t *testing.T, path string, b *blinded)
 		done <- err
 	}()
 	return done
+}
+
+// What the operator was answered holds after a kill -9 that comes with the answer: who is suspended
+// or trusted again, and whether headers are served. So does a demotion, with what it was for.
+//
+//gavel:fault kill
+func TestStateOutlivesAKill(t *testing.T) {
+	const rounds = 6
+	folder := t.TempDir() // before the relay, which is closed before it is removed
+	h := newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
+		trusting(c)
+		c.DataDir = folder
+	}})
+	bluff := h.worth(t, 0, 1000)
+	bluff.trace.Value = uint256.NewInt(2 * bluffWei)
+	bluff.sign()
+	must(t, h.stopRelay())
+	holds := func(request, want string) {
+		t.Helper()
+		if got := h.admin(t, request, ""); !strings.Contains(string(got.body), want) {
+			t.Errorf("after the kill: %s, want %s", got, want)
+		}
+	}
+	for round := range rounds {
+		kill := h.startVictim(t, folder)
+		suspend, on := round%2 == 0, round%2 == 0
+		do := map[bool]string{true: "suspend", false: "promote"}[suspend]
+		h.admin(t, "POST /admin/v1/builders/alpha/"+do, `{"why":"kill -9"}`).wantStatus(t, http.StatusOK)
+		kill()
+		kill = h.startVictim(t, folder)
+		holds("GET /admin/v1/builders/alpha", fmt.Sprintf(`"optimistic":%t`, !suspend))
+		h.admin(t, "PUT /admin/v1/kill-switch", fmt.Sprintf(`{"on":%t,"why":"kill -9"}`, on)).wantStatus(t, http.StatusOK)
+		kill()
+		kill = h.startVictim(t, folder)
+		holds("GET /admin/v1/status", fmt.Sprintf(`"kill_switch":%t`, on))
+		kill()
+	}
+	kill := h.startVictim(t, folder)
+	poll(t, "the relay takes the bluff", func() bool { return h.submit(t, bluff).status == http.StatusOK })
+	poll(t, "the builder is demoted", func() bool { return len(h.demotions(t)) == 1 })
+	// What is answered says that all before it is kept.
+	h.admin(t, "PUT /admin/v1/kill-switch", `{"on":true,"why":"kill -9"}`).wantStatus(t, http.StatusOK)
+	kill()
+	h.startVictim(t, folder)
+	holds("GET /admin/v1/builders/alpha", `"optimistic":false`)
+	if list := h.demotions(t); len(list) != 1 || list[0].BlockHash != bluff.payload.BlockHash {
+		t.Errorf("after the kill the demotions are %+v", list)
+	}
 }

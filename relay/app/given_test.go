@@ -74,9 +74,16 @@ func TestGivenOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// believing takes every block for valid: a process of its own has not the test's chain.
+// believing takes every block for valid that pays bluffWei at most: a process of its own has not
+// the test's chain.
 type believing struct{}
 
-func (believing) Validate(context.Context, *exec.Block) exec.Verdict {
+// bluffWei is what no block of a test pays.
+const bluffWei = 500_000
+
+func (believing) Validate(_ context.Context, block *exec.Block) exec.Verdict {
+	if block.ValueWei.CmpUint64(bluffWei) > 0 {
+		return exec.Verdict{Class: exec.Invalid, Rule: exec.RulePayment, Detail: "it pays less"}
+	}
 	return exec.Verdict{Class: exec.Valid}
 }

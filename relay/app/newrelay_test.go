@@ -48,6 +48,8 @@ type relayUnderTest struct {
 	relayURL string
 	// proposersURL is of the listener for proposers alone.
 	proposersURL string
+	// operatorsURL is the admin API of a relay in a process of its own; empty for one in this process.
+	operatorsURL string
 	// slot is that of the running auction and attributes what its blocks must carry.
 	slot       phase0.Slot
 	attributes eth.PayloadAttributes
@@ -133,6 +135,7 @@ func (h *relayUnderTest) startRelay(t *testing.T) {
 	t.Helper()
 	listener, proposers := listen(t), listen(t)
 	h.relayURL, h.proposersURL = "http://"+listener.Addr().String(), "http://"+proposers.Addr().String()
+	h.operatorsURL = ""
 	var err error
 	h.app, err = app.New(context.Background(), h.cfg)
 	must(t, err)

@@ -40,6 +40,11 @@ func trusting(c *app.Config) {
 func (h *relayUnderTest) admin(t testing.TB, request, body string) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
+	if h.operatorsURL != "" {
+		there := *h
+		there.relayURL = h.operatorsURL
+		return there.do(t, method, path, http.Header{"Authorization": {"Bearer " + operatorToken}}, []byte(body))
+	}
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+operatorToken)
 	recorded := httptest.NewRecorder()

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/method"
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
@@ -24,7 +26,7 @@ import (
 // hints.
 const (
 	secretValues  = 8
-	ordersOfValue = 12
+	ordersOfValue = 3
 )
 
 // secret is a field of an order that its hints may hide.
@@ -72,9 +74,60 @@ var secrets = []secret{
 	},
 }
 
-var hintSets = [][]string{
-	{"hash"}, {"contract_address"}, {"function_selector"}, {"logs"}, {"default_logs"}, {"tx_hash"}, {"calldata"}, {"full"},
-	{"logs", "contract_address", "tx_hash"},
+// hintWords are what senders may share, but for the hash, which is in every set, and for what has
+// two names.
+var hintWords = []string{
+	"contract_address", "function_selector", "logs", "default_logs", "tx_hash", "calldata", "full",
+}
+
+// setsThatHide are all sets of hints that do not show a secret.
+func (s secret) setsThatHide() (sets [][]string) {
+	sets = [][]string{{"hash"}}
+	for _, word := range hintWords {
+		if slices.Contains(s.shownBy, word) {
+			continue
+		}
+		for _, set := range slices.Clone(sets) {
+			sets = append(sets, append(slices.Clone(set), word))
+		}
+	}
+	return sets
+}
+
+// Every hint that the documents of the methods name is one that is tried.
+func TestHintWordsAreAll(t *testing.T) {
+	secondNames := []string{"hash", "special_logs"}
+	var named []string
+	for _, m := range (&method.Methods{Mev: struct{ method.MevRefunds }{}}).All() {
+		for _, p := range m.Params {
+			named = append(named, hintsIn(p.Schema)...)
+		}
+	}
+	if len(named) == 0 {
+		t.Error("no method names hints")
+	}
+	for _, word := range named {
+		if !slices.Contains(hintWords, word) && !slices.Contains(secondNames, word) {
+			t.Errorf("nobody tries to learn what is hidden beside %q", word)
+		}
+	}
+}
+
+// hintsIn are the words of the lists of hints that a schema has.
+func hintsIn(s *method.Schema) (words []string) {
+	if s == nil {
+		return nil
+	}
+	if slices.Contains(s.Enum, any("calldata")) {
+		for _, word := range s.Enum {
+			words = append(words, fmt.Sprint(word))
+		}
+	}
+	words = append(words, hintsIn(s.Items)...)
+	for _, inner := range slices.Concat(slices.Collect(maps.Values(s.Properties)), s.OneOf, s.AnyOf) {
+		words = append(words, hintsIn(inner)...)
+	}
+	return words
 }
 
 func secretRecipient(value int) common.Address { return common.Address{0xbe, 0xef, byte(value)} }
@@ -84,6 +137,7 @@ func secretRecipient(value int) common.Address { return common.Address{0xbe, 0xe
 type probing struct {
 	*service
 	secret   secret
+	hints    hint.Config    // what the stream shows
 	register common.Address // keeps what it was called with
 }
 
@@ -147,42 +201,49 @@ type probed struct {
 }
 
 // TestFollowersLearnOneBit: of a field that an order's hints hide a follower learns at most one bit
-// in a block, from all that it can see together: the event, the answers to its own backruns, their
-// status, both statistics and the simulation. Backruns of two strangers, one of which sends two, do
-// what they can.
+// in a block, whatever set of hints hides it, from all that it can see together: the event, the
+// answers to its own backruns, their status, both statistics and the simulation. Backruns of two
+// strangers, one of which sends two, do what they can. In literal mode the simulation answers, too.
 func TestFollowersLearnOneBit(t *testing.T) {
 	for _, s := range secrets {
-		t.Run(s.name, func(t *testing.T) {
-			p := &probing{service: openService(t, nil), secret: s}
-			go func() {
-				for {
-					select {
-					case <-p.builder.got: // nobody asks for it here
-					case <-t.Context().Done():
-						return
-					}
-				}
-			}()
-			p.deployRegister()
-			all := map[string][]*probed{}
-			for i, hints := range hintSets {
-				if slices.ContainsFunc(hints, func(h string) bool { return slices.Contains(s.shownBy, h) }) {
-					continue
-				}
-				for n := range secretValues * ordersOfValue {
-					all[fmt.Sprint(hints)] = append(all[fmt.Sprint(hints)], p.send(hints, n%secretValues, i*1000+n))
-				}
+		t.Run(s.name, func(t *testing.T) { followAll(t, s, false) })
+		if s.name != "amount" { // which more sets hide than there is time for twice
+			t.Run(s.name+" in literal mode", func(t *testing.T) { followAll(t, s, true) })
+		}
+	}
+}
+
+// followAll sends orders with a secret under all sets of hints that hide it, and follows them.
+func followAll(t *testing.T, s secret, literal bool) {
+	service := openService(t, func(cfg *Config) { cfg.Literal = literal })
+	p := &probing{service: service, secret: s, hints: hint.DefaultConfig()}
+	if literal {
+		p.hints = hint.LiteralConfig()
+	}
+	go func() {
+		for {
+			select {
+			case <-p.builder.got: // nobody asks for it here
+			case <-t.Context().Done():
+				return
 			}
-			control := p.probe(all)
-			if learned := mutualInformation(control); learned < 2 {
-				t.Errorf("the attack is none: the simulator itself tells only %.2f bits", learned)
-			}
-			for hints, orders := range all {
-				if learned := mutualInformation(orders); learned > 1.000001 {
-					t.Errorf("hints %s: %.2f bits of the %s are told, for example %s", hints, learned, s.name, orders[0].seen)
-				}
-			}
-		})
+		}
+	}()
+	p.deployRegister()
+	all := map[string][]*probed{}
+	for i, hints := range s.setsThatHide() {
+		for n := range secretValues * ordersOfValue {
+			all[fmt.Sprint(hints)] = append(all[fmt.Sprint(hints)], p.send(hints, n%secretValues, i*1000+n))
+		}
+	}
+	control := p.probe(all)
+	if learned := mutualInformation(control); learned < 2 {
+		t.Errorf("the attack is none: the simulator itself tells only %.2f bits", learned)
+	}
+	for hints, orders := range all {
+		if learned := mutualInformation(orders); learned > 1.000001 {
+			t.Errorf("hints %s: %.2f bits of the %s are told, for example %s", hints, learned, s.name, orders[0].seen)
+		}
 	}
 }
 
@@ -228,7 +289,7 @@ func (p *probing) probe(all map[string][]*probed) (control []*probed) {
 func (p *probing) follow3(o *probed) {
 	p.Helper()
 	shared := waitFor(p.service, "hint", func(f rpc.OrderShared) bool { return f.Hash == o.target.Hash() })
-	event, err := hint.Project(&shared.Shared, hint.DefaultConfig())
+	event, err := hint.Project(&shared.Shared, p.hints)
 	if err != nil {
 		p.Fatal(err)
 	}
