@@ -1,6 +1,8 @@
 // Package arch checks which package may import which. The import law is data, below. The tests of
 // this package check it against the imports of every package and write its table into
-// docs/architecture.md. Test files are outside the law: they may wire what products may not.
+// docs/architecture.md. Test files are outside the law: they may wire what products may not. Rules
+// of the whole repository that no package is about have their tests here, too: its documents, and
+// the scripts, which run with programs in their PATH that only say what real ones would.
 package arch
 
 import "slices"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package scripts
+package arch
 
 import (
 	"os"
@@ -37,7 +37,7 @@ func newCheckout(t *testing.T, scripts ...string) *checkout {
 		}
 	}
 	for _, name := range scripts {
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(filepath.Join("../../scripts", name))
 		h.do(err)
 		h.write(filepath.Join("scripts", name), string(text))
 	}
@@ -253,7 +253,7 @@ func TestFaultsThatDidNotRunAreNoticed(t *testing.T) {
 
 // Each fault of a process has a test here, and faults.sh lists it under its package.
 func TestFaultsAreListed(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "bash", "faults.sh", "--list").Output()
+	out, err := exec.CommandContext(t.Context(), "bash", "../../scripts/faults.sh", "--list").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
