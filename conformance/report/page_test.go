@@ -13,7 +13,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/gavel-relay/gavel/internal/browsertest"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 )
 
 // The page needs nothing from elsewhere, shows what a newcomer looks for, and runs nothing of what
@@ -48,7 +48,7 @@ func TestPageInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	// a browser that hangs must not hang the tests
-	ctx, cancel := context.WithTimeout(browsertest.Open(t, 800, 900), time.Minute)
+	ctx, cancel := context.WithTimeout(servetest.OpenBrowser(t, 800, 900), time.Minute)
 	defer cancel()
 	var heading, outcome string
 	var rows, open int

@@ -7,26 +7,26 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/mutate"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 )
 
 const whyNull = "Go's libraries write null for a list that nobody has set"
 
 // ofAnyLength are the exceptions for bytes that have no length of their own.
-func ofAnyLength(where string, whats ...string) (list []mutate.Exception) {
+func ofAnyLength(where string, whats ...string) (list []servetest.Exception) {
 	for _, what := range whats {
-		list = append(list, mutate.Exception{Where: where, What: what, Why: "these bytes may be fewer or more"})
+		list = append(list, servetest.Exception{Where: where, What: what, Why: "these bytes may be fewer or more"})
 	}
 	return list
 }
 
 // requestExceptions are for execution requests, wherever they stand.
-func requestExceptions(fork eth.Fork, within string) (list []mutate.Exception) {
+func requestExceptions(fork eth.Fork, within string) (list []servetest.Exception) {
 	if fork < eth.Electra {
 		return nil
 	}
 	for _, name := range []string{"deposits", "withdrawals", "consolidations"} {
-		list = append(list, mutate.Exception{Where: within + "execution_requests." + name, What: "null", Why: whyNull})
+		list = append(list, servetest.Exception{Where: within + "execution_requests." + name, What: "null", Why: whyNull})
 	}
 	return list
 }
@@ -49,7 +49,7 @@ func TestMutatedSubmissions(t *testing.T) {
 			exceptions = append(exceptions,
 				ofAnyLength("execution_payload.transactions.?", "a byte less", "a byte more", "twice as long", "a megabyte")...)
 			for _, where := range nullable {
-				exceptions = append(exceptions, mutate.Exception{Where: where, What: "null", Why: whyNull})
+				exceptions = append(exceptions, servetest.Exception{Where: where, What: "null", Why: whyNull})
 			}
 			request, err := toRequest(contents)
 			if err != nil {
@@ -59,7 +59,7 @@ func TestMutatedSubmissions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mutate.Check(t, good, func(body []byte) error {
+			servetest.CheckMutations(t, good, func(body []byte) error {
 				_, err := DecodeSubmission(fork, JSON, body)
 				return err
 			}, exceptions...)
@@ -72,7 +72,7 @@ func TestMutatedRegistrations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mutate.Check(t, []byte("["+string(text)+"]"), func(body []byte) error {
+	servetest.CheckMutations(t, []byte("["+string(text)+"]"), func(body []byte) error {
 		batch, err := DecodeRegistrations(JSON, body)
 		if err == nil && batch.BadCount > 0 {
 			return batch.Bad[0].Err
@@ -88,7 +88,7 @@ func TestMutatedHeaderSubmissions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mutate.Check(t, body, func(body []byte) error {
+			servetest.CheckMutations(t, body, func(body []byte) error {
 				_, err := DecodeHeaderSubmission(fork, JSON, body)
 				return err
 			}, append(requestExceptions(fork, ""), ofAnyLength("execution_payload_header.extra_data", "a byte less",
@@ -105,7 +105,7 @@ func TestMutatedBlindedBlocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mutate.Check(t, body, func(body []byte) error {
+			servetest.CheckMutations(t, body, func(body []byte) error {
 				_, err := DecodeBlinded(fork, JSON, body)
 				return err
 			}, append(append(requestExceptions(fork, "message.body."),

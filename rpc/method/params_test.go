@@ -21,7 +21,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/mutate"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
@@ -134,7 +134,7 @@ func ask(t *testing.T, server http.Handler, method, params string) error {
 
 // forms are what is taken of params in more than one form, each by its reason. A name alone is a
 // member of any object of any method.
-func forms() (all []mutate.Exception) {
+func forms() (all []servetest.Exception) {
 	for _, row := range []struct{ why, whats, wheres string }{
 		{"hex comes with 0X too", "0X",
 			"tx, txs.0, txs.1, data, input, block, maxBlock, blockNumber, stateBlockNumber, block_number, blockRangeFrom, " +
@@ -202,7 +202,7 @@ func forms() (all []mutate.Exception) {
 				where = "* *." + where
 			}
 			for what := range strings.SplitSeq(row.whats, ", ") {
-				all = append(all, mutate.Exception{Where: where, What: what, Why: row.why})
+				all = append(all, servetest.Exception{Where: where, What: what, Why: row.why})
 			}
 		}
 	}
@@ -215,7 +215,7 @@ func forms() (all []mutate.Exception) {
 func TestMutatedParams(t *testing.T) {
 	methods := agreeable()
 	server := serve(t, methods)
-	table := mutate.NewTable(forms()...)
+	table := servetest.NewMutationTable(forms()...)
 	for _, m := range methods.All() {
 		for i, document := range documentsOf(t, &m) {
 			t.Run(m.Name+" "+strconv.Itoa(i), func(t *testing.T) {

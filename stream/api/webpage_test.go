@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"github.com/gavel-relay/gavel/internal/browsertest"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/stream"
 )
 
@@ -125,7 +125,7 @@ func TestPageShowsEvents(t *testing.T) {
 	h.publish(hint(1), hint(2))
 	server := httptest.NewServer(serve.Options{}.Wrap(h.withHistory()))
 	t.Cleanup(server.Close) // after the browser has gone
-	ctx := browsertest.Open(t, 360, 740)
+	ctx := servetest.OpenBrowser(t, 360, 740)
 	var title string
 	var rows int
 	run(ctx, t, chromedp.Navigate(server.URL), chromedp.Title(&title),
@@ -169,7 +169,7 @@ func TestPageFits(t *testing.T) {
 		h.publish(hint(i + 1))
 	}
 	url := h.open(t)
-	ctx := browsertest.Open(t, 360, 740)
+	ctx := servetest.OpenBrowser(t, 360, 740)
 	for _, widthPixels := range []int{320, 360, 768, 1440} {
 		var contentPixels int
 		var light, dark string
@@ -195,7 +195,7 @@ func TestPageShowsOnlyText(t *testing.T) {
 		`"},{}],"gasUsed":"` + attack + `"}`
 	h := newLiveServer(nil)
 	h.publish(evil)
-	ctx := browsertest.Open(t, 360, 740)
+	ctx := servetest.OpenBrowser(t, 360, 740)
 	shown := strings.ReplaceAll(attack, `\"`, `"`)
 	run(ctx, t, chromedp.Navigate(h.open(t)), until(stateIs, "live"), until(firstRow, "hash", shown))
 	h.publish(`null`, `7`, `{"txs":{}}`, `{`, `{"hash":"0x01"}`, evil)
@@ -225,7 +225,7 @@ func TestPageComesBackAfterARefusal(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close) // after the browser has gone
-	ctx := browsertest.Open(t, 360, 740)
+	ctx := servetest.OpenBrowser(t, 360, 740)
 	run(ctx, t, chromedp.Navigate(server.URL), until(stateIs, "refused, trying again"))
 	mu.Lock()
 	full = false

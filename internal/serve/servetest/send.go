@@ -1,6 +1,7 @@
-// Package servetest is for tests of what a request costs. It has clients that cost as little as
-// possible, so that a benchmark measures the server and not them; and hostile request bodies
-// (bodies.go), with the largest heap while a handler works on them (heap.go).
+// Package servetest is for tests of HTTP handlers. It has clients that cost as little as possible,
+// so that a benchmark measures the server and not them; hostile request bodies (bodies.go), with
+// the largest heap while a handler works on them (heap.go); JSON documents that are wrong in one
+// place each (mutate.go); and a real browser for pages (browser.go).
 package servetest
 
 import (

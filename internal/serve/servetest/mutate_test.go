@@ -1,4 +1,4 @@
-package mutate
+package servetest
 
 import (
 	"encoding/json"
@@ -7,10 +7,10 @@ import (
 )
 
 // Each document is bent where it says, and nowhere else.
-func TestAll(t *testing.T) {
+func TestMutations(t *testing.T) {
 	const good = `{"a":{"hash":"0x0102","n":"7"},"list":["0x00","0x01","0x02"],"ok":true,"n":5}`
 	found := map[string]string{}
-	for _, document := range All([]byte(good)) {
+	for _, document := range Mutations([]byte(good)) {
 		if string(document.Body) == good {
 			t.Errorf("%s bends nothing", document)
 		}

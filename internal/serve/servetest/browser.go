@@ -1,5 +1,4 @@
-// Package browsertest opens a page in a real browser. It is for tests only.
-package browsertest
+package servetest
 
 import (
 	"context"
@@ -12,10 +11,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Open starts Chromium with a window of that size and stops it at the end of the test. Exceptions
-// and logged errors of a page fail the test. The test also fails if there is no browser: a skipped
-// test would show nothing about the page.
-func Open(t *testing.T, widthPixels, heightPixels int) context.Context {
+// OpenBrowser starts Chromium with a window of that size and stops it at the end of the test.
+// Exceptions and logged errors of a page fail the test. The test also fails if there is no browser:
+// a skipped test would show nothing about the page.
+func OpenBrowser(t *testing.T, widthPixels, heightPixels int) context.Context {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {

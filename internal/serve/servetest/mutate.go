@@ -1,8 +1,4 @@
-// Package mutate is for tests of JSON decoders. It takes a good document and makes one thing in it
-// wrong at a time, in all the ways in which clients have sent wrong documents. A strict decoder
-// refuses each of these documents. A test lists those that the decoder accepts on purpose, with the
-// reason. An exception that is not needed fails the test, too.
-package mutate
+package servetest
 
 import (
 	"fmt"
@@ -12,6 +8,11 @@ import (
 	"testing"
 )
 
+// A test of a JSON decoder takes a good document and makes one thing in it wrong at a time, in all
+// the ways in which clients have sent wrong documents. A strict decoder refuses each of these
+// documents. A test lists those that the decoder accepts on purpose, with the reason. An exception
+// that is not needed fails the test, too.
+
 // Exception is a mutation that a decoder accepts on purpose.
 type Exception struct {
 	// Where and What are patterns (path.Match) for the value's path, such as message.fee_recipient
@@ -20,41 +21,43 @@ type Exception struct {
 	Why         string
 }
 
-// Document is a good document with one mutation.
-type Document struct {
+// Mutation is a good document with one mutation.
+type Mutation struct {
 	Where, What string
 	Body        []byte
 }
 
 // String names path and mutation, for messages of tests.
-func (d Document) String() string { return d.Where + ": " + d.What }
+func (d Mutation) String() string { return d.Where + ": " + d.What }
 
-// Check decodes each mutated document, and fails the test if one is accepted without an exception.
-func Check(t *testing.T, good []byte, decode func([]byte) error, exceptions ...Exception) {
+// CheckMutations decodes each mutated document, and fails the test if one is accepted without an
+// exception.
+func CheckMutations(t *testing.T, good []byte, decode func([]byte) error, exceptions ...Exception) {
 	t.Helper()
-	table := NewTable(exceptions...)
+	table := NewMutationTable(exceptions...)
 	table.Check(t, "", good, decode)
 	table.CheckUse(t)
 }
 
-// Table has exceptions for many documents. Each exception must be needed for one of them.
-type Table struct {
+// MutationTable has exceptions for many documents. Each exception must be needed for one of them.
+type MutationTable struct {
 	exceptions []Exception
 	used       []bool
 }
 
-// NewTable returns a table whose exceptions are not used yet.
-func NewTable(exceptions ...Exception) *Table {
-	return &Table{exceptions, make([]bool, len(exceptions))}
+// NewMutationTable returns a table whose exceptions are not used yet.
+func NewMutationTable(exceptions ...Exception) *MutationTable {
+	return &MutationTable{exceptions, make([]bool, len(exceptions))}
 }
 
-// Check is as the function Check, for one of many documents. Its name stands before each path.
-func (table *Table) Check(t *testing.T, name string, good []byte, decode func([]byte) error) {
+// Check is as the function CheckMutations, for one of many documents. Its name stands before each
+// path.
+func (table *MutationTable) Check(t *testing.T, name string, good []byte, decode func([]byte) error) {
 	t.Helper()
 	if err := decode(good); err != nil {
 		t.Fatalf("the good document is refused: %v", err)
 	}
-	for _, document := range All(good) {
+	for _, document := range Mutations(good) {
 		excused := slices.IndexFunc(table.exceptions, func(e Exception) bool {
 			where, errWhere := path.Match(e.Where, name+document.Where)
 			what, errWhat := path.Match(e.What, document.What)
@@ -76,7 +79,7 @@ func (table *Table) Check(t *testing.T, name string, good []byte, decode func([]
 }
 
 // CheckUse fails the test for each exception that was not needed.
-func (table *Table) CheckUse(t *testing.T) {
+func (table *MutationTable) CheckUse(t *testing.T) {
 	t.Helper()
 	for i, e := range table.exceptions {
 		if !table.used[i] {
@@ -94,9 +97,9 @@ func around(bent, good []byte) []byte {
 	return bent[max(0, at-60):]
 }
 
-// All are the mutated documents. The good one must be written without white space, and its numbers
-// and bytes in the usual way.
-func All(good []byte) (all []Document) {
+// Mutations are the mutated documents. The good one must be written without white space, and its
+// numbers and bytes in the usual way.
+func Mutations(good []byte) (all []Mutation) {
 	s := &scan{text: string(good)}
 	s.value("")
 	if s.at != len(good) {
@@ -104,19 +107,19 @@ func All(good []byte) (all []Document) {
 	}
 	for _, v := range s.values {
 		for what, text := range v.bent() {
-			all = append(all, Document{v.where, what, []byte(s.text[:v.from] + text + s.text[v.to:])})
+			all = append(all, Mutation{v.where, what, []byte(s.text[:v.from] + text + s.text[v.to:])})
 		}
 		if v.name != "" {
-			all = append(all, Document{v.where, "missing", []byte(v.without(s.text))})
+			all = append(all, Mutation{v.where, "missing", []byte(v.without(s.text))})
 		}
 		for what, text := range v.bentMember(s.text) {
-			all = append(all, Document{v.where, what, []byte(s.text[:v.memberFrom] + text + s.text[v.memberTo:])})
+			all = append(all, Mutation{v.where, what, []byte(s.text[:v.memberFrom] + text + s.text[v.memberTo:])})
 		}
 	}
 	for _, tail := range []string{"]", "}", "{}", "[]", "null", ",", "x", "]]", "]{", "}}", "\x00", ` "`, "\n1"} {
-		all = append(all, Document{"", fmt.Sprintf("tail %q", tail), []byte(s.text + tail)})
+		all = append(all, Mutation{"", fmt.Sprintf("tail %q", tail), []byte(s.text + tail)})
 	}
-	all = append(all, Document{"", "cut short", good[:len(good)-1]}, Document{"", "nothing", nil})
-	slices.SortFunc(all, func(a, b Document) int { return strings.Compare(a.String(), b.String()) })
+	all = append(all, Mutation{"", "cut short", good[:len(good)-1]}, Mutation{"", "nothing", nil})
+	slices.SortFunc(all, func(a, b Mutation) int { return strings.Compare(a.String(), b.String()) })
 	return all
 }
