@@ -8,8 +8,8 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/projection"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 )
 
 // The server is away when the service starts, and once more in the middle of a thousand facts:
@@ -17,7 +17,7 @@ import (
 func TestFollowWhileTheServerStops(t *testing.T) {
 	const facts = 3 * projection.MaxBatch
 	j := journalOf(t, facts)
-	server := postgrestest.Start(t)
+	server := projectiontest.StartPostgres(t)
 	address := server.Database(t)
 	server.Stop(t)
 

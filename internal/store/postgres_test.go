@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -12,10 +12,11 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
+	"github.com/gavel-relay/gavel/internal/store"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(projectiontest.Main(m)) }
 
 // One text for both databases: places, 64-bit integers, bytes, and a row that takes another's
 // place.
@@ -23,7 +24,7 @@ func TestOneTextForAllDatabases(t *testing.T) {
 	migrations := fstest.MapFS{
 		"01.sql": {Data: []byte(`CREATE TABLE thing (id INTEGER PRIMARY KEY, name BLOB NOT NULL); -- all of it`)}}
 	for kind, address := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"postgres": postgrestest.Start(t).Database(t)} {
+		"postgres": projectiontest.StartPostgres(t).Database(t)} {
 		t.Run(kind, func(t *testing.T) {
 			db, err := openNow(t, address, migrations)
 			if err != nil {
@@ -32,7 +33,7 @@ func TestOneTextForAllDatabases(t *testing.T) {
 			defer db.Close()
 			const great = int64(1) << 62
 			for _, name := range [][]byte{{1, 0, 255}, {2}} {
-				err := db.InTx(t.Context(), func(tx Tx) error {
+				err := db.InTx(t.Context(), func(tx store.Tx) error {
 					_, err := tx.Exec(t.Context(),
 						`INSERT INTO thing (id, name) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name`, great, name)
 					return err
@@ -53,7 +54,7 @@ func TestOneTextForAllDatabases(t *testing.T) {
 
 // Two processes begin at once with an empty database: each migration is applied once.
 func TestProcessesMigrateInTurn(t *testing.T) {
-	address := postgrestest.Start(t).Database(t)
+	address := projectiontest.StartPostgres(t).Database(t)
 	migrations := fstest.MapFS{
 		"01.sql": {Data: []byte(`CREATE TABLE thing (n INTEGER); INSERT INTO thing VALUES (1);`)},
 		"02.sql": {Data: []byte(`INSERT INTO thing VALUES (2);`)},
@@ -61,7 +62,7 @@ func TestProcessesMigrateInTurn(t *testing.T) {
 	var processes sync.WaitGroup
 	for range 8 {
 		processes.Go(func() {
-			db, err := Open(address, migrations)
+			db, err := store.Open(address, migrations)
 			if err == nil {
 				err = errors.Join(db.Migrate(t.Context()), db.Close())
 			}
@@ -84,10 +85,10 @@ func TestProcessesMigrateInTurn(t *testing.T) {
 
 // Before it is connected everything fails in one way, and once the server is there it works.
 func TestNothingWorksBeforeMigrate(t *testing.T) {
-	server := postgrestest.Start(t)
+	server := projectiontest.StartPostgres(t)
 	address := server.Database(t)
 	server.Stop(t)
-	db, err := Open(address, fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INTEGER);`)}})
+	db, err := store.Open(address, fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INTEGER);`)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +97,13 @@ func TestNothingWorksBeforeMigrate(t *testing.T) {
 		"rows": db.Each(t.Context(), func(*sql.Rows) error {
 			return nil
 		}, `SELECT 1`), "row": db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)),
-		"transaction": db.InTx(t.Context(), func(Tx) error { return nil }),
+		"transaction": db.InTx(t.Context(), func(store.Tx) error { return nil }),
 	} {
-		if !errors.Is(err, ErrNotReady) || !Unavailable(err) {
-			t.Errorf("%s: %v, want %v", name, err, ErrNotReady)
+		if !errors.Is(err, store.ErrNotReady) || !store.Unavailable(err) {
+			t.Errorf("%s: %v, want %v", name, err, store.ErrNotReady)
 		}
 	}
-	if err := db.Migrate(t.Context()); err == nil || !Unavailable(err) {
+	if err := db.Migrate(t.Context()); err == nil || !store.Unavailable(err) {
 		t.Errorf("%v: want a database that is not available", err)
 	}
 	server.Restart(t)
@@ -113,11 +114,11 @@ func TestNothingWorksBeforeMigrate(t *testing.T) {
 		t.Error(err)
 	}
 	// What is wrong with a statement is not the database's absence.
-	if err := db.QueryRow(t.Context(), `SELECT x FROM thing`).Scan(new(int)); err == nil || Unavailable(err) {
+	if err := db.QueryRow(t.Context(), `SELECT x FROM thing`).Scan(new(int)); err == nil || store.Unavailable(err) {
 		t.Errorf("%v: want an error that stays", err)
 	}
 	server.Stop(t)
-	if err := db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)); !Unavailable(err) {
+	if err := db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)); !store.Unavailable(err) {
 		t.Errorf("%v: want a database that is not available", err)
 	}
 }
@@ -135,7 +136,7 @@ func TestNoErrorShowsAPassword(t *testing.T) {
 		"postgres://gavel:s3cret@127.0.0.1:1/gavel?connect_timeout=s3cret",
 		"postgres:/gavel:s3cret@127.0.0.1", "gavel:s3cret@127.0.0.1", "mysql://gavel:s3cret@127.0.0.1", "s3cret",
 	} {
-		db, err := Open(address, fstest.MapFS{})
+		db, err := store.Open(address, fstest.MapFS{})
 		if err == nil {
 			err = errors.Join(db.Migrate(context.Background()), db.Close())
 		}
@@ -151,7 +152,7 @@ func TestEachStops(t *testing.T) {
 	migrations := fstest.MapFS{
 		"01.sql": {Data: []byte(`CREATE TABLE thing (n INTEGER); INSERT INTO thing VALUES (1), (2), (3);`)}}
 	for kind, address := range map[string]string{"sqlite": "sqlite::memory:",
-		"postgres": postgrestest.Start(t).Database(t)} {
+		"postgres": projectiontest.StartPostgres(t).Database(t)} {
 		t.Run(kind, func(t *testing.T) {
 			db, err := openNow(t, address, migrations)
 			if err != nil {
@@ -159,7 +160,7 @@ func TestEachStops(t *testing.T) {
 			}
 			defer db.Close()
 			enough := errors.New("enough")
-			for range 2 * maxReaders {
+			for range 2 * store.MaxReaders {
 				ctx, cancel := context.WithCancel(t.Context())
 				rows := 0
 				count := func(*sql.Rows) error { rows++; return nil }

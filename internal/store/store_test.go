@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+
+	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // openNow opens and migrates.
-func openNow(t *testing.T, address string, migrations fs.FS) (*DB, error) {
+func openNow(t *testing.T, address string, migrations fs.FS) (*store.DB, error) {
 	t.Helper()
-	db, err := Open(address, migrations)
+	db, err := store.Open(address, migrations)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func TestBrokenMigrationLeavesNothing(t *testing.T) {
 	}
 	defer db.Close()
 	failed := errors.New("failed")
-	err = db.InTx(t.Context(), func(tx Tx) error {
+	err = db.InTx(t.Context(), func(tx store.Tx) error {
 		if _, err := tx.Exec(t.Context(), `INSERT INTO thing VALUES (1)`); err != nil {
 			return err
 		}
@@ -125,7 +127,7 @@ func TestQueriesDoNotWaitForTheWriter(t *testing.T) {
 		}
 		return rows
 	}
-	err = db.InTx(t.Context(), func(tx Tx) error {
+	err = db.InTx(t.Context(), func(tx store.Tx) error {
 		if _, err := tx.Exec(t.Context(), `INSERT INTO thing VALUES (1)`); err != nil {
 			return err
 		}

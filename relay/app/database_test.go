@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/app"
 )
@@ -21,14 +21,14 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(postgrestest.Main(m))
+	os.Exit(projectiontest.Main(m))
 }
 
 // While the database is down bids are taken, headers served and payloads delivered; the Data API
 // says that it cannot answer; and when the database is back, it has everything once. A relay also
 // starts without it, and knows who has registered.
 func TestDatabaseDown(t *testing.T) {
-	server := postgrestest.Start(t)
+	server := projectiontest.StartPostgres(t)
 	address := server.Database(t)
 	folder := t.TempDir() // before the relay, which is closed before it is removed
 	h := newRelay(t, eth.Capella, relayOptions{configure: func(c *app.Config) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
@@ -18,7 +18,7 @@ import (
 // a minute, and once when the archive is up to date again. A wait of less than a minute is told to
 // nobody. The auction goes on meanwhile.
 func TestLateArchiveIsToldOnce(t *testing.T) {
-	server := postgrestest.Start(t)
+	server := projectiontest.StartPostgres(t)
 	address := server.Database(t)
 	told := make(chan string, 100)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -10,8 +10,8 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -59,7 +59,7 @@ func TestRegistrationsTellTheirError(t *testing.T) {
 func BenchmarkRegistrations(b *testing.B) {
 	const validators, asked = 100_000, 1000
 	for kind, address := range map[string]string{
-		"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "archive.db"), "postgres": postgrestest.Start(b).Database(b),
+		"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "archive.db"), "postgres": projectiontest.StartPostgres(b).Database(b),
 	} {
 		b.Run(kind, func(b *testing.B) {
 			a := openAt(b, address)

@@ -23,7 +23,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 	"github.com/gavel-relay/gavel/internal/journal"
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 	"github.com/gavel-relay/gavel/rpc/send"
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(postgrestest.Main(m))
+	os.Exit(projectiontest.Main(m))
 }
 
 // victim serves, says where, and waits for its end.

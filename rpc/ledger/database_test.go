@@ -14,11 +14,10 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(projectiontest.Main(m)) }
 
 var (
 	noon       = time.Date(2026, 1, 1, 12, 0, 0, 123_000, time.UTC)

@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"pgregory.net/rapid"
 
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -40,7 +40,7 @@ func (c *chain) next(to common.Address, count int) (facts []rpc.Fact, amounts []
 // were there when it got the last page.
 func TestPagesAreStable(t *testing.T) {
 	for kind, address := range map[string]string{"sqlite": "sqlite::memory:",
-		"postgres": postgrestest.Start(t).Database(t)} {
+		"postgres": projectiontest.StartPostgres(t).Database(t)} {
 		t.Run(kind, func(t *testing.T) {
 			l, c, clients := openAt(t, address, Config{}), &chain{}, uint64(0)
 			rapid.Check(t, func(r *rapid.T) {
@@ -166,7 +166,7 @@ func plan(t *testing.T, l *Ledger, query string, args []any) (steps []string) {
 func BenchmarkPages(b *testing.B) {
 	const blocks, inBlock, limit = 2000, 50, 500
 	for kind, address := range map[string]string{
-		"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "ledger.db"), "postgres": postgrestest.Start(b).Database(b),
+		"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "ledger.db"), "postgres": projectiontest.StartPostgres(b).Database(b),
 	} {
 		b.Run(kind, func(b *testing.B) {
 			l := openAt(b, address, Config{})

@@ -13,10 +13,9 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(projectiontest.Main(m)) }
 
 // An event stream does not start with a history that does not fit its journal or its version, and
 // says what to do. The journal is another process', read by its URL.

@@ -15,11 +15,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 	"github.com/gavel-relay/gavel/stream"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(projectiontest.Main(m)) }
 
 var quiet = slog.New(slog.DiscardHandler)
 

@@ -9,14 +9,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/stream"
 )
 
 // Whatever comes in whatever order, and whatever is deleted: a page is what one gets by looking at
 // every event.
 func TestAnyPage(t *testing.T) {
-	server := postgrestest.Start(t)
+	server := projectiontest.StartPostgres(t)
 	files := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		address := "sqlite::memory:"

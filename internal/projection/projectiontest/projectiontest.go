@@ -1,5 +1,16 @@
 // Package projectiontest has databases for the tests of projections: one of each kind, and one that
 // fails. It is for tests only.
+//
+// It runs a real PostgreSQL: one server for a test process, on a unix socket in its own folder, and
+// a new database for each test. The server does not sync to disk, and trusts every client that
+// reaches the socket.
+//
+//	func TestMain(m *testing.M) { os.Exit(projectiontest.Main(m)) }
+//
+//	server := projectiontest.StartPostgres(t)
+//	address := server.Database(t) // postgres://…, empty
+//	server.Stop(t); server.Restart(t)
+//	server.Pause(t); server.Resume(t)
 package projectiontest
 
 import (
@@ -10,7 +21,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 )
 
 // OnEach runs a test with an empty database of every kind, and with one that fails in half of its
@@ -22,7 +32,7 @@ func OnEach(t *testing.T, test func(t *testing.T, address string,
 	itself := func(db projection.Database) projection.Database { return db }
 	t.Run("memory", func(t *testing.T) { test(t, "sqlite::memory:", itself) })
 	t.Run("file", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "projection.db"), itself) })
-	t.Run("postgres", func(t *testing.T) { test(t, postgrestest.Start(t).Database(t), itself) })
+	t.Run("postgres", func(t *testing.T) { test(t, StartPostgres(t).Database(t), itself) })
 	t.Run("faulty", func(t *testing.T) {
 		test(t, "sqlite::memory:", func(db projection.Database) projection.Database {
 			return &Faulty{Database: db, Next: InTurns()}

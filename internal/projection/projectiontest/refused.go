@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 )
 
 // Start starts a whole service with a database, and with its journal in the folder "journal" of a
@@ -55,7 +53,7 @@ const toDo = "restore the journal that the database was made of, or give --db an
 // Databases are files and PostgreSQL.
 func RefusesWhatDoesNotFit(t *testing.T, start Start) {
 	t.Helper()
-	server := postgrestest.Start(t)
+	server := StartPostgres(t)
 	for kind, row := range map[string]struct {
 		driver, address, source string
 	}{
@@ -145,7 +143,7 @@ func takeUp(t *testing.T, db *sql.DB, start Start, dir, address string) {
 
 // startWithout starts a service while the database server is away, and returns the error with which
 // the service ends when the server is back.
-func startWithout(t *testing.T, server *postgrestest.Server, start Start, dir, address string) error {
+func startWithout(t *testing.T, server *Server, start Start, dir, address string) error {
 	t.Helper()
 	server.Stop(t)
 	running, err := start(t, dir, address, "")

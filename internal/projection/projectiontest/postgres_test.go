@@ -1,4 +1,4 @@
-package postgrestest
+package projectiontest
 
 import (
 	"context"
@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
 // Databases are apart, empty at first, and are still there when the server was away.
 func TestDatabasesOutliveAStop(t *testing.T) {
-	server := Start(t)
+	server := StartPostgres(t)
 	addresses := []string{server.Database(t), server.Database(t)}
 	for _, address := range addresses { // the second would refuse the table if it were the first
 		change(t, address, `CREATE TABLE thing (n INT)`)
@@ -30,7 +30,7 @@ func TestDatabasesOutliveAStop(t *testing.T) {
 // A server that is paused keeps its connections and answers nothing, also nobody who comes anew,
 // until it goes on.
 func TestAPausedServerAnswersNothing(t *testing.T) {
-	server := Start(t)
+	server := StartPostgres(t)
 	address := server.Database(t)
 	db, err := sql.Open("pgx", address)
 	if err != nil {

@@ -1,14 +1,4 @@
-// Package postgrestest runs a real PostgreSQL for tests: one server for a test process, on a unix
-// socket in its own folder, and a new database for each test. The server does not sync to disk, and
-// trusts every client that reaches the socket. It is for tests only.
-//
-//	func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
-//
-//	server := postgrestest.Start(t)
-//	address := server.Database(t) // postgres://…, empty
-//	server.Stop(t); server.Restart(t)
-//	server.Pause(t); server.Resume(t)
-package postgrestest
+package projectiontest
 
 import (
 	"context"
@@ -45,16 +35,16 @@ type Server struct {
 	databases int
 }
 
-// shared is the server of this process, which the first Start makes.
+// shared is the server of this process, which the first StartPostgres makes.
 var shared struct {
 	sync.Mutex
 	server *Server
 	err    error
 }
 
-// Start returns the server of this test process, and starts it if needed. If PostgreSQL is not
+// StartPostgres returns the server of this test process, and starts it if needed. If PostgreSQL is not
 // installed, the test fails with a message that says what to install.
-func Start(t testing.TB) *Server {
+func StartPostgres(t testing.TB) *Server {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()

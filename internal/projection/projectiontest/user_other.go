@@ -1,6 +1,6 @@
 //go:build !linux
 
-package postgrestest
+package projectiontest
 
 import "syscall"
 
