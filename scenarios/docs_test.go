@@ -7,12 +7,11 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/golden"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // TestLanguageDocs keeps the reference in docs/scenarios.md what the parser takes.
 func TestLanguageDocs(t *testing.T) {
-	golden.Section(t, "../docs/scenarios.md", "language", plan.Catalogue())
+	golden.Section(t, "../docs/scenarios.md", "language", Catalogue())
 }
 
 // TestLibraryDocs lists the library there.
@@ -42,7 +41,7 @@ func TestWorkedExamples(t *testing.T) {
 			continue
 		}
 		examples++
-		if _, err := plan.Parse("example.yaml", []byte(example)); err != nil {
+		if _, err := Parse("example.yaml", []byte(example)); err != nil {
 			t.Error(err)
 		}
 	}

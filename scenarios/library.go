@@ -1,8 +1,3 @@
-// Package scenarios is the library of stories. Each file is one story, with a paragraph that says
-// why it exists, what happens in it, and how it must end.
-//
-//	gavel-lab scenario list
-//	gavel-lab scenario run equivocating-proposer
 package scenarios
 
 import (
@@ -10,10 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
+// library has the stories that come with the program. Each file is one story, with a paragraph that
+// says why it exists, what happens in it, and how it must end.
+//
 //go:embed library/*.yaml
 var library embed.FS
 
@@ -31,12 +27,12 @@ func Names() []string {
 }
 
 // Open reads a scenario of the library. If there is none of that name, its error lists the names.
-func Open(name string) (*plan.Plan, error) {
+func Open(name string) (*Plan, error) {
 	text, err := library.ReadFile("library/" + name + ".yaml")
 	if err != nil {
 		return nil, fmt.Errorf("there is no scenario %q: give a file, or one of %s", name, strings.Join(Names(), ", "))
 	}
-	return plan.Parse(name+".yaml", text)
+	return Parse(name+".yaml", text)
 }
 
 // FaultNames returns the names of the scenarios in which a service's process, disk, journal or
@@ -48,7 +44,7 @@ func FaultNames() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(p.Faults, plan.Fault.BreaksProcess) {
+		if slices.ContainsFunc(p.Faults, Fault.BreaksProcess) {
 			names = append(names, name)
 		}
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/auction"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // TopChange is a change of the leading bid.
@@ -34,14 +33,14 @@ type TopChange struct {
 }
 
 // Replay returns every change of a leading bid, in the order of the facts.
-func Replay(facts []plan.Record) ([]TopChange, error) {
+func Replay(facts []Record) ([]TopChange, error) {
 	r := replaying{books: map[string]*auction.Books{}, names: map[phase0.Hash32]string{}, valid: map[phase0.Hash32]bool{}}
 	for _, fact := range facts {
 		var err error
 		switch fact.Subject {
-		case plan.SubmissionJudged:
+		case SubmissionJudged:
 			err = r.judged(fact)
-		case plan.BuilderDemoted:
+		case BuilderDemoted:
 			err = r.demoted(fact)
 		case "submission_executed":
 			err = r.executed(fact)
@@ -69,7 +68,7 @@ func (r *replaying) of(relayName string) *auction.Books {
 
 // judged enters a bid that counts. A bid that does not count is entered only if it is kept and can
 // replace an earlier bid of its builder.
-func (r *replaying) judged(fact plan.Record) error {
+func (r *replaying) judged(fact Record) error {
 	var f relay.SubmissionJudged
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {
 		return fmt.Errorf("decode: %w", err)
@@ -91,7 +90,7 @@ func (r *replaying) judged(fact plan.Record) error {
 	return nil
 }
 
-func (r *replaying) note(fact plan.Record, key relay.Key, outcome auction.Outcome) {
+func (r *replaying) note(fact Record, key relay.Key, outcome auction.Outcome) {
 	if !outcome.Changed {
 		return
 	}
@@ -104,7 +103,7 @@ func (r *replaying) note(fact plan.Record, key relay.Key, outcome auction.Outcom
 }
 
 // executed remembers a block that was found valid after its bid counted.
-func (r *replaying) executed(fact plan.Record) error {
+func (r *replaying) executed(fact Record) error {
 	var f relay.SubmissionExecuted
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {
 		return fmt.Errorf("decode: %w", err)
@@ -116,7 +115,7 @@ func (r *replaying) executed(fact plan.Record) error {
 }
 
 // demoted withdraws the bids of a builder whose blocks no execution has found valid.
-func (r *replaying) demoted(fact plan.Record) error {
+func (r *replaying) demoted(fact Record) error {
 	var f relay.BuilderDemoted
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {
 		return fmt.Errorf("decode: %w", err)

@@ -12,17 +12,16 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // recorded are the auction's facts of a run of bluff-and-cancel.
-func recorded(t *testing.T) []plan.Record {
+func recorded(t *testing.T) []Record {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/facts.ndjson")
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := plan.ReadRecords(bytes.NewReader(raw))
+	facts, err := ReadRecords(bytes.NewReader(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +79,7 @@ func TestReplayEndsAsTheRun(t *testing.T) {
 }
 
 func TestReplayBrokenFact(t *testing.T) {
-	_, err := Replay([]plan.Record{{Seq: 7, Subject: plan.SubmissionJudged, Fact: json.RawMessage(`{"slot":[]}`)}})
+	_, err := Replay([]Record{{Seq: 7, Subject: SubmissionJudged, Fact: json.RawMessage(`{"slot":[]}`)}})
 	if err == nil || !strings.Contains(err.Error(), "replay fact 7") {
 		t.Errorf("got %v", err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 func scenarioCommand(start scenarioapp.Start) *cli.Command {
@@ -39,7 +38,7 @@ func scenarioCommand(start scenarioapp.Start) *cli.Command {
 			{
 				Name: "language", Usage: "print everything that a scenario may say, in Markdown",
 				Action: func(_ context.Context, cmd *cli.Command) error {
-					_, err := io.WriteString(cmd.Root().Writer, plan.Catalogue())
+					_, err := io.WriteString(cmd.Root().Writer, scenarios.Catalogue())
 					return err
 				},
 			},
@@ -118,7 +117,7 @@ func beService(ctx context.Context, cmd *cli.Command) error {
 
 // chosenPlans opens the scenarios that flags or arguments name, with the seed of the flag if it was
 // given.
-func chosenPlans(cmd *cli.Command) ([]*plan.Plan, error) {
+func chosenPlans(cmd *cli.Command) ([]*scenarios.Plan, error) {
 	names := cmd.Args().Slice()
 	switch {
 	case cmd.Bool("all"):

@@ -11,24 +11,25 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/scenarios"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // scenario runs the command with a runner that has every expectation met, or none.
-func scenario(t *testing.T, met bool, args ...string) (ran []*plan.Plan, options scenarioapp.Options, status int,
+func scenario(t *testing.T, met bool, args ...string) (ran []*scenarios.Plan, options scenarioapp.Options, status int,
 	stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	program := &cli.Command{Name: "gavel-lab", Writer: &out, Commands: []*cli.Command{scenarioCommand(
-		func(_ context.Context, p *plan.Plan, o scenarioapp.Options) (scenarioapp.Result, error) {
+		func(_ context.Context, p *scenarios.Plan, o scenarioapp.Options) (scenarioapp.Result, error) {
 			ran, options = append(ran, p), o
 			o.Began(p, "", false)
-			o.Tell(plan.Record{Slot: 1, Actor: "chain", Subject: plan.SlotFinished, ID: plan.Landed, About: "builder-1",
+			o.Tell(scenarios.Record{Slot: 1, Actor: "chain", Subject: scenarios.SlotFinished, ID: scenarios.Landed,
+				About:    "builder-1",
 				ValueWei: "1", Fork: "fulu"})
-			verdict := plan.Verdict{Text: "landed", Met: met, Reason: "never"}
+			verdict := scenarios.Verdict{Text: "landed", Met: met, Reason: "never"}
 			return scenarioapp.Result{Name: p.Name,
-				Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []plan.Verdict{verdict}}}}, nil
+				Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []scenarios.Verdict{verdict}}}}, nil
 		},
 	)}}
 	status = command.Main(program, append([]string{"gavel-lab", "scenario"}, args...), &errs)
@@ -111,7 +112,7 @@ func TestScenarioSkipped(t *testing.T) {
 			args = append(args, "honest-fulu")
 		}
 		program := &cli.Command{Name: "gavel-lab", Writer: &out, Commands: []*cli.Command{scenarioCommand(
-			func(_ context.Context, p *plan.Plan, o scenarioapp.Options) (result scenarioapp.Result, _ error) {
+			func(_ context.Context, p *scenarios.Plan, o scenarioapp.Options) (result scenarioapp.Result, _ error) {
 				o.Began(p, "", false)
 				result, c.results = c.results[0], c.results[1:]
 				return result, nil
@@ -126,7 +127,7 @@ func TestScenarioSkipped(t *testing.T) {
 // good is a result that is as it must be.
 func good() scenarioapp.Result {
 	return scenarioapp.Result{Name: "good",
-		Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []plan.Verdict{{Text: "landed", Met: true}}}}}
+		Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []scenarios.Verdict{{Text: "landed", Met: true}}}}}
 }
 
 func TestScenarioMistakes(t *testing.T) {
@@ -159,7 +160,7 @@ func TestScenarioShows(t *testing.T) {
 		!strings.HasPrefix(stdout, "honest-fulu\n") {
 		t.Errorf("explain: %d %s", status, stdout)
 	}
-	if _, _, status, stdout, _ := scenario(t, true, "language"); status != 0 || stdout != plan.Catalogue() {
+	if _, _, status, stdout, _ := scenario(t, true, "language"); status != 0 || stdout != scenarios.Catalogue() {
 		t.Errorf("language: %d", status)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/scenarios"
 	"github.com/gavel-relay/gavel/scenarios/fault"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // cast prepares the agents of the run. Every connection of theirs goes through a proxy.
@@ -87,7 +87,8 @@ func (l *lab) proposers(cast *app.Cast) (*proposer.Proposer, error) {
 		V1:            l.anyMove("unbundle", "equivocate", "replay"),
 		HeaderTimeout: l.headerTimeout(), SubmitTimeout: wallTime(l.plan.Slot, l.plan.Speed),
 		Breaker: l.plan.Breaker, BreakerOpened: func(slot phase0.Slot) {
-			l.book.add(plan.Record{Actor: plan.ProposersName, Subject: plan.BreakerOpened, Slot: int(slot)}, time.Time{}, nil)
+			l.book.add(scenarios.Record{Actor: scenarios.ProposersName, Subject: scenarios.BreakerOpened, Slot: int(slot)},
+				time.Time{}, nil)
 		},
 	})
 }
@@ -103,14 +104,14 @@ func (l *lab) headerTimeout() time.Duration {
 
 // anyMove says whether a proposer of the plan has a move that begins with one of these words.
 func (l *lab) anyMove(words ...string) bool {
-	return slices.ContainsFunc(l.plan.Proposers, func(p plan.ProposerPlan) bool {
-		return slices.ContainsFunc(p.Strategy, func(m plan.Move) bool { return m.Is(words...) })
+	return slices.ContainsFunc(l.plan.Proposers, func(p scenarios.ProposerPlan) bool {
+		return slices.ContainsFunc(p.Strategy, func(m scenarios.Move) bool { return m.Is(words...) })
 	})
 }
 
 // told records an agent's event as a fact.
 func (l *lab) told(e devnet.Event) {
-	r := plan.Record{Actor: e.Actor, At: e.At, Subject: e.Subject, Slot: e.Slot, ValueWei: e.ValueWei}
+	r := scenarios.Record{Actor: e.Actor, At: e.At, Subject: e.Subject, Slot: e.Slot, ValueWei: e.ValueWei}
 	if e.Subject == devnet.RequestRefused {
 		r.ID = cmp.Or(e.Refusal, "http-"+strconv.Itoa(e.Status))
 	}
@@ -120,7 +121,7 @@ func (l *lab) told(e devnet.Event) {
 // offline disconnects the validators from their node in the slots in which the plan has them
 // offline, so that nothing is proposed then.
 func (l *lab) offline(ctx context.Context) error {
-	link := plan.Link{From: plan.ProposersName, To: plan.BeaconNode}
+	link := scenarios.Link{From: scenarios.ProposersName, To: scenarios.BeaconNode}
 	const id = -1000
 	for slot := 1; slot <= l.plan.Slots; slot++ {
 		if l.clock.Until(ctx, l.network.Spec.SlotStart(phase0.Slot(slot)).Add(-l.plan.Slot/8)) != nil {
@@ -130,7 +131,7 @@ func (l *lab) offline(ctx context.Context) error {
 			return err
 		}
 		for _, one := range l.plan.Proposers {
-			if one.Slots.Has(slot) && slices.ContainsFunc(one.Strategy, func(m plan.Move) bool { return m.Is("offline") }) {
+			if one.Slots.Has(slot) && slices.ContainsFunc(one.Strategy, func(m scenarios.Move) bool { return m.Is("offline") }) {
 				if err := l.links.begin(id, link, fault.Condition{Answer: http.StatusServiceUnavailable}); err != nil {
 					return err
 				}

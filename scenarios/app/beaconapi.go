@@ -10,7 +10,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // beaconAPI serves the API of the lab's beacon node. The node itself is a part of the lab and goes
@@ -34,7 +34,7 @@ func newBeaconAPI(handler http.Handler, log *slog.Logger) (*beaconAPI, error) {
 }
 
 // called implements killable.
-func (b *beaconAPI) called() string { return plan.BeaconNode }
+func (b *beaconAPI) called() string { return scenarios.BeaconNode }
 
 func (b *beaconAPI) url() string { return "http://" + b.address }
 
@@ -47,7 +47,7 @@ func (b *beaconAPI) start(ctx context.Context) error {
 	}
 	listener, err := serve.Listen(b.address)
 	if err != nil {
-		return fmt.Errorf("start %s: %w", plan.BeaconNode, err)
+		return fmt.Errorf("start %s: %w", scenarios.BeaconNode, err)
 	}
 	running, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -71,7 +71,7 @@ func (b *beaconAPI) stop() error {
 	err := <-b.ended
 	b.ended = nil
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("stop %s: %w", plan.BeaconNode, err)
+		return fmt.Errorf("stop %s: %w", scenarios.BeaconNode, err)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // book records the facts of a run, in the order in which they arrive. It is safe for concurrent
@@ -22,16 +22,16 @@ type book struct {
 	now   func() time.Time // chain time
 	began time.Time
 	names map[phase0.BLSPubKey]string // builders by key
-	tell  func(plan.Record)           // shows progress; may be nil
+	tell  func(scenarios.Record)      // shows progress; may be nil
 
 	mu    sync.Mutex // guards the fields below
 	out   io.Writer
-	facts []plan.Record
+	facts []scenarios.Record
 	err   error
 }
 
 // add records a fact. A zero at means now. If the record names no slot, its slot is the one of at.
-func (b *book) add(r plan.Record, at time.Time, fact any) {
+func (b *book) add(r scenarios.Record, at time.Time, fact any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if at.IsZero() {
@@ -70,10 +70,10 @@ func (b *book) fail(err error) {
 }
 
 // all returns the facts so far, and the first failure to record one.
-func (b *book) all() ([]plan.Record, error) {
+func (b *book) all() ([]scenarios.Record, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]plan.Record{}, b.facts...), b.err
+	return append([]scenarios.Record{}, b.facts...), b.err
 }
 
 // failed remembers a failure, with which the run ends.
@@ -91,7 +91,7 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 			b.failed(err)
 			return
 		}
-		r := plan.Record{Actor: relayName, Subject: subject}
+		r := scenarios.Record{Actor: relayName, Subject: subject}
 		var at time.Time
 		switch f := fact.(type) {
 		case relay.SubmissionJudged:
@@ -123,7 +123,7 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 	}
 }
 
-func (b *book) trace(r *plan.Record, t relay.Trace) {
+func (b *book) trace(r *scenarios.Record, t relay.Trace) {
 	r.Slot, r.About, r.ValueWei, r.Fork = int(t.Slot), b.names[t.Builder], decimal(t.ValueWei),
 		b.spec.ForkAt(t.Slot).String()
 }
@@ -135,7 +135,7 @@ func (b *book) bidder(relayName string, slot phase0.Slot, hash phase0.Hash32) st
 	defer b.mu.Unlock()
 	for i := len(b.facts) - 1; i >= 0; i-- {
 		one := b.facts[i]
-		if one.Actor != relayName || one.Subject != plan.SubmissionJudged || one.Slot != int(slot) {
+		if one.Actor != relayName || one.Subject != scenarios.SubmissionJudged || one.Slot != int(slot) {
 			continue
 		}
 		var judged relay.SubmissionJudged

@@ -11,8 +11,8 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the archive's database, which a fault locks
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/scenarios"
 	"github.com/gavel-relay/gavel/scenarios/fault"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // breakThings begins and ends every fault of the plan at its time.
@@ -27,7 +27,7 @@ func (l *lab) breakThings(ctx context.Context) error {
 // breakFirst begins the faults without a From, before agents and clock start.
 func (l *lab) breakFirst(ctx context.Context) error {
 	for id, f := range l.plan.Faults {
-		if f.From != (plan.Moment{}) {
+		if f.From != (scenarios.Moment{}) {
 			continue
 		}
 		mend, err := l.begin(ctx, id, f)
@@ -39,7 +39,7 @@ func (l *lab) breakFirst(ctx context.Context) error {
 	return nil
 }
 
-func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
+func (l *lab) breakThing(ctx context.Context, id int, f scenarios.Fault) error {
 	genesis := l.network.Spec.GenesisTime
 	if l.clock.Until(ctx, genesis.Add(f.From.In(l.plan.Slot))) != nil {
 		return nil
@@ -52,9 +52,10 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 			return fmt.Errorf("fault %s on %s: %w", f.What, f.On, err)
 		}
 	}
-	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultBegan, About: f.On.String(), ID: f.What.String()}, time.Time{},
+	l.book.add(scenarios.Record{Actor: "lab", Subject: scenarios.FaultBegan, About: f.On.String(), ID: f.What.String()},
+		time.Time{},
 		BegunFault{how})
-	if f.Until == (plan.Moment{}) {
+	if f.Until == (scenarios.Moment{}) {
 		<-ctx.Done()
 		return mendAtEnd(f, mend)
 	}
@@ -64,7 +65,7 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 	if err := mend(); err != nil {
 		return fmt.Errorf("end of fault %s on %s: %w", f.What, f.On, err)
 	}
-	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultEnded, About: f.On.String(), ID: f.What.String()},
+	l.book.add(scenarios.Record{Actor: "lab", Subject: scenarios.FaultEnded, About: f.On.String(), ID: f.What.String()},
 		time.Time{}, nil)
 	return nil
 }
@@ -77,7 +78,7 @@ type BegunFault struct {
 }
 
 // how describes what a fault does, and to which process.
-func (l *lab) how(f plan.Fault) string {
+func (l *lab) how(f scenarios.Fault) string {
 	one := l.serviceNamed(f.On.To)
 	if one == nil || f.On.From != "" {
 		return ""
@@ -105,7 +106,7 @@ func (l *lab) how(f plan.Fault) string {
 
 // mendAtEnd mends a fault that would keep the run from ending in order. A service that was killed
 // stays dead.
-func mendAtEnd(f plan.Fault, mend func() error) error {
+func mendAtEnd(f scenarios.Fault, mend func() error) error {
 	if f.What.Is("kill", "power cut", "journal away") {
 		return nil
 	}
@@ -113,7 +114,7 @@ func mendAtEnd(f plan.Fault, mend func() error) error {
 }
 
 // begin begins a fault and returns the function that mends it.
-func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() error, err error) {
+func (l *lab) begin(ctx context.Context, id int, f scenarios.Fault) (mend func() error, err error) {
 	switch {
 	case f.What.Is("kill"):
 		return l.kill(ctx, id, f.On)
@@ -154,7 +155,7 @@ func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() erro
 	}
 }
 
-func linkCondition(what plan.Move, speed float64) fault.Condition {
+func linkCondition(what scenarios.Move, speed float64) fault.Condition {
 	switch {
 	case what.Is("latency"):
 		return fault.Condition{Latency: wallTime(what.Time, speed)}
@@ -181,7 +182,7 @@ func (l *lab) relayNamed(name string) *relayService {
 }
 
 // kill kills a service; mend starts it again.
-func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, error) {
+func (l *lab) kill(ctx context.Context, id int, on scenarios.Link) (func() error, error) {
 	i := slices.IndexFunc(l.processes(), func(p killable) bool { return p.called() == on.To })
 	if i < 0 {
 		return nil, errors.New("it does not run") // not reached: Parse has checked the name
@@ -190,7 +191,7 @@ func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, err
 	// The proxies break open connections and refuse new ones, as the operating system does for a
 	// dead process. The beacon node needs this most: its API is a part of the lab's own process.
 	mend, err := l.gone(ctx, id, on, one, fault.Condition{Refuse: true}, one.kill)
-	if err != nil || on.To != plan.BeaconNode {
+	if err != nil || on.To != scenarios.BeaconNode {
 		return mend, err
 	}
 	return func() error {
@@ -203,20 +204,20 @@ func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, err
 
 // cutPower ends a service together with its machine: clients get no answer at all, not even a
 // refused connection. mend starts the service with the data that its disk has kept.
-func (l *lab) cutPower(ctx context.Context, id int, on plan.Link) (func() error, error) {
+func (l *lab) cutPower(ctx context.Context, id int, on scenarios.Link) (func() error, error) {
 	one := l.serviceNamed(on.To)
 	return l.gone(ctx, id, on, one, fault.Condition{Partition: true}, one.cutPower)
 }
 
 // killJournal kills the server of a service's journal; mend starts it again.
-func (l *lab) killJournal(ctx context.Context, on plan.Link) (func() error, error) {
+func (l *lab) killJournal(ctx context.Context, on scenarios.Link) (func() error, error) {
 	one := l.journalOf(on.To)
 	return func() error { return one.start(ctx) }, one.kill()
 }
 
 // gone ends a service with end, and puts the connections to it into a condition. The function that
 // it returns starts the service again.
-func (l *lab) gone(ctx context.Context, id int, on plan.Link, one killable, condition fault.Condition,
+func (l *lab) gone(ctx context.Context, id int, on scenarios.Link, one killable, condition fault.Condition,
 	end func() error) (func() error, error) {
 	if err := l.links.begin(id, on, condition); err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (l *lab) gone(ctx context.Context, id int, on plan.Link, one killable, cond
 	if err := end(); err != nil {
 		return nil, err
 	}
-	l.book.add(plan.Record{Actor: on.To, Subject: plan.ServiceStopped, About: on.To}, time.Time{}, nil)
+	l.book.add(scenarios.Record{Actor: on.To, Subject: scenarios.ServiceStopped, About: on.To}, time.Time{}, nil)
 	return func() error {
 		if err := one.start(ctx); err != nil {
 			return err
@@ -232,29 +233,29 @@ func (l *lab) gone(ctx context.Context, id int, on plan.Link, one killable, cond
 		if err := l.links.end(id); err != nil {
 			return err
 		}
-		l.book.add(plan.Record{Actor: on.To, Subject: plan.ServiceStarted, About: on.To}, time.Time{}, nil)
+		l.book.add(scenarios.Record{Actor: on.To, Subject: scenarios.ServiceStarted, About: on.To}, time.Time{}, nil)
 		return nil
 	}, nil
 }
 
 // pause stops a service's process; mend lets it continue.
-func (l *lab) pause(on plan.Link) (func() error, error) {
+func (l *lab) pause(on scenarios.Link) (func() error, error) {
 	one := l.serviceNamed(on.To)
 	if err := one.pause(); err != nil {
 		return nil, err
 	}
-	l.book.add(plan.Record{Actor: on.To, Subject: plan.ServicePaused, About: on.To}, time.Time{}, nil)
+	l.book.add(scenarios.Record{Actor: on.To, Subject: scenarios.ServicePaused, About: on.To}, time.Time{}, nil)
 	return func() error {
 		if err := one.resume(); err != nil {
 			return err
 		}
-		l.book.add(plan.Record{Actor: on.To, Subject: plan.ServiceResumed, About: on.To}, time.Time{}, nil)
+		l.book.add(scenarios.Record{Actor: on.To, Subject: scenarios.ServiceResumed, About: on.To}, time.Time{}, nil)
 		return nil
 	}, nil
 }
 
 // skew makes a clock wrong; mend corrects it.
-func (l *lab) skew(f plan.Fault) (func() error, error) {
+func (l *lab) skew(f scenarios.Fault) (func() error, error) {
 	if one := l.serviceNamed(f.On.To); one != nil {
 		return func() error { return one.setSkew(0, false) }, one.setSkew(f.What.Time, false)
 	}

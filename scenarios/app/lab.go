@@ -20,12 +20,12 @@ import (
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/monitor"
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // lab owns everything that runs for one plan.
 type lab struct {
-	plan    *plan.Plan
+	plan    *scenarios.Plan
 	program program // starts a service in a process of its own
 	log     *slog.Logger
 	network *network.Network
@@ -157,7 +157,7 @@ func (l *lab) services() []*process {
 // journalOf returns the server of a service's journal, or nil if the journal is a part of the
 // service.
 func (l *lab) journalOf(name string) *process {
-	if name == plan.RPCName {
+	if name == scenarios.RPCName {
 		return l.flow.server
 	}
 	return l.relayNamed(name).journal
@@ -216,21 +216,22 @@ func (l *lab) everybody(ctx context.Context) ([]app.Runner, error) {
 // keys.
 func (l *lab) monitor() (app.Runner, error) {
 	cfg := monitorapp.Config{
-		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part",
-			plan.MonitorName),
+		Clock: l.clockOf(scenarios.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part",
+			scenarios.MonitorName),
 		Found: func(one monitor.Finding) {
-			l.book.add(plan.Record{
-				Actor: plan.MonitorName, Subject: plan.MonitorFinding, At: one.Relay, ID: string(one.Class), Slot: int(one.Slot),
+			l.book.add(scenarios.Record{
+				Actor: scenarios.MonitorName, Subject: scenarios.MonitorFinding, At: one.Relay, ID: string(one.Class),
+				Slot: int(one.Slot),
 			}, time.Time{}, one)
 		},
 	}
-	url, err := l.links.to(plan.MonitorName, plan.BeaconNode, l.beaconURL)
+	url, err := l.links.to(scenarios.MonitorName, scenarios.BeaconNode, l.beaconURL)
 	if err != nil {
 		return nil, err
 	}
 	cfg.BeaconURLs = []string{url}
 	for _, one := range l.relays {
-		address, err := l.links.to(plan.MonitorName, one.name, one.met)
+		address, err := l.links.to(scenarios.MonitorName, one.name, one.met)
 		if err != nil {
 			return nil, err
 		}
@@ -267,7 +268,7 @@ func (l *lab) untilRegistered(ctx context.Context) {
 		}
 		stored := 0
 		for _, fact := range facts {
-			if fact.Subject == plan.RegistrationStored {
+			if fact.Subject == scenarios.RegistrationStored {
 				stored++
 			}
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // List writes the names of the library's scenarios, each with the first sentence of why it is told.
@@ -31,11 +30,11 @@ func List(out io.Writer) error {
 
 // OpenPlans reads the scenarios with these names: a file if the name looks like a path, otherwise a
 // scenario of the library. Its error is the caller's mistake.
-func OpenPlans(names []string) ([]*plan.Plan, error) {
+func OpenPlans(names []string) ([]*scenarios.Plan, error) {
 	if len(names) == 0 {
 		return nil, errors.New("name a scenario or a file: gavel-lab scenario list shows the library")
 	}
-	var plans []*plan.Plan
+	var plans []*scenarios.Plan
 	for _, name := range names {
 		p, err := openPlan(name)
 		if err != nil {
@@ -46,7 +45,7 @@ func OpenPlans(names []string) ([]*plan.Plan, error) {
 	return plans, nil
 }
 
-func openPlan(name string) (*plan.Plan, error) {
+func openPlan(name string) (*scenarios.Plan, error) {
 	if !strings.ContainsAny(name, "./") {
 		return scenarios.Open(name)
 	}
@@ -54,7 +53,7 @@ func openPlan(name string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
-	return plan.Parse(name, text)
+	return scenarios.Parse(name, text)
 }
 
 // Replay runs the auctions of a run folder again, and writes every change of a leading bid as a
@@ -65,7 +64,7 @@ func Replay(out io.Writer, folder string) error {
 		return run.Usage(fmt.Errorf("read the run: %w: give the folder of a run", err))
 	}
 	defer file.Close()
-	facts, err := plan.ReadRecords(file)
+	facts, err := scenarios.ReadRecords(file)
 	if err != nil {
 		return err
 	}

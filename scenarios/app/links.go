@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gavel-relay/gavel/scenarios"
 	"github.com/gavel-relay/gavel/scenarios/fault"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // links are the proxies on all connections, one for each pair of client and service. It is safe for
@@ -17,21 +17,21 @@ type links struct {
 	speed float64
 
 	mu      sync.Mutex // guards the fields below
-	proxies map[plan.Link]*fault.Proxy
+	proxies map[scenarios.Link]*fault.Proxy
 	// broken are the faults that hold now, and the plan's latencies, which always hold.
 	broken []condition
 }
 
 type condition struct {
-	on plan.Link
+	on scenarios.Link
 	is fault.Condition
 	id int // of the fault; -1 for a latency
 }
 
 // newLinks begins with the latencies of a plan. They are chain time there, so they are divided by
 // the clock's speed.
-func newLinks(p *plan.Plan) *links {
-	l := &links{seed: p.Seed, speed: p.Speed, proxies: map[plan.Link]*fault.Proxy{}}
+func newLinks(p *scenarios.Plan) *links {
+	l := &links{seed: p.Seed, speed: p.Speed, proxies: map[scenarios.Link]*fault.Proxy{}}
 	for _, one := range p.Latencies {
 		l.broken = append(l.broken, condition{one.On, fault.Condition{Latency: wallTime(one.Time, p.Speed)}, -1})
 	}
@@ -43,7 +43,7 @@ func newLinks(p *plan.Plan) *links {
 func (l *links) to(from, to, url string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	link := plan.Link{From: from, To: to}
+	link := scenarios.Link{From: from, To: to}
 	if proxy := l.proxies[link]; proxy != nil {
 		return proxy.URL(), nil
 	}
@@ -56,12 +56,12 @@ func (l *links) to(from, to, url string) (string, error) {
 }
 
 // conditionOf combines all conditions that apply to a connection. The caller holds mu.
-func (l *links) conditionOf(link plan.Link) fault.Condition {
+func (l *links) conditionOf(link scenarios.Link) fault.Condition {
 	var sum fault.Condition
 	for _, b := range l.broken {
 		if within(b.on.To, link.To) && (b.on.From == "" || within(b.on.From, link.From)) {
 			sum = sum.And(b.is)
-		} else if b.on.From == "" && !strings.HasPrefix(b.on.To, "relay") && b.on.To != plan.BeaconNode &&
+		} else if b.on.From == "" && !strings.HasPrefix(b.on.To, "relay") && b.on.To != scenarios.BeaconNode &&
 			within(b.on.To, link.From) {
 			sum = sum.And(b.is) // a fault on an agent also breaks the connections that the agent opens
 		}
@@ -77,7 +77,7 @@ func within(name, one string) bool {
 }
 
 // begin adds a condition to all connections that it applies to; end removes it again.
-func (l *links) begin(id int, on plan.Link, is fault.Condition) error {
+func (l *links) begin(id int, on scenarios.Link, is fault.Condition) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.broken = append(l.broken, condition{on, is, id})

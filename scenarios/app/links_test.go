@@ -4,33 +4,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-relay/gavel/scenarios"
 	"github.com/gavel-relay/gavel/scenarios/fault"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // A fault is on the connections that its name means, and on no others; several add up, and end one
 // by one.
 func TestWhichConnectionsAFaultIsOn(t *testing.T) {
 	const yes, no = true, false
-	connections := []plan.Link{
+	connections := []scenarios.Link{
 		{From: "builder-1", To: "relay-1"}, {From: "builder-1", To: "relay-2"}, {From: "builder-2", To: "relay-1"},
 		{From: "proposers", To: "relay-1"}, {From: "proposers", To: "beacon"}, {From: "relay-1", To: "beacon"},
 		{From: "rpc", To: "builder-1"},
 	}
 	for _, c := range []struct {
-		on   plan.Link
+		on   scenarios.Link
 		want [7]bool
 	}{
-		{plan.Link{From: "builder-1", To: "relay-1"}, [7]bool{yes, no, no, no, no, no, no}},
-		{plan.Link{To: "relay-1"}, [7]bool{yes, no, yes, yes, no, no, no}},
-		{plan.Link{From: "builders", To: "relays"}, [7]bool{yes, yes, yes, no, no, no, no}},
-		{plan.Link{To: "builder-1"}, [7]bool{yes, yes, no, no, no, no, yes}},
-		{plan.Link{From: "rpc", To: "builders"}, [7]bool{no, no, no, no, no, no, yes}},
-		{plan.Link{To: "proposers"}, [7]bool{no, no, no, yes, yes, no, no}},
-		{plan.Link{To: "beacon"}, [7]bool{no, no, no, no, yes, yes, no}},
-		{plan.Link{From: "relay-1", To: "beacon"}, [7]bool{no, no, no, no, no, yes, no}},
+		{scenarios.Link{From: "builder-1", To: "relay-1"}, [7]bool{yes, no, no, no, no, no, no}},
+		{scenarios.Link{To: "relay-1"}, [7]bool{yes, no, yes, yes, no, no, no}},
+		{scenarios.Link{From: "builders", To: "relays"}, [7]bool{yes, yes, yes, no, no, no, no}},
+		{scenarios.Link{To: "builder-1"}, [7]bool{yes, yes, no, no, no, no, yes}},
+		{scenarios.Link{From: "rpc", To: "builders"}, [7]bool{no, no, no, no, no, no, yes}},
+		{scenarios.Link{To: "proposers"}, [7]bool{no, no, no, yes, yes, no, no}},
+		{scenarios.Link{To: "beacon"}, [7]bool{no, no, no, no, yes, yes, no}},
+		{scenarios.Link{From: "relay-1", To: "beacon"}, [7]bool{no, no, no, no, no, yes, no}},
 	} {
-		l := newLinks(&plan.Plan{Speed: 8})
+		l := newLinks(&scenarios.Plan{Speed: 8})
 		begin(t, l, c.on, fault.Condition{Reset: true})
 		for i, connection := range connections {
 			if got := l.conditionOf(connection).Reset; got != c.want[i] {
@@ -46,9 +46,9 @@ func TestWhichConnectionsAFaultIsOn(t *testing.T) {
 
 // Latency is chain time, which passes faster on the wall; it is there with a fault and after it.
 func TestLatencyAndFaultAddUp(t *testing.T) {
-	link := plan.Link{From: "builder-1", To: "relay-1"}
-	l := newLinks(&plan.Plan{Speed: 8, Latencies: []plan.Latency{{On: link, Time: 80 * time.Millisecond}}})
-	begin(t, l, plan.Link{To: "relay-1"}, fault.Condition{Latency: time.Millisecond, Partition: true})
+	link := scenarios.Link{From: "builder-1", To: "relay-1"}
+	l := newLinks(&scenarios.Plan{Speed: 8, Latencies: []scenarios.Latency{{On: link, Time: 80 * time.Millisecond}}})
+	begin(t, l, scenarios.Link{To: "relay-1"}, fault.Condition{Latency: time.Millisecond, Partition: true})
 	if got, want := l.conditionOf(link), (fault.Condition{Latency: 11 * time.Millisecond, Partition: true}); got != want {
 		t.Errorf("%+v", got)
 	}
@@ -59,7 +59,7 @@ func TestLatencyAndFaultAddUp(t *testing.T) {
 }
 
 // begin and end are of a fault with the number 1.
-func begin(t *testing.T, l *links, on plan.Link, is fault.Condition) {
+func begin(t *testing.T, l *links, on scenarios.Link, is fault.Condition) {
 	t.Helper()
 	if err := l.begin(1, on, is); err != nil {
 		t.Error(err)

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // hideDevices leaves nothing in /dev, for this process's mount namespace.
@@ -15,7 +15,7 @@ func hideDevices() error { return syscall.Mount("tmpfs", "/dev", "tmpfs", 0, "")
 // A story that breaks a disk is skipped, with the reason and what to do, where there is no
 // /dev/fuse: nothing ran, and it is none that ended as it must.
 func TestStoryThatThisMachineCannotTell(t *testing.T) {
-	p, err := plan.Parse("cut.yaml",
+	p, err := scenarios.Parse("cut.yaml",
 		[]byte("faults: [{fault: power cut, on: relay-1, from: slot 2, key: true}]\nexpect: [no delivered in slot 2]"))
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // Limits for connections to a client that does not read. Otherwise the system's buffers and the
@@ -23,16 +23,16 @@ const (
 )
 
 // stalls says whether an agent with this strategy stops reading for a while.
-func stalls(strategy []plan.Move) bool { return moves(strategy).has("stall") }
+func stalls(strategy []scenarios.Move) bool { return moves(strategy).has("stall") }
 
 // searchersStall says whether a searcher of the plan stops reading for a while, buildersStall the
 // same of builders.
 func (l *lab) searchersStall() bool {
-	return slices.ContainsFunc(l.plan.Searchers, func(p plan.SearcherPlan) bool { return stalls(p.Strategy) })
+	return slices.ContainsFunc(l.plan.Searchers, func(p scenarios.SearcherPlan) bool { return stalls(p.Strategy) })
 }
 
 func (l *lab) buildersStall() bool {
-	return slices.ContainsFunc(l.plan.Builders, func(p plan.BuilderPlan) bool { return stalls(p.Strategy) })
+	return slices.ContainsFunc(l.plan.Builders, func(p scenarios.BuilderPlan) bool { return stalls(p.Strategy) })
 }
 
 // narrow is a listener whose connections have small send buffers.

@@ -6,7 +6,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // openNetwork opens the network of the plan, with its clock. The clock stands until it is started.
@@ -30,7 +30,8 @@ func (l *lab) refuseKnown(slot phase0.Slot) bool {
 	if !l.refusesKnown.Load() {
 		return false
 	}
-	l.book.add(plan.Record{Actor: plan.BeaconNode, Subject: plan.KnownRefused, Slot: int(slot)}, time.Time{}, nil)
+	l.book.add(scenarios.Record{Actor: scenarios.BeaconNode, Subject: scenarios.KnownRefused, Slot: int(slot)},
+		time.Time{}, nil)
 	return true
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc/send"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // orderFlow has the bundle RPC, the event stream that reads the bundle RPC's journal, and the
@@ -40,18 +40,18 @@ func (l *lab) openOrderFlow() (err error) {
 			return err
 		}
 	}
-	if l.plan.BreaksJournal(plan.RPCName) {
-		if o.server, err = l.newJournal(plan.RPCName); err != nil {
+	if l.plan.BreaksJournal(scenarios.RPCName) {
+		if o.server, err = l.newJournal(scenarios.RPCName); err != nil {
 			return err
 		}
 		o.journal = o.server.address
 	} else if o.journal, err = network.FreeAddress(); err != nil {
 		return err
 	}
-	if o.rpc, err = l.newProcess(plan.RPCName, l.rpcConfig, o.observed.told); err != nil {
+	if o.rpc, err = l.newProcess(scenarios.RPCName, l.rpcConfig, o.observed.told); err != nil {
 		return err
 	}
-	o.stream, err = l.newProcess(plan.StreamName, l.streamConfig, nil)
+	o.stream, err = l.newProcess(scenarios.StreamName, l.streamConfig, nil)
 	return err
 }
 
@@ -62,7 +62,7 @@ func (l *lab) openBuilder(i int) error {
 		return err
 	}
 	l.flow.builders = append(l.flow.builders, listener)
-	url, err := l.links.to(plan.RPCName, network.BuilderName(i), "http://"+listener.Addr().String())
+	url, err := l.links.to(scenarios.RPCName, network.BuilderName(i), "http://"+listener.Addr().String())
 	l.flow.registry = append(l.flow.registry, devnetapp.RegisteredBuilder(network.BuilderName(i), url, i == 0))
 	return err
 }
@@ -71,7 +71,7 @@ func (l *lab) openBuilder(i int) error {
 // node by its URL.
 func (l *lab) rpcConfig() (*serviceConfig, error) {
 	cfg := &devnetapp.RPCConfig{
-		Seed: l.plan.Seed, DataDir: filepath.Join(l.dir, plan.RPCName),
+		Seed: l.plan.Seed, DataDir: filepath.Join(l.dir, scenarios.RPCName),
 		ExecutionURL: "ws://" + strings.TrimPrefix(l.network.Chain.RPCURL(), "http://"),
 		Chain:        l.network.Chain.Chain().Config(),
 		Builders:     l.flow.registry,
@@ -89,7 +89,7 @@ func (l *lab) rpcConfig() (*serviceConfig, error) {
 // RPC's journal over the network.
 func (l *lab) streamConfig() (*serviceConfig, error) {
 	cfg := &serviceConfig{Narrow: l.searchersStall(), Stream: &devnetapp.StreamConfig{
-		DataDir: filepath.Join(l.dir, plan.StreamName), JournalURL: "nats://" + l.flow.journal,
+		DataDir: filepath.Join(l.dir, scenarios.StreamName), JournalURL: "nats://" + l.flow.journal,
 	}}
 	if l.searchersStall() {
 		cfg.Stream.Limits.QueueBytes = narrowStream
@@ -142,7 +142,7 @@ func trader(
 
 // searcher returns a searcher that follows hints, only listens, or sends bundles of its own.
 func (l *lab) searcher(ctx context.Context, cast *devnetapp.Cast, i int,
-	one plan.SearcherPlan) (devnetapp.Runner, error) {
+	one scenarios.SearcherPlan) (devnetapp.Runner, error) {
 	switch first := one.Strategy[0]; {
 	case first.Is("backrun"):
 		return cast.Searcher(ctx, i)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // orders turns the facts of the bundle RPC's journal into records of the run. It is safe for
@@ -56,7 +56,7 @@ func (o *orders) told(subject string, raw json.RawMessage) {
 		return
 	}
 	if fact == nil {
-		o.lab.book.add(plan.Record{Actor: plan.RPCName, Subject: subject}, o.lab.book.now(), raw)
+		o.lab.book.add(scenarios.Record{Actor: scenarios.RPCName, Subject: subject}, o.lab.book.now(), raw)
 		return
 	}
 	o.observe(fact)
@@ -66,14 +66,14 @@ func (o *orders) told(subject string, raw json.RawMessage) {
 func (o *orders) observe(fact rpc.Fact) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r := plan.Record{Actor: plan.RPCName, Subject: fact.Subject()}
+	r := scenarios.Record{Actor: scenarios.RPCName, Subject: fact.Subject()}
 	at := o.lab.book.now()
 	switch f := fact.(type) {
 	case rpc.OrderAccepted:
 		o.accepted[f.Order.ID] = f.Order
 		at, r.About = f.At, o.names[f.Order.Signer]
 	case rpc.OrderShared:
-		r.Subject = plan.HintSeen
+		r.Subject = scenarios.HintSeen
 		if order := o.accepted[f.ID]; order != nil {
 			r.About = o.names[order.Signer]
 		}
@@ -107,8 +107,8 @@ func (o *orders) observe(fact rpc.Fact) {
 // paid records a paid refund. What its bundle paid must be known by then.
 func (o *orders) paid(f rpc.RefundPaid) {
 	amount := o.credits[creditName{f.Hash, f.Bundle, f.BlockHash, f.Recipient}]
-	o.lab.book.add(plan.Record{
-		Actor: plan.RPCName, Subject: plan.RefundPaid, About: o.nameOf(f.Recipient), ValueWei: decimal(amount),
+	o.lab.book.add(scenarios.Record{
+		Actor: scenarios.RPCName, Subject: scenarios.RefundPaid, About: o.nameOf(f.Recipient), ValueWei: decimal(amount),
 		Percent: o.percent(f, amount),
 	}, f.At, f)
 }
@@ -121,7 +121,7 @@ func (o *orders) nameOf(recipient common.Address) string {
 	return "friend"
 }
 
-func (o *orders) ended(r *plan.Record, f rpc.OrderEnded) {
+func (o *orders) ended(r *scenarios.Record, f rpc.OrderEnded) {
 	order := o.accepted[f.ID]
 	if order == nil {
 		return
@@ -129,16 +129,16 @@ func (o *orders) ended(r *plan.Record, f rpc.OrderEnded) {
 	r.About = o.names[order.Signer]
 	switch {
 	case f.State == rpc.Cancelled:
-		r.Subject = plan.OrderCancelled
+		r.Subject = scenarios.OrderCancelled
 	case f.State != rpc.Landed:
 		return
 	case order.Follows != 0:
-		r.Subject = plan.BackrunLanded
+		r.Subject = scenarios.BackrunLanded
 		o.owed[order.Hash()] = f.ValueWei
 	case len(r.About) > 4 && r.About[:4] == "user":
-		r.Subject = plan.PrivateLanded
+		r.Subject = scenarios.PrivateLanded
 	default:
-		r.Subject = plan.BundleLanded
+		r.Subject = scenarios.BundleLanded
 	}
 	r.ValueWei, r.At = decimal(f.ValueWei), o.lab.builderOf(f.BlockHash)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // progress shows how a scenario goes: one line for each slot and each fault, or a live table of the
@@ -33,7 +33,7 @@ func (s *progress) print(format string, args ...any) {
 }
 
 // began begins the display of a run.
-func (s *progress) began(p *plan.Plan, variant string, without bool) {
+func (s *progress) began(p *scenarios.Plan, variant string, without bool) {
 	s.ended()
 	title := p.Name
 	if variant != "" {
@@ -72,13 +72,14 @@ func (s *progress) ended() {
 }
 
 // fact updates the display with a fact.
-func (s *progress) fact(r plan.Record) {
+func (s *progress) fact(r scenarios.Record) {
 	switch r.Subject {
-	case plan.FaultBegan, plan.FaultEnded, plan.ServiceStopped, plan.ServiceStarted, plan.BreakerOpened,
-		plan.MonitorFinding, plan.BuilderDemoted:
+	case scenarios.FaultBegan, scenarios.FaultEnded, scenarios.ServiceStopped, scenarios.ServiceStarted,
+		scenarios.BreakerOpened,
+		scenarios.MonitorFinding, scenarios.BuilderDemoted:
 		text := strings.Join(strings.Fields(strings.ReplaceAll(r.Subject, "_", " ")+" "+r.About+" "+r.At+" "+r.ID), " ")
 		var begun BegunFault
-		if r.Subject == plan.FaultBegan && json.Unmarshal(r.Fact, &begun) == nil && begun.How != "" {
+		if r.Subject == scenarios.FaultBegan && json.Unmarshal(r.Fact, &begun) == nil && begun.How != "" {
 			text += ": " + begun.How
 		}
 		s.note(moment(r) + ": " + text)
@@ -88,7 +89,7 @@ func (s *progress) fact(r plan.Record) {
 	}
 	slot := s.slot(r)
 	switch r.Subject {
-	case plan.SubmissionJudged:
+	case scenarios.SubmissionJudged:
 		switch {
 		case r.ID != "":
 			slot.Note = "refused: " + r.ID
@@ -96,15 +97,15 @@ func (s *progress) fact(r plan.Record) {
 			slot.Bids++
 			slot.Values = append(slot.Values, wei(r.ValueWei))
 		}
-	case plan.TopChanged:
+	case scenarios.TopChanged:
 		// This is taken from changes of the leading bid, not from served headers: the sum of
 		// repeated headers may come only when the slot is over.
 		slot.TopWei, slot.Winner = wei(r.ValueWei), r.About
-	case plan.PayloadDelivered:
+	case scenarios.PayloadDelivered:
 		slot.Delivered, slot.TopWei, slot.Winner = true, wei(r.ValueWei), r.About
-	case plan.PayloadRefused:
+	case scenarios.PayloadRefused:
 		slot.Note = "payload refused: " + r.ID
-	case plan.SlotFinished:
+	case scenarios.SlotFinished:
 		s.finish(slot, r)
 	default:
 		return
@@ -114,7 +115,7 @@ func (s *progress) fact(r plan.Record) {
 	}
 }
 
-func (s *progress) slot(r plan.Record) *display.Slot {
+func (s *progress) slot(r scenarios.Record) *display.Slot {
 	if s.slots[r.Slot] == nil {
 		s.slots[r.Slot] = &display.Slot{Number: uint64(max(r.Slot, 0)), Open: true}
 	}
@@ -125,18 +126,18 @@ func (s *progress) slot(r plan.Record) *display.Slot {
 	return slot
 }
 
-func (s *progress) finish(slot *display.Slot, r plan.Record) {
-	slot.Open, slot.Landed = false, r.ID == plan.Landed
+func (s *progress) finish(slot *display.Slot, r scenarios.Record) {
+	slot.Open, slot.Landed = false, r.ID == scenarios.Landed
 	var found ChainSlot
 	if json.Unmarshal(r.Fact, &found) == nil {
 		slot.Proposer, slot.Txs, slot.Blobs = uint64(found.Proposer), found.Txs, found.Blobs
 	}
 	switch r.ID {
-	case plan.Landed:
+	case scenarios.Landed:
 		slot.Winner, slot.TopWei = r.About, wei(r.ValueWei)
-	case plan.Local:
+	case scenarios.Local:
 		slot.Winner, slot.TopWei = display.Local, nil
-	case plan.Missed, plan.Orphaned:
+	case scenarios.Missed, scenarios.Orphaned:
 		slot.Winner, slot.TopWei = "", nil
 		slot.Note = strings.TrimPrefix(slot.Note+", "+r.ID, ", ")
 	}
@@ -157,7 +158,7 @@ func (s *progress) note(text string) {
 	s.print("  %s", text)
 }
 
-func moment(r plan.Record) string { return fmt.Sprintf("slot %d %+dms", r.Slot, r.SlotMs) }
+func moment(r scenarios.Record) string { return fmt.Sprintf("slot %d %+dms", r.Slot, r.SlotMs) }
 
 func wei(text string) *uint256.Int {
 	value, err := uint256.FromDecimal(text)
@@ -193,7 +194,7 @@ func (s *progress) verdicts(result Result) {
 	s.print("%s %s, %.1fs; %s\n", result.Name, word, result.Wall.Seconds(), result.Variants[0].Dir)
 }
 
-func (s *progress) list(verdicts []plan.Verdict) {
+func (s *progress) list(verdicts []scenarios.Verdict) {
 	for _, v := range verdicts {
 		mark := "✗"
 		switch {

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // Options say how scenarios are run.
@@ -23,13 +23,13 @@ type Options struct {
 	Dir string
 	// Variants runs all variants of a plan, and not only the first.
 	Variants bool
-	// Prove runs the plan once more without what it is about (plan.Without). The scenario is good
+	// Prove runs the plan once more without what it is about (scenarios.Without). The scenario is good
 	// only if an expectation is not met then.
 	Prove bool
 	// Tell receives each fact when it is recorded. Began is called before each run; variant is
 	// empty if nothing varies. Both may be nil.
-	Tell  func(plan.Record)
-	Began func(p *plan.Plan, variant string, without bool)
+	Tell  func(scenarios.Record)
+	Began func(p *scenarios.Plan, variant string, without bool)
 	Log   *slog.Logger
 	// Program is the command that starts a service of the lab, a path with its arguments. It must
 	// call Serve.
@@ -51,17 +51,17 @@ type Result struct {
 
 // VariantResult is one run and its verdicts.
 type VariantResult struct {
-	Variant  string         `json:"variant,omitempty"`
-	Dir      string         `json:"dir"`
-	Verdicts []plan.Verdict `json:"verdicts"`
-	facts    []plan.Record
+	Variant  string              `json:"variant,omitempty"`
+	Dir      string              `json:"dir"`
+	Verdicts []scenarios.Verdict `json:"verdicts"`
+	facts    []scenarios.Record
 }
 
 // OK says whether every run ended as it must, and the proof, if there is one, did not. A skipped
 // scenario is not OK.
 func (r Result) OK() bool {
 	for _, one := range r.Variants {
-		if !plan.AllMet(one.Verdicts) {
+		if !scenarios.AllMet(one.Verdicts) {
 			return false
 		}
 	}
@@ -71,7 +71,7 @@ func (r Result) OK() bool {
 // Breaks says whether an expectation was not met in the proof.
 func (r Result) Breaks() bool {
 	for _, one := range r.Proof {
-		if !plan.AllMet(one.Verdicts) {
+		if !scenarios.AllMet(one.Verdicts) {
 			return true
 		}
 	}
@@ -80,7 +80,7 @@ func (r Result) Breaks() bool {
 
 // Run runs a scenario. Its error means that something could not be started or failed; an
 // expectation that was not met is in the result instead.
-func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
+func Run(ctx context.Context, p *scenarios.Plan, o Options) (Result, error) {
 	began, result := time.Now(), Result{Name: p.Name}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -108,11 +108,11 @@ func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 }
 
 // chosen returns the plans to run.
-func chosen(p *plan.Plan, all bool) ([]*plan.Plan, error) {
+func chosen(p *scenarios.Plan, all bool) ([]*scenarios.Plan, error) {
 	if !all || len(p.Variants()) == 0 {
-		return []*plan.Plan{p}, nil
+		return []*scenarios.Plan{p}, nil
 	}
-	var plans []*plan.Plan
+	var plans []*scenarios.Plan
 	for _, choice := range p.Variants() {
 		one, err := p.With(choice)
 		if err != nil {
@@ -123,8 +123,8 @@ func chosen(p *plan.Plan, all bool) ([]*plan.Plan, error) {
 	return plans, nil
 }
 
-func runsOf(variants []VariantResult) plan.Runs {
-	runs := plan.Runs{}
+func runsOf(variants []VariantResult) scenarios.Runs {
+	runs := scenarios.Runs{}
 	for _, one := range variants {
 		runs[one.Variant] = one.facts
 	}
@@ -133,7 +133,7 @@ func runsOf(variants []VariantResult) plan.Runs {
 
 // runAll runs the variants of a plan, and then judges them, because a variant's expectations may
 // refer to other variants.
-func runAll(ctx context.Context, plans []*plan.Plan, o Options, suffix string) ([]VariantResult, error) {
+func runAll(ctx context.Context, plans []*scenarios.Plan, o Options, suffix string) ([]VariantResult, error) {
 	var all []VariantResult
 	for _, one := range plans {
 		ran, err := runOne(ctx, one, o, suffix)
@@ -153,8 +153,8 @@ func runAll(ctx context.Context, plans []*plan.Plan, o Options, suffix string) (
 }
 
 // prove runs all variants without what the scenario is about.
-func prove(ctx context.Context, plans []*plan.Plan, o Options, result *Result) error {
-	var without []*plan.Plan
+func prove(ctx context.Context, plans []*scenarios.Plan, o Options, result *Result) error {
+	var without []*scenarios.Plan
 	for _, one := range plans {
 		if !one.HasKey() {
 			return fmt.Errorf("%s: nothing is marked key, so there is nothing to prove: give key: true to a fault or a "+
@@ -172,7 +172,7 @@ func prove(ctx context.Context, plans []*plan.Plan, o Options, result *Result) e
 }
 
 // runOne runs one variant in a folder of its own.
-func runOne(ctx context.Context, p *plan.Plan, o Options, suffix string) (ran VariantResult, err error) {
+func runOne(ctx context.Context, p *scenarios.Plan, o Options, suffix string) (ran VariantResult, err error) {
 	if o.Began != nil {
 		o.Began(p, p.Chosen.String(), suffix != "")
 	}
@@ -216,7 +216,7 @@ func runOne(ctx context.Context, p *plan.Plan, o Options, suffix string) (ran Va
 }
 
 // newFolder makes a new run folder.
-func newFolder(dir string, p *plan.Plan, suffix string) (string, error) {
+func newFolder(dir string, p *scenarios.Plan, suffix string) (string, error) {
 	name := p.Name
 	if choice := p.Chosen.String(); choice != "" {
 		name += "." + choice
@@ -249,7 +249,7 @@ type description struct {
 	Versions map[string]string `json:"versions"`
 }
 
-func describe(p *plan.Plan) description {
+func describe(p *scenarios.Plan) description {
 	d := description{
 		Name: p.Name, Variant: p.Chosen.String(), Seed: p.Seed, Began: time.Now(), Go: runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH,

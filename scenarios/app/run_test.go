@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // A scenario ends as it must, and no longer does once what it is about is taken away.
 func TestRun(t *testing.T) {
-	p, err := plan.Parse("honest.yaml", []byte(`
+	p, err := scenarios.Parse("honest.yaml", []byte(`
 slots: 1
 slot: 4s
 speed: 1
@@ -46,7 +46,7 @@ expect:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := plan.Parse("again.yaml", text); err != nil || again.Text() != string(text) {
+	if again, err := scenarios.Parse("again.yaml", text); err != nil || again.Text() != string(text) {
 		t.Errorf("the folder's plan: %v", err)
 	}
 }

@@ -13,11 +13,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // Start runs a plan and returns its outcome, as Run does.
-type Start func(ctx context.Context, p *plan.Plan, o Options) (Result, error)
+type Start func(ctx context.Context, p *scenarios.Plan, o Options) (Result, error)
 
 // Runs says how plans are run and shown.
 type Runs struct {
@@ -37,9 +37,9 @@ type Runs struct {
 // RunEach runs plans, shows how they go and end, and prints how many ended as they must. It returns
 // an error if one did not. If several run at a time, the longest begin first, so that none of them
 // runs alone at the end.
-func RunEach(ctx context.Context, plans []*plan.Plan, r Runs) error {
+func RunEach(ctx context.Context, plans []*scenarios.Plan, r Runs) error {
 	if r.AtOnce > 1 {
-		plans = slices.SortedStableFunc(slices.Values(plans), func(a, b *plan.Plan) int {
+		plans = slices.SortedStableFunc(slices.Values(plans), func(a, b *scenarios.Plan) int {
 			return cmp.Compare(length(b), length(a))
 		})
 	}
@@ -59,7 +59,7 @@ func RunEach(ctx context.Context, plans []*plan.Plan, r Runs) error {
 }
 
 // length estimates how long a plan runs, in seconds of wall time.
-func length(p *plan.Plan) float64 {
+func length(p *scenarios.Plan) float64 {
 	return float64(p.Slots) * p.Slot.Seconds() / p.Speed * float64(max(1, len(p.Variants())))
 }
 
@@ -76,7 +76,7 @@ type tally struct {
 }
 
 // run runs one scenario. If several run at a time, it is shown when it has ended.
-func (t *tally) run(ctx context.Context, p *plan.Plan) error {
+func (t *tally) run(ctx context.Context, p *scenarios.Plan) error {
 	var kept bytes.Buffer
 	out := t.Out
 	if t.AtOnce > 1 {
@@ -116,7 +116,7 @@ func (t *tally) run(ctx context.Context, p *plan.Plan) error {
 const slower = 3
 
 // run runs a scenario and shows how it goes and ends.
-func (s *progress) run(ctx context.Context, p *plan.Plan, start Start, o Options) (Result, error) {
+func (s *progress) run(ctx context.Context, p *scenarios.Plan, start Start, o Options) (Result, error) {
 	result, err := start(ctx, p, o)
 	s.ended()
 	if err == nil {

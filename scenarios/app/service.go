@@ -15,7 +15,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // relayService is one relay, with what its operator provides.
@@ -23,7 +23,7 @@ type relayService struct {
 	*process
 	lab   *lab
 	index int
-	plan  plan.RelayPlan
+	plan  scenarios.RelayPlan
 	dir   string
 	met   string // the URL that agents use
 	// validator is the relay's execution node, which faults can slow down or stop.
@@ -32,7 +32,7 @@ type relayService struct {
 	journal *process
 }
 
-func (l *lab) newRelay(index int, one plan.RelayPlan) (s *relayService, err error) {
+func (l *lab) newRelay(index int, one scenarios.RelayPlan) (s *relayService, err error) {
 	s = &relayService{lab: l, index: index, plan: one, dir: filepath.Join(l.dir, one.Name), validator: newValidator(l)}
 	if err := s.validator.listen(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (l *lab) newRelay(index int, one plan.RelayPlan) (s *relayService, err erro
 // beacon node, through a proxy.
 func (s *relayService) config() (*serviceConfig, error) {
 	l := s.lab
-	beaconURL, err := l.links.to(s.name, plan.BeaconNode, l.beaconURL)
+	beaconURL, err := l.links.to(s.name, scenarios.BeaconNode, l.beaconURL)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // finishSlots records the outcome of each slot when half of the next slot has passed: by then the
@@ -41,25 +41,25 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	r := plan.Record{Slot: int(slot), Actor: "chain", Subject: plan.SlotFinished,
+	r := scenarios.Record{Slot: int(slot), Actor: "chain", Subject: scenarios.SlotFinished,
 		Fork: l.network.Spec.ForkAt(slot).String()}
 	has := l.network.SlotAt(slot)
 	found := ChainSlot{BlockHash: has.BlockHash, Proposer: has.Proposer, Txs: has.Txs, Blobs: has.Blobs}
-	r.ID = plan.Local
+	r.ID = scenarios.Local
 	if !has.Canonical {
-		r.ID = plan.Missed
+		r.ID = scenarios.Missed
 	}
 	for _, fact := range facts {
 		var delivered relay.PayloadDelivered
-		if fact.Slot != r.Slot || fact.Subject != plan.PayloadDelivered || json.Unmarshal(fact.Fact, &delivered) != nil {
+		if fact.Slot != r.Slot || fact.Subject != scenarios.PayloadDelivered || json.Unmarshal(fact.Fact, &delivered) != nil {
 			continue
 		}
 		found.Delivered = append(found.Delivered, delivered.BlockHash)
 		switch {
 		case has.Canonical && delivered.BlockHash == has.BlockHash:
-			r.ID, r.About, r.ValueWei = plan.Landed, fact.About, fact.ValueWei
-		case r.ID != plan.Landed:
-			r.ID = plan.Orphaned
+			r.ID, r.About, r.ValueWei = scenarios.Landed, fact.About, fact.ValueWei
+		case r.ID != scenarios.Landed:
+			r.ID = scenarios.Orphaned
 		}
 	}
 	l.book.add(r, at, found)

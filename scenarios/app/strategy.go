@@ -8,17 +8,17 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // moves is a strategy as a plan writes it. Its methods translate it for the devnet's agents.
-type moves []plan.Move
+type moves []scenarios.Move
 
 // find returns the first move that begins with a word.
-func (m moves) find(word string) (plan.Move, bool) {
-	i := slices.IndexFunc(m, func(one plan.Move) bool { return one.Is(word) })
+func (m moves) find(word string) (scenarios.Move, bool) {
+	i := slices.IndexFunc(m, func(one scenarios.Move) bool { return one.Is(word) })
 	if i < 0 {
-		return plan.Move{}, false
+		return scenarios.Move{}, false
 	}
 	return m[i], true
 }
@@ -139,7 +139,7 @@ func (m moves) proposing() proposer.Conduct {
 }
 
 // conductOf returns the conduct in each slot; slots that the plan does not name are honest.
-func conductOf(plans []plan.ProposerPlan) func(phase0.Slot) proposer.Conduct {
+func conductOf(plans []scenarios.ProposerPlan) func(phase0.Slot) proposer.Conduct {
 	return func(slot phase0.Slot) proposer.Conduct {
 		for _, one := range plans {
 			if one.Slots.Has(int(slot)) {
@@ -151,7 +151,7 @@ func conductOf(plans []plan.ProposerPlan) func(phase0.Slot) proposer.Conduct {
 }
 
 // stormOf returns how many more times registrations are sent, in total.
-func stormOf(plans []plan.ProposerPlan) (times int) {
+func stormOf(plans []scenarios.ProposerPlan) (times int) {
 	for _, one := range plans {
 		for _, move := range one.Strategy {
 			if move.Is("register") {

@@ -11,14 +11,14 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/scenarios"
 )
 
 // Each row is what a plan says of a builder, and how it bids.
 func TestBidding(t *testing.T) {
 	wei, early := uint256.NewInt(7), -time.Second
-	form := func(form string) plan.Move {
-		return plan.Move{Form: form, ValueWei: wei, Percent: 10, Time: early, Count: 5}
+	form := func(form string) scenarios.Move {
+		return scenarios.Move{Form: form, ValueWei: wei, Percent: 10, Time: early, Count: 5}
 	}
 	leading, outbid := form("cancel when CONDITION"), form("cancel when CONDITION")
 	leading.Name, outbid.Name = "leading", "outbid"
@@ -44,7 +44,7 @@ func TestBidding(t *testing.T) {
 			t.Errorf("%v: %+v, want %+v", c.says, got, c.want)
 		}
 	}
-	cheat := plan.Move{Form: "cheat CHECK", Name: "value"}
+	cheat := scenarios.Move{Form: "cheat CHECK", Name: "value"}
 	want := builder.Conduct{Cheats: []builder.Cheat{"value"}, Burst: 5, Replay: true, Stall: early}
 	got := moves{cheat, form("burst COUNT"), form("replay"), form("stall DURATION")}.conduct()
 	if !reflect.DeepEqual(got, want) {
@@ -54,7 +54,7 @@ func TestBidding(t *testing.T) {
 
 // Every check that a plan may name is one that a builder knows to break.
 func TestCheatsAreKnown(t *testing.T) {
-	for _, name := range plan.Checks {
+	for _, name := range scenarios.Checks {
 		if !builder.Cheat(name).Known() {
 			t.Errorf("builders do not know how to cheat at %s", name)
 		}
@@ -63,8 +63,8 @@ func TestCheatsAreKnown(t *testing.T) {
 
 // Each row is what a plan says of a user or a searcher, and what it sends.
 func TestTrading(t *testing.T) {
-	form := func(form string) plan.Move {
-		return plan.Move{Form: form, Percent: 40, Time: time.Second, Count: 2, Name: "builder-2"}
+	form := func(form string) scenarios.Move {
+		return scenarios.Move{Form: form, Percent: 40, Time: time.Second, Count: 2, Name: "builder-2"}
 	}
 	for _, c := range []struct {
 		says string
@@ -89,12 +89,13 @@ func TestTrading(t *testing.T) {
 
 // Proposers do in a slot what the first plan says that has it; the others are honest.
 func TestConductOfSlots(t *testing.T) {
-	form := func(form string) plan.Move { return plan.Move{Form: form, Time: time.Second, Count: 3} }
-	plans := []plan.ProposerPlan{
-		{Slots: plan.Range{First: 2, Last: 3}, Strategy: []plan.Move{form("request at TIME"), form("submit at TIME"),
+	form := func(form string) scenarios.Move { return scenarios.Move{Form: form, Time: time.Second, Count: 3} }
+	plans := []scenarios.ProposerPlan{
+		{Slots: scenarios.Range{First: 2, Last: 3}, Strategy: []scenarios.Move{form("request at TIME"),
+			form("submit at TIME"),
 			form("repeat COUNT")}},
-		{Slots: plan.Range{First: 3, Last: 3}, Strategy: []plan.Move{form("local"), form("register COUNT")}},
-		{Slots: plan.Range{First: 4, Last: 4}, Strategy: []plan.Move{form("equivocate at TIME"), form("unbundle"),
+		{Slots: scenarios.Range{First: 3, Last: 3}, Strategy: []scenarios.Move{form("local"), form("register COUNT")}},
+		{Slots: scenarios.Range{First: 4, Last: 4}, Strategy: []scenarios.Move{form("equivocate at TIME"), form("unbundle"),
 			form("replay"), form("silent")}},
 	}
 	timed := proposer.Conduct{RequestAt: time.Second, SubmitAt: time.Second, Requests: 3}

@@ -42,8 +42,8 @@ var shared struct {
 	err    error
 }
 
-// StartPostgres returns the server of this test process, and starts it if needed. If PostgreSQL is not
-// installed, the test fails with a message that says what to install.
+// StartPostgres returns the server of this test process, and starts it if needed. If PostgreSQL is
+// not installed, the test fails with a message that says what to install.
 func StartPostgres(t testing.TB) *Server {
 	t.Helper()
 	shared.Lock()

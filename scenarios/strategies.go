@@ -1,4 +1,4 @@
-package plan
+package scenarios
 
 // Checks are the rules that a cheating builder can break, each named after the field or rule.
 var Checks = []string{
