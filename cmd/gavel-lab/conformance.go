@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 func conformanceCommand() *cli.Command {
@@ -23,7 +23,7 @@ func conformanceCommand() *cli.Command {
 		Name:  "conformance",
 		Usage: "judge any relay, stream, bundle RPC, sidecar or builder",
 		// The usual status of a mistake, 2, is that of stale expectations here.
-		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
+		Metadata: map[string]any{run.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
 			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), schemaCommand(),
 			diffCommand(), matrixCommand(), vectorsCommand(), publishCommand(),

@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/run"
-	"github.com/gavel-relay/gavel/internal/run/command"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 )
 
@@ -34,7 +33,7 @@ func devnetCommand(start runDevnet) *cli.Command {
 			"and show each slot",
 		Flags: devnetFlags(devnet.Default()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := command.ApplyConfigFile(cmd); err != nil {
+			if err := run.ApplyConfigFile(cmd); err != nil {
 				return err
 			}
 			cfg, err := devnetConfig(cmd)
@@ -94,7 +93,7 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 		&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "the same seed gives the same keys and choices"},
 		&cli.BoolFlag{Name: "plain", Usage: "print lines even on a terminal"},
 		&cli.BoolFlag{Name: "verbose", Usage: "print the log of all parts to stderr; implies --plain"},
-		command.ConfigFlag(),
+		run.ConfigFlag(),
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/golden"
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // call runs the program with a lab that only says what it was asked for.
@@ -28,7 +28,7 @@ func call(t *testing.T, summary display.Summary, fails error,
 		return summary, fails
 	})
 	program.Writer = t.Output()
-	status = command.Main(program, append([]string{"gavel-lab"}, args...), &out)
+	status = run.Main(program, append([]string{"gavel-lab"}, args...), &out)
 	return cfg, status, out.String()
 }
 
@@ -212,5 +212,5 @@ func TestEndings(t *testing.T) {
 }
 
 func TestDocs(t *testing.T) {
-	golden.Section(t, "../../docs/flags.md", "gavel-lab", command.Markdown(root(nil)))
+	golden.Section(t, "../../docs/flags.md", "gavel-lab", run.Markdown(root(nil)))
 }

@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/gavel-relay/gavel/devnet/app"
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
-func main() { command.OS(root(app.Run)) }
+func main() { run.OS(root(app.Run)) }

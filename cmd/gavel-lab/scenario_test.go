@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 )
@@ -32,7 +32,7 @@ func scenario(t *testing.T, met bool, args ...string) (ran []*scenarios.Plan, op
 				Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []scenarios.Verdict{verdict}}}}, nil
 		},
 	)}}
-	status = command.Main(program, append([]string{"gavel-lab", "scenario"}, args...), &errs)
+	status = run.Main(program, append([]string{"gavel-lab", "scenario"}, args...), &errs)
 	return ran, options, status, out.String(), errs.String()
 }
 
@@ -118,7 +118,7 @@ func TestScenarioSkipped(t *testing.T) {
 				return result, nil
 			},
 		)}}
-		if status := command.Main(program, args, &errs); status != c.status || !strings.Contains(out.String(), c.words) {
+		if status := run.Main(program, args, &errs); status != c.status || !strings.Contains(out.String(), c.words) {
 			t.Errorf("%s: status %d, %s%s", name, status, &out, &errs)
 		}
 	}

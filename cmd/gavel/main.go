@@ -4,10 +4,10 @@ package main
 import (
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
-func main() { command.OS(root()) }
+func main() { run.OS(root()) }
 
 func root() *cli.Command {
 	return &cli.Command{

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/internal/run"
-	"github.com/gavel-relay/gavel/internal/run/command"
 	"github.com/gavel-relay/gavel/internal/serve"
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
 )
@@ -45,10 +44,10 @@ func monitorCommand(start runMonitor) *cli.Command {
 			f.span("timeout", 3*time.Second, "bound of a request"),
 			f.text("log-level", "info", "debug, info, warn or error"),
 			f.text("log-format", "json", "json or text"),
-			command.ConfigFlag(),
+			run.ConfigFlag(),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := command.ApplyConfigFile(cmd); err != nil {
+			if err := run.ApplyConfigFile(cmd); err != nil {
 				return err
 			}
 			cfg, err := monitorConfigOf(cmd)

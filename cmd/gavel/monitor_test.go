@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 func callMonitor(t *testing.T, args ...string) (got *monitorConfig, status int, stderr string) {
@@ -20,7 +20,7 @@ func callMonitor(t *testing.T, args ...string) (got *monitorConfig, status int, 
 			got = &cfg
 			return nil
 		})}}
-	status = command.Main(program, append([]string{"gavel", "monitor"}, args...), &out)
+	status = run.Main(program, append([]string{"gavel", "monitor"}, args...), &out)
 	return got, status, out.String()
 }
 

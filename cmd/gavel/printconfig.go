@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // effectiveConfig writes the settings in force as a configuration file, whatever their source
@@ -18,7 +18,7 @@ import (
 func effectiveConfig(cmd *cli.Command, about string) string {
 	var b strings.Builder
 	b.WriteString(about)
-	for _, flag := range command.Flags(cmd) {
+	for _, flag := range run.Flags(cmd) {
 		if flag.Name == "config" || flag.Name == "print-config" {
 			continue
 		}

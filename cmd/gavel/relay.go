@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // relayEnv is the prefix of the environment variables that stand for flags: --data-dir is
@@ -105,6 +105,6 @@ func relayFlags() []cli.Flag {
 		f.text("log-level", "info", "debug, info, warn or error"),
 		f.text("log-format", "text", "text or json"),
 		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
-		command.ConfigFlag(),
+		run.ConfigFlag(),
 	})
 }

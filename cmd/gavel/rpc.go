@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // rpcEnv is the prefix of the environment variables that stand for flags: --data-dir is
@@ -91,6 +91,6 @@ func rpcFlags() []cli.Flag {
 		f.text("log-level", "info", "debug, info, warn or error"),
 		f.text("log-format", "text", "text or json"),
 		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
-		command.ConfigFlag(),
+		run.ConfigFlag(),
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/internal/run"
-	"github.com/gavel-relay/gavel/internal/run/command"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
@@ -22,7 +21,7 @@ func serviceAction[C any](
 	read func(*cli.Command, func(string) string) (C, error), about func(C) string, start func(context.Context, C) error,
 ) cli.ActionFunc {
 	return func(ctx context.Context, cmd *cli.Command) error {
-		if err := command.ApplyConfigFile(cmd); err != nil {
+		if err := run.ApplyConfigFile(cmd); err != nil {
 			return err
 		}
 		cfg, err := read(cmd, os.Getenv)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // call runs one command of the program, with a service that only says what it was asked for.
@@ -28,7 +28,7 @@ func call[C any](t *testing.T, made func(start func(context.Context, C) error) *
 	at := slices.IndexFunc(program.Commands, func(c *cli.Command) bool { return c.Name == stub.Name })
 	program.Commands[at] = stub
 	program.Writer = &out
-	status = command.Main(program, append([]string{"gavel", stub.Name}, args...), &errs)
+	status = run.Main(program, append([]string{"gavel", stub.Name}, args...), &errs)
 	return cfg, status, out.String(), errs.String()
 }
 

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 func callSign(body string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	program := root()
 	program.Reader, program.Writer = strings.NewReader(body), &out
-	status = command.Main(program, append([]string{"gavel", "sign"}, args...), &errs)
+	status = run.Main(program, append([]string{"gavel", "sign"}, args...), &errs)
 	return status, out.String(), errs.String()
 }
 

@@ -59,7 +59,8 @@ func TestRegistrationsTellTheirError(t *testing.T) {
 func BenchmarkRegistrations(b *testing.B) {
 	const validators, asked = 100_000, 1000
 	for kind, address := range map[string]string{
-		"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "archive.db"), "postgres": projectiontest.StartPostgres(b).Database(b),
+		"sqlite":   "sqlite:" + filepath.Join(b.TempDir(), "archive.db"),
+		"postgres": projectiontest.StartPostgres(b).Database(b),
 	} {
 		b.Run(kind, func(b *testing.B) {
 			a := openAt(b, address)

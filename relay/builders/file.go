@@ -9,7 +9,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -37,7 +37,7 @@ type record struct {
 //     header_first: false
 //     blocked: false
 func Parse(text []byte) ([]relay.Builder, error) {
-	records, err := command.DecodeList[record](text)
+	records, err := run.DecodeList[record](text)
 	if err != nil {
 		return nil, fmt.Errorf("read list of builders: %w", err)
 	}

@@ -166,7 +166,8 @@ func plan(t *testing.T, l *Ledger, query string, args []any) (steps []string) {
 func BenchmarkPages(b *testing.B) {
 	const blocks, inBlock, limit = 2000, 50, 500
 	for kind, address := range map[string]string{
-		"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "ledger.db"), "postgres": projectiontest.StartPostgres(b).Database(b),
+		"sqlite":   "sqlite:" + filepath.Join(b.TempDir(), "ledger.db"),
+		"postgres": projectiontest.StartPostgres(b).Database(b),
 	} {
 		b.Run(kind, func(b *testing.B) {
 			l := openAt(b, address, Config{})

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // What a builder's APIs can list.
@@ -57,7 +57,7 @@ func (b Builder) isOwn() bool { return b.Own || containsName(ownNames, b.Name) }
 //     apis: [eth_sendBundle, mev_sendBundle, cancel]   # [eth_sendBundle] if it is left out
 //     own: true                                        # gets every order
 func Parse(text []byte) ([]Builder, error) {
-	list, err := command.DecodeList[Builder](text)
+	list, err := run.DecodeList[Builder](text)
 	if err != nil {
 		return nil, fmt.Errorf("read registry of builders: %w", err)
 	}

@@ -1,4 +1,4 @@
-package command
+package run
 
 import (
 	"errors"
@@ -12,8 +12,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/urfave/cli/v3"
-
-	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // ConfigFlag names the file that ApplyConfigFile reads.
@@ -32,16 +30,16 @@ func ApplyConfigFile(cmd *cli.Command) error {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return run.Usage(fmt.Errorf("read config file: %w", err))
+		return Usage(fmt.Errorf("read config file: %w", err))
 	}
 	settings, err := parseSettings(filepath.Base(path), text)
 	if err != nil {
-		return run.Usage(err)
+		return Usage(err)
 	}
 	given := givenFlags(cmd)
 	for _, s := range settings {
 		if err := apply(cmd, s, given); err != nil {
-			return run.Usage(fmt.Errorf("%s:%d: %w", filepath.Base(path), s.line, err))
+			return Usage(fmt.Errorf("%s:%d: %w", filepath.Base(path), s.line, err))
 		}
 	}
 	return nil

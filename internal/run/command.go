@@ -1,8 +1,4 @@
-// Package command is what the commands of both programs have in common. A mistake of the caller
-// gets one line that says what to do, and status 2. A flag may also be set in a configuration file.
-// The documents are made from the flags themselves. Lists that operators write
-// in YAML, such as lists of builders, are read in one way (list.go).
-package command
+package run
 
 import (
 	"context"
@@ -14,16 +10,14 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
-
-	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // Main runs a program and returns its exit status.
 func Main(root *cli.Command, args []string, stderr io.Writer) int {
 	Prepare(root)
-	ctx, stop := run.Context(context.Background())
+	ctx, stop := Context(context.Background())
 	defer stop()
-	return run.Exit(stderr, root.Name, root.Run(ctx, args))
+	return Exit(stderr, root.Name, root.Run(ctx, args))
 }
 
 // MistakeStatus is a key of a command's metadata: the exit status (int) for mistakes of callers of
@@ -34,10 +28,10 @@ const MistakeStatus = "mistake status"
 func mistake(cmd *cli.Command, err error) error {
 	for _, c := range cmd.Lineage() {
 		if status, found := c.Metadata[MistakeStatus].(int); found {
-			return run.UsageStatus(err, status)
+			return UsageStatus(err, status)
 		}
 	}
-	return run.Usage(err)
+	return Usage(err)
 }
 
 // OS runs a program with this process's arguments and ends the process.
@@ -49,7 +43,7 @@ func OS(root *cli.Command) {
 // A command without an action shows its help when it is called alone.
 func Prepare(cmd *cli.Command) {
 	cmd.HideHelpCommand = true
-	cmd.ExitErrHandler = func(context.Context, *cli.Command, error) {} // run.Exit writes the error
+	cmd.ExitErrHandler = func(context.Context, *cli.Command, error) {} // Exit writes the error
 	cmd.OnUsageError = func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 		return mistake(cmd, fmt.Errorf("%w: see %s --help", rephrase(cmd, err), cmd.FullName()))
 	}
