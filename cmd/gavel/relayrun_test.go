@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 )
 
 // valid stands for a validator where none is asked.
@@ -52,7 +51,8 @@ func world(t *testing.T) (beaconURL, validationURL string) {
 		t.Fatal(err)
 	}
 	beaconServer := httptest.NewServer(nodes.Handler())
-	validationServer := httptest.NewServer(network.ValidationHandler(execchain.New(node.Chain(), execchain.Options{})))
+	validationServer := httptest.NewServer(network.ValidationHandler(chain.NewValidator(node.Chain(),
+		chain.ValidatorOptions{})))
 	t.Cleanup(beaconServer.CloseClientConnections) // event streams never end by themselves
 	t.Cleanup(validationServer.Close)
 	return beaconServer.URL, validationServer.URL

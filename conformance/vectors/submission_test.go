@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/check"
@@ -136,7 +135,8 @@ func TestRelayAgreesWithSubmissions(t *testing.T) {
 		t.Run(fork.String(), func(t *testing.T) {
 			t.Parallel()
 			file := readInto[vectors.Submissions](t, "relay/submissions/"+fork.String()+"/cases.json")
-			spec, validator := specOf(t, file.Network), execchain.New(openGenesis(t, file.Network).Chain(), execchain.Options{})
+			spec, validator := specOf(t, file.Network), chain.NewValidator(openGenesis(t, file.Network).Chain(),
+				chain.ValidatorOptions{})
 			for _, c := range file.Cases {
 				for _, body := range c.Bodies {
 					t.Run(c.Name+"/"+body.Encoding, func(t *testing.T) {

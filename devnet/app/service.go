@@ -15,10 +15,10 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/exec"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/exec/node"
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 	"github.com/gavel-relay/gavel/internal/journal"
@@ -154,7 +154,7 @@ func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
 	cfg.Limits.SignerPerSecond = cmp.Or(cfg.Limits.SignerPerSecond, -1)
 	var err error
 	if c.Blocks != nil {
-		states := execchain.NewStates(c.Blocks)
+		states := chain.NewStates(c.Blocks)
 		cfg.Chain, cfg.States = states, states
 	} else {
 		opened.nodes, err = state.New(state.Options{URLs: []string{c.ExecutionURL}, Config: c.Chain, Log: env.Log})

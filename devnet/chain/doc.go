@@ -19,5 +19,12 @@
 //	                                 ≠ another price than
 //	searcher ──run──▶ Backrun ──▶ PoolA, PoolB ──▶ profit: a part to the block's fee recipient, the rest to the searcher
 //
+// Builders' blocks are validated on the same chain (validator.go). Each block is executed on its
+// parent's state, and the result compared with what the block claims and what it was promised to
+// pay. Validation inserts nothing into the chain, and remembers nothing of invalid blocks.
+//
+//	hash ─ parent ─ header ─ gas limit ─ body ─┬─ state ─ execution ─ results ─ payment ─┬─ verdict
+//	                                           └─ blob proofs (beside it, cached) ───────┘
+//
 // The pools' arithmetic is in Go, too (quote.go), for agents that decide before they sign.
 package chain

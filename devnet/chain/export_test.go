@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
+
+	"github.com/gavel-relay/gavel/internal/exec"
 )
 
 // Export writes the canonical blocks from 1 to the head, as RLP one after another: the form that
@@ -51,4 +54,19 @@ func Replay(genesis *core.Genesis, r io.Reader) (*types.Header, error) {
 			return nil, fmt.Errorf("replay block %d: %w", block.NumberU64(), err)
 		}
 	}
+}
+
+// ForgetTransactions lets the next validation recover all senders, as the first one does.
+func (v *Validator) ForgetTransactions() { v.transactions = newKnownTransactions() }
+
+// TakePlace takes the place of a block that is being executed, until release is called.
+func (v *Validator) TakePlace() (release func()) {
+	v.slots <- struct{}{}
+	return func() { <-v.slots }
+}
+
+// ValidateNow validates without waiting for a place; nil says that the block is valid.
+func (v *Validator) ValidateNow(ctx context.Context, b *exec.Block) *exec.Verdict {
+	_, wrong := v.validate(ctx, b)
+	return wrong
 }

@@ -106,7 +106,7 @@ func (m *market) after(t fataler, calls ...call) *after {
 		nonces[at(c.from)]++
 		txs = append(txs, tx)
 	}
-	built, err := m.Build(context(t), chain.BuildArgs{
+	built, err := m.Build(contextOf(t), chain.BuildArgs{
 		Parent: phase0.Hash32(m.Genesis().Hash()), Slot: 1, Coinbase: coinbase, GasLimitTarget: 60_000_000, Transactions: txs,
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ func (m *market) after(t fataler, calls ...call) *after {
 	if built.Left > 0 {
 		t.Fatalf("%d of %d transactions are not in the block", built.Left, len(txs))
 	}
-	if err := m.Import(context(t), built.Fork, built.Payload, nil, phase0.Root{}, nil); err != nil {
+	if err := m.Import(contextOf(t), built.Fork, built.Payload, nil, phase0.Root{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return &after{t, m, built.Block, m.Chain().GetReceiptsByHash(built.Block.Hash())}

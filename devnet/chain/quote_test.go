@@ -1,7 +1,7 @@
 package chain_test
 
 import (
-	stdcontext "context"
+	"context"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -12,11 +12,11 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
-func context(t fataler) stdcontext.Context {
-	if t, ok := t.(interface{ Context() stdcontext.Context }); ok {
+func contextOf(t fataler) context.Context {
+	if t, ok := t.(interface{ Context() context.Context }); ok {
 		return t.Context()
 	}
-	return stdcontext.Background()
+	return context.Background()
 }
 
 // Whatever is swapped in whatever order, the pools on the chain are where the arithmetic in Go

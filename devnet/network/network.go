@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 )
 
 const (
@@ -185,7 +184,7 @@ func (n *Network) openBeacon() (err error) {
 
 // Validator returns a validator that executes builders' blocks on the network's chain.
 func (n *Network) Validator() exec.Validator {
-	return execchain.New(n.Chain.Chain(), execchain.Options{})
+	return chain.NewValidator(n.Chain.Chain(), chain.ValidatorOptions{})
 }
 
 // RunClock moves a clock.Paced until the context ends. It is for runs whose parts are all in this

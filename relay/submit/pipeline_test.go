@@ -25,7 +25,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/slots"
@@ -95,7 +94,7 @@ func newPipeline(t *testing.T) *pipelineUnderTest {
 			t.Error(err)
 		}
 	})
-	h.validator = execchain.New(h.node.Chain(), execchain.Options{})
+	h.validator = chain.NewValidator(h.node.Chain(), chain.ValidatorOptions{})
 	h.open()
 	return h
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
 
@@ -85,6 +84,6 @@ func (s *service) config(change func(*Config)) Config {
 
 // connect gives the service the chain in this process.
 func (s *service) connect(cfg *Config) {
-	states := execchain.NewStates(s.node.Chain())
+	states := chain.NewStates(s.node.Chain())
 	cfg.Chain, cfg.States, cfg.ChainConfig = states, states, s.node.Chain().Config()
 }

@@ -18,10 +18,9 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	devchain "github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
@@ -92,7 +91,7 @@ func openChain(t testing.TB, fork eth.Fork, options simulate.Options, funded ...
 		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
 		Forks: []eth.ForkPoint{{Fork: fork, Epoch: phase0.Epoch(0)}},
 	}
-	genesis, err := devchain.GenesisOf(devchain.Config{
+	genesis, err := chain.GenesisOf(chain.Config{
 		Spec: spec, ChainID: 1, GasLimit: 30_000_000, Funded: append(funded, addressOf(searcher), addressOf(user)),
 	})
 	if err != nil {

@@ -13,10 +13,9 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	devchain "github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
@@ -70,7 +69,7 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 				GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
 				Forks: []eth.ForkPoint{{Fork: fork}},
 			}
-			n, err := devchain.Open(devchain.Config{Spec: spec, ChainID: 1, Funded: []common.Address{addressOf(user),
+			n, err := chain.Open(chain.Config{Spec: spec, ChainID: 1, Funded: []common.Address{addressOf(user),
 				addressOf(searcher)}})
 			if err != nil {
 				t.Fatal(err)
@@ -90,9 +89,9 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 				To:   &params.BeaconRootsAddress,
 				Data: common.BigToHash(new(big.Int).SetUint64(slotTime)).Bytes(),
 			}))
-			built, err := n.Build(t.Context(), devchain.BuildArgs{
+			built, err := n.Build(t.Context(), chain.BuildArgs{
 				Parent: phase0.Hash32(n.Genesis().Hash()), Slot: 1, ParentBeaconRoot: phase0.Root{7}, Coinbase: addressOf(searcher),
-				GasLimitTarget: 60_000_000, Transactions: txs, Payment: &devchain.Payment{From: searcher, To: common.Address{0xfe}},
+				GasLimitTarget: 60_000_000, Transactions: txs, Payment: &chain.Payment{From: searcher, To: common.Address{0xfe}},
 			})
 			if err != nil {
 				t.Fatal(err)

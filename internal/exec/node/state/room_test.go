@@ -30,7 +30,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	devchain "github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 )
@@ -143,7 +143,7 @@ func newGeth(t testing.TB) *world {
 // newDevnet is the devnet's chain with its JSON-RPC.
 func newDevnet(t testing.TB, fork eth.Fork) *world {
 	t.Helper()
-	n, err := devchain.Open(devchain.Config{
+	n, err := chain.Open(chain.Config{
 		Spec: &eth.Spec{
 			GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 2,
 			Forks: []eth.ForkPoint{{Fork: fork}},
@@ -159,7 +159,7 @@ func newDevnet(t testing.TB, fork eth.Fork) *world {
 	w.fork = func(parent common.Hash) *types.Block {
 		slot++
 		must(t, n.SetHead(t.Context(), phase0.Hash32(n.Chain().CurrentBlock().Hash())))
-		built, err := n.Build(t.Context(), devchain.BuildArgs{
+		built, err := n.Build(t.Context(), chain.BuildArgs{
 			Parent: phase0.Hash32(parent), Slot: slot, ParentBeaconRoot: phase0.Root{byte(slot)}, Coinbase: nobody,
 			GasLimitTarget: 60_000_000,
 			Withdrawals:    []*capella.Withdrawal{{Index: capella.WithdrawalIndex(slot), Amount: 7}}, Transactions: n.Pending(),

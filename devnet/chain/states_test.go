@@ -1,4 +1,4 @@
-package chain
+package chain_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	devchain "github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -20,7 +20,7 @@ import (
 
 // branch is a devnet whose blocks carry one transfer each.
 type branch struct {
-	*devchain.Node
+	*chain.Node
 	nonces map[common.Hash]uint64 // of the next transfer on a block
 	slots  map[common.Hash]phase0.Slot
 }
@@ -35,7 +35,7 @@ func grown(t testing.TB) *branch {
 // asked for.
 func (b *branch) on(t testing.TB, parent common.Hash, name string, head bool) common.Hash {
 	t.Helper()
-	args := devchain.BuildArgs{
+	args := chain.BuildArgs{
 		Parent: phase0.Hash32(parent), Slot: b.slots[parent] + 1, ParentBeaconRoot: chaintest.ParentRoot,
 		Coinbase:       chaintest.Payee,
 		GasLimitTarget: chaintest.GasLimit,
@@ -69,7 +69,7 @@ func TestStatesOfEveryBlock(t *testing.T) {
 	two := n.on(t, one, "two", true)
 	side := n.on(t, one, "beside", false)
 	ahead := n.on(t, two, "imported only", false)
-	s := NewStates(n.Chain())
+	s := chain.NewStates(n.Chain())
 	for name, row := range map[string]struct {
 		env  exec.Environment
 		want common.Hash
@@ -118,7 +118,7 @@ func TestStatesOfEveryBlock(t *testing.T) {
 func TestStateThatIsGone(t *testing.T) {
 	n := grown(t)
 	one := n.Chain().GetHeaderByHash(n.on(t, n.Genesis().Hash(), "one", true))
-	genesis, err := devchain.GenesisOf(chaintest.ConfigOf(eth.Fulu))
+	genesis, err := chain.GenesisOf(chaintest.ConfigOf(eth.Fulu))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestStateThatIsGone(t *testing.T) {
 	if _, err := bc.InsertHeaderChain([]*types.Header{one}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewStates(bc).At(t.Context(), exec.Environment{ParentHash: one.Hash()}); !errors.Is(err,
+	if _, err := chain.NewStates(bc).At(t.Context(), exec.Environment{ParentHash: one.Hash()}); !errors.Is(err,
 		exec.ErrUnknownBlock) {
 		t.Errorf("%v", err)
 	}

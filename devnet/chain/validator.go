@@ -1,9 +1,3 @@
-// Package chain validates blocks on a go-ethereum chain in this process. It executes each block on
-// its parent's state, and compares the result with what the block claims and what it was promised
-// to pay. It inserts nothing into the chain, and remembers nothing of invalid blocks.
-//
-//	hash ─ parent ─ header ─ gas limit ─ body ─┬─ state ─ execution ─ results ─ payment ─┬─ verdict
-//	                                           └─ blob proofs (beside it, cached) ───────┘
 package chain
 
 import (
@@ -26,8 +20,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Options bound what validation may use.
-type Options struct {
+// ValidatorOptions bound what validation may use.
+type ValidatorOptions struct {
 	// Concurrency is how many blocks are executed at once; the others wait. 0 is one for each
 	// processor.
 	Concurrency int
@@ -45,8 +39,8 @@ type Validator struct {
 
 var _ exec.Validator = (*Validator)(nil)
 
-// New returns a validator on a chain. The caller keeps the chain and stops it.
-func New(bc *core.BlockChain, options Options) *Validator {
+// NewValidator returns a validator on a chain. The caller keeps the chain and stops it.
+func NewValidator(bc *core.BlockChain, options ValidatorOptions) *Validator {
 	concurrency, cached := options.Concurrency, options.CachedBlobs
 	if concurrency <= 0 {
 		concurrency = runtime.GOMAXPROCS(0)

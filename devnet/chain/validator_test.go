@@ -1,4 +1,4 @@
-package chain
+package chain_test
 
 import (
 	"context"
@@ -12,14 +12,16 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
-	devchain "github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
 func TestValidatorKeepsTheContract(t *testing.T) {
-	chaintest.Contract(t, func(_ *testing.T, n *devchain.Node) exec.Validator { return New(n.Chain(), Options{}) })
+	chaintest.Contract(t, func(_ *testing.T, n *chain.Node) exec.Validator {
+		return chain.NewValidator(n.Chain(), chain.ValidatorOptions{})
+	})
 }
 
 // REL-SUB-16: a fee recipient that spends more than it is paid is satisfied by an exact last
@@ -58,7 +60,7 @@ func TestLastPayment(t *testing.T) {
 					len(args.Transactions), b.Payload.BaseFeePerGas.Dec())
 			}
 			b.FeeRecipient, b.ValueWei = bellatrix.ExecutionAddress(spender), uint256.NewInt(1000)
-			verdict := New(n.Chain(), Options{}).Validate(t.Context(), b)
+			verdict := chain.NewValidator(n.Chain(), chain.ValidatorOptions{}).Validate(t.Context(), b)
 			if (verdict.Class == exec.Valid) != row.valid {
 				t.Errorf("%+v", verdict)
 			}
@@ -68,16 +70,16 @@ func TestLastPayment(t *testing.T) {
 
 func TestInterruptedValidationSpeaksForNobody(t *testing.T) {
 	n := chaintest.Open(t, eth.Fulu)
-	v := New(n.Chain(), Options{Concurrency: 1})
+	v := chain.NewValidator(n.Chain(), chain.ValidatorOptions{Concurrency: 1})
 	b := chaintest.Build(t, n, chaintest.GoodArgs(t, n, eth.Fulu))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	v.slots <- struct{}{} // the only place is taken
+	release := v.TakePlace() // the only one
 	if verdict := v.Validate(ctx, b); verdict.Class != exec.Infrastructure || verdict.Rule != exec.RuleInterrupted {
 		t.Errorf("waiting: %+v", verdict)
 	}
-	<-v.slots
-	if _, wrong := v.validate(ctx, b); wrong == nil || wrong.Class != exec.Infrastructure ||
+	release()
+	if wrong := v.ValidateNow(ctx, b); wrong == nil || wrong.Class != exec.Infrastructure ||
 		wrong.Rule != exec.RuleInterrupted {
 		t.Errorf("executing: %+v", wrong)
 	}
@@ -86,7 +88,7 @@ func TestInterruptedValidationSpeaksForNobody(t *testing.T) {
 // Builders, validators and an importer share one chain.
 func TestConcurrentUse(t *testing.T) {
 	n := chaintest.Open(t, eth.Fulu)
-	v := New(n.Chain(), Options{})
+	v := chain.NewValidator(n.Chain(), chain.ValidatorOptions{})
 	args := chaintest.GoodArgs(t, n, eth.Fulu)
 	var group sync.WaitGroup
 	for i := range 4 {
@@ -112,7 +114,7 @@ func TestDetailsNameWhatWasSeen(t *testing.T) {
 	n := chaintest.Open(t, eth.Fulu)
 	b := chaintest.Build(t, n, chaintest.GoodArgs(t, n, eth.Fulu))
 	b.ValueWei = new(uint256.Int).AddUint64(b.ValueWei, 1)
-	verdict := New(n.Chain(), Options{}).Validate(t.Context(), b)
+	verdict := chain.NewValidator(n.Chain(), chain.ValidatorOptions{}).Validate(t.Context(), b)
 	if !strings.Contains(verdict.Detail, b.ValueWei.Dec()) {
 		t.Errorf("%q does not name the promised value %s", verdict.Detail, b.ValueWei.Dec())
 	}

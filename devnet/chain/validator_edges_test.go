@@ -1,4 +1,4 @@
-package chain
+package chain_test
 
 import (
 	"math/big"
@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -22,7 +23,7 @@ func TestBlockWithNumberZero(t *testing.T) {
 	b := chaintest.Build(t, n, chaintest.GoodArgs(t, n, eth.Fulu))
 	b.Payload.BlockNumber = 0
 	chaintest.Rehash(t, b)
-	verdict := New(n.Chain(), Options{}).Validate(t.Context(), b)
+	verdict := chain.NewValidator(n.Chain(), chain.ValidatorOptions{}).Validate(t.Context(), b)
 	if verdict.Class != exec.Infrastructure || verdict.Rule != exec.RuleParent {
 		t.Errorf("%+v", verdict)
 	}
@@ -33,7 +34,7 @@ func TestBlockCalledByAnotherFork(t *testing.T) {
 	n := chaintest.Open(t, eth.Fulu)
 	b := chaintest.Build(t, n, chaintest.GoodArgs(t, n, eth.Fulu))
 	b.Fork = eth.Electra
-	verdict := New(n.Chain(), Options{}).Validate(t.Context(), b)
+	verdict := chain.NewValidator(n.Chain(), chain.ValidatorOptions{}).Validate(t.Context(), b)
 	if verdict.Class != exec.Invalid || verdict.Rule != exec.RuleHeader {
 		t.Errorf("%+v", verdict)
 	}
@@ -52,7 +53,7 @@ func TestGasLimitSteps(t *testing.T) {
 		cfg := chaintest.ConfigOf(eth.Fulu)
 		cfg.GasLimit = step.parent
 		n := chaintest.OpenWith(t, cfg)
-		v := New(n.Chain(), Options{})
+		v := chain.NewValidator(n.Chain(), chain.ValidatorOptions{})
 		args := chaintest.GoodArgs(t, n, eth.Fulu)
 		args.GasLimitTarget = step.passes
 		for _, limit := range []uint64{step.passes, step.passes - 1, step.passes + 1} {
@@ -100,7 +101,7 @@ func TestLastPaymentThatDoesNotArrive(t *testing.T) {
 				t.Fatalf("the block has %d transactions, want %d", len(b.Payload.Transactions), len(args.Transactions))
 			}
 			b.FeeRecipient, b.ValueWei = bellatrix.ExecutionAddress(recipient), uint256.NewInt(1000)
-			verdict := New(n.Chain(), Options{}).Validate(t.Context(), b)
+			verdict := chain.NewValidator(n.Chain(), chain.ValidatorOptions{}).Validate(t.Context(), b)
 			if verdict.Class != exec.Invalid || verdict.Rule != exec.RulePayment {
 				t.Errorf("%+v", verdict)
 			}

@@ -1,4 +1,4 @@
-package chain
+package chain_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
 // watched is a context that tells when somebody waits for its end for the first time: Follow does
@@ -37,7 +39,7 @@ func follow(t *testing.T, n *branch) *following {
 	f := &following{make(chan *types.Block), make(chan error, 1), cancel}
 	w := &watched{Context: ctx, listens: make(chan struct{})}
 	go func() {
-		f.ended <- NewStates(n.Chain()).Follow(w, common.Hash{}, func(block *types.Block) error {
+		f.ended <- chain.NewStates(n.Chain()).Follow(w, common.Hash{}, func(block *types.Block) error {
 			select {
 			case f.blocks <- block:
 			case <-ctx.Done():
@@ -121,7 +123,7 @@ func TestFollowerThatFails(t *testing.T) {
 	w := &watched{Context: t.Context(), listens: make(chan struct{})}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- NewStates(n.Chain()).Follow(w, common.Hash{}, func(*types.Block) error { return broken })
+		ended <- chain.NewStates(n.Chain()).Follow(w, common.Hash{}, func(*types.Block) error { return broken })
 	}()
 	<-w.listens
 	n.on(t, n.Genesis().Hash(), "one", true)
@@ -135,7 +137,7 @@ func TestHead(t *testing.T) {
 	n := grown(t)
 	one := n.on(t, n.Genesis().Hash(), "one", true)
 	n.on(t, one, "two", false)
-	head, err := NewStates(n.Chain()).Head(t.Context())
+	head, err := chain.NewStates(n.Chain()).Head(t.Context())
 	if err != nil || head.Hash() != one {
 		t.Errorf("%v, %v", head, err)
 	}

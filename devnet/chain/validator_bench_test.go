@@ -1,4 +1,4 @@
-package chain
+package chain_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
 
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -15,7 +16,7 @@ import (
 )
 
 // fullBlock is a block of 1,400 transfers, 30 million gas.
-func fullBlock(b *testing.B) (*Validator, *exec.Block, *core.BlockChain) {
+func fullBlock(b *testing.B) (*chain.Validator, *exec.Block, *core.BlockChain) {
 	b.Helper()
 	n := chaintest.Open(b, eth.Fulu)
 	args := chaintest.GoodArgs(b, n, eth.Fulu)
@@ -23,7 +24,7 @@ func fullBlock(b *testing.B) (*Validator, *exec.Block, *core.BlockChain) {
 	for nonce := range uint64(1400) {
 		args.Transactions = append(args.Transactions, chaintest.Transfer(b, nonce))
 	}
-	return New(n.Chain(), Options{}), chaintest.Build(b, n, args), n.Chain()
+	return chain.NewValidator(n.Chain(), chain.ValidatorOptions{}), chaintest.Build(b, n, args), n.Chain()
 }
 
 // BenchmarkFullBlock compares our validation of a full block with go-ethereum's own processing of
@@ -33,7 +34,7 @@ func BenchmarkFullBlock(b *testing.B) {
 	v, block, bc := fullBlock(b)
 	var ours, theirs time.Duration
 	for b.Loop() {
-		v.transactions = newKnownTransactions()
+		v.ForgetTransactions()
 		start := time.Now()
 		if verdict := v.Validate(b.Context(), block); verdict.Class != exec.Valid {
 			b.Fatalf("%+v", verdict)

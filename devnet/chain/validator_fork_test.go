@@ -1,4 +1,4 @@
-package chain
+package chain_test
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	devchain "github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -24,7 +24,7 @@ func TestForkBoundaries(t *testing.T) {
 	cfg := chaintest.ConfigOf(eth.Forks()...)
 	cfg.Spec.SlotsPerEpoch = 1
 	n := chaintest.OpenWith(t, cfg)
-	v := New(n.Chain(), Options{})
+	v := chain.NewValidator(n.Chain(), chain.ValidatorOptions{})
 	for slot := phase0.Slot(1); slot <= 4; slot++ {
 		args := chaintest.GoodArgs(t, n, eth.Bellatrix)
 		args.Slot, args.Parent = slot, phase0.Hash32(n.Chain().CurrentBlock().Hash())
@@ -85,7 +85,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		}, exec.RuleUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
-			genesis, err := devchain.GenesisOf(chaintest.ConfigOf(eth.Fulu))
+			genesis, err := chain.GenesisOf(chaintest.ConfigOf(eth.Fulu))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 			if _, err := bc.InsertHeaderChain([]*types.Header{parent}); err != nil {
 				t.Fatal(err)
 			}
-			verdict := New(bc, Options{}).Validate(t.Context(), second)
+			verdict := chain.NewValidator(bc, chain.ValidatorOptions{}).Validate(t.Context(), second)
 			if verdict.Class != exec.Infrastructure || verdict.Rule != row.rule {
 				t.Errorf("%+v", verdict)
 			}
