@@ -20,6 +20,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/internal/jsonscan"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -227,7 +228,7 @@ func (w *tokenWalker) object(depth int) error {
 		if err != nil {
 			return err
 		}
-		name := fold(token.(string))
+		name := jsonscan.Fold(token.(string))
 		if seen[name] {
 			return fmt.Errorf("%s comes twice", name)
 		}

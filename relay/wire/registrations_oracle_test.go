@@ -22,7 +22,7 @@ import (
 //
 //   - errSpelling: encoding/json takes "Message" for "message".
 //   - A value that is nested deeper than maxDepth ends the whole list.
-//   - ErrTooManyRegistrations, and objects with more than maxNames names that are not ours.
+//   - ErrTooManyRegistrations, and objects with more than 2048 names that are not ours.
 
 // registrationOracle is an entry as encoding/json reads it; pointers tell what is missing.
 type registrationOracle struct {

@@ -39,7 +39,7 @@ func (s shape[T]) read(c *cursor, into *T) error {
 		return c.wrong(object)
 	}
 	var seen uint64
-	var others names
+	var others jsonscan.Names
 	next := 0
 	err := c.Members(func(name []byte) error {
 		place := s.find(name, next)
@@ -80,12 +80,12 @@ func (s shape[T]) find(name []byte, guess int) int {
 	return -1
 }
 
-func (s shape[T]) other(c *cursor, others *names, name []byte) error {
-	folded := fold(string(name))
+func (s shape[T]) other(c *cursor, others *jsonscan.Names, name []byte) error {
+	folded := jsonscan.Fold(string(name))
 	if s.find([]byte(folded), 0) >= 0 {
 		return fmt.Errorf("%.90q: %w", name, errSpelling)
 	}
-	if err := others.add(folded); err != nil {
+	if err := others.Add(folded); err != nil {
 		return err
 	}
 	return c.walk(folded, kinds[folded])

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/gavel-relay/gavel/internal/jsonscan"
 )
 
 // kind is the form that the JSON value of a known name must have.
@@ -61,10 +63,10 @@ func (c *cursor) walk(name string, want kind) error {
 		if want != object && want != unknown {
 			return fmt.Errorf("%s is an object: want %s", name, want)
 		}
-		var seen names
+		var seen jsonscan.Names
 		return c.Members(func(name []byte) error {
-			folded := fold(string(name))
-			if err := seen.add(folded); err != nil {
+			folded := jsonscan.Fold(string(name))
+			if err := seen.Add(folded); err != nil {
 				return err
 			}
 			return c.walk(folded, kinds[folded])
@@ -96,47 +98,6 @@ func (c *cursor) walk(name string, want kind) error {
 		return nil
 	}
 }
-
-// maxNames is how many unknown names an object may have. Each is kept in memory until the object
-// ends.
-const maxNames = 2048
-
-// names finds names that occur twice in an object. Known objects are small; hostile ones must cost
-// neither quadratic time nor much memory.
-type names struct {
-	few  []string
-	many map[string]struct{}
-}
-
-func (n *names) add(name string) error {
-	for _, other := range n.few {
-		if other == name {
-			return fmt.Errorf("%.90s comes twice", name)
-		}
-	}
-	if len(n.few) < 32 {
-		n.few = append(n.few, name)
-		return nil
-	}
-	if _, seen := n.many[name]; seen {
-		return fmt.Errorf("%.90s comes twice", name)
-	}
-	if len(n.many) == maxNames {
-		return fmt.Errorf("more than %d names in an object", maxNames)
-	}
-	if n.many == nil {
-		n.many = map[string]struct{}{}
-	}
-	n.many[name] = struct{}{}
-	return nil
-}
-
-// oddLetters are the two letters outside of ASCII that encoding/json treats as ASCII letters: the
-// long s and the Kelvin sign.
-var oddLetters = strings.NewReplacer("\u017f", "s", "\u212a", "k")
-
-// fold returns a name in the form in which encoding/json compares it.
-func fold(name string) string { return strings.ToLower(oddLetters.Replace(name)) }
 
 // checkText checks the form of a string. It leaves the digits of bytes to their decoder.
 func checkText(want kind, s []byte) error {
