@@ -12,6 +12,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/conformance/mutant/inside"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
 	devnetapp "github.com/gavel-relay/gavel/devnet/app"
@@ -49,6 +50,9 @@ func StartLocal(ctx context.Context, of world.Config, budgets target.Budgets) (l
 	}(l)
 	if l.world, err = world.New(of); err != nil {
 		return nil, err
+	}
+	if facts := l.world.Facts; facts.NextFork != "" {
+		inside.ForkAt(facts.At(facts.NextForkSlot))
 	}
 	l.group.Go(func() error { return l.world.Run(ctx) })
 	l.Target = &target.Target{

@@ -201,7 +201,7 @@ func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []repo
 func (p Proof) devnet(clauses []string) []string {
 	how := []string{"--devnet", "--slot", p.Slot.String()}
 	if crosses(clauses) {
-		how = append(how, "--fork", "electra", "--fork-at", "fulu@2")
+		how = append(how, "--fork", "electra", "--fork-at", "fulu@3")
 	}
 	return how
 }

@@ -124,8 +124,9 @@ var Interfaces = []string{"relay", "stream", "rpc", "sidecar", "builder"}
 
 // Profiles are the groups, in the order of reports.
 var Profiles = []string{
-	"relay-proposer", "relay-builder", "relay-data", "relay-fork", "stream-live", "stream-history", "rpc-auth",
-	"rpc-bundle", "rpc-share", "rpc-private", "rpc-refund", "sidecar-header", "sidecar-payload", "builder-submission",
+	"relay-proposer", "relay-builder", "relay-data", "relay-fork", "stream-live", "stream-history", "stream-fork",
+	"rpc-auth", "rpc-bundle", "rpc-share", "rpc-private", "rpc-refund", "rpc-fork", "sidecar-header", "sidecar-payload",
+	"builder-submission",
 	"builder-relays",
 }
 

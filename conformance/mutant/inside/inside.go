@@ -5,7 +5,10 @@
 //	overlay/patches/ID.patch ──go build -overlay──▶ a service with On("ID") ──▶ Switch("ID")
 package inside
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // built says whether this program was built from patched sources. The overlay's copy of this file
 // sets it to true.
@@ -29,3 +32,14 @@ func Switch(ids ...string) error {
 	}
 	return nil
 }
+
+// fork is when the second fork of the services' network begins; zero without one. It is not written
+// after services have started.
+var fork time.Time
+
+// ForkAt tells the mutants when the second fork begins. It must be called before any service
+// starts.
+func ForkAt(at time.Time) { fork = at }
+
+// Forked says whether a time is in the second fork.
+func Forked(at time.Time) bool { return !fork.IsZero() && !at.Before(fork) }

@@ -160,3 +160,25 @@ func Hash(txs ...*types.Transaction) common.Hash { return bundleHash(txs...) }
 func SimulateShared(t *suite.T, tx *types.Transaction) {
 	works(t, with(now(t, tx), object{"privacy": object{"hints": []string{"hash"}}}))
 }
+
+// BeforeFork begins a spec that goes over a fork; see beforeFork.
+func BeforeFork(t *suite.T, atLeast uint64) { beforeFork(t, atLeast) }
+
+// NearFork waits until the target takes orders for blocks after the fork.
+func NearFork(t *suite.T) { nearFork(t) }
+
+// OverFork waits until blocks of the new fork are known.
+func OverFork(t *suite.T) { overFork(t) }
+
+// FirstOfFork returns the number of a block that is in the new fork.
+func FirstOfFork(t *suite.T) uint64 { return firstOfFork(t) }
+
+// OfNextFork makes a transaction that logs something if it is executed by the rules of the world's
+// second fork, and fails by those of the first.
+func (w Wallet) OfNextFork() *types.Transaction { return w.w.create(0, codeOfNextFork(w.w.t)) }
+
+// ShareFor is Share for a bundle of given blocks.
+func ShareFor(t *suite.T, hints []string, from, to uint64, txs ...*types.Transaction) common.Hash {
+	return sentAs(t, "mev_sendBundle", with(share(t, txs...), object{"privacy": object{"hints": hints},
+		"inclusion": object{"block": hexNumber(from), "maxBlock": hexNumber(to)}}))
+}

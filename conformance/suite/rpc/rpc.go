@@ -30,6 +30,7 @@ func Specs(s *suite.Set) {
 		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid,
 		bundleTerms, shareTerms, wholeShare, privateTerms, timeouts, refundLists, delayedLists,
 		followers, browsers, statistics, deployed, literal,
+		ordersOverFork, cancelsOverFork, callsOverFork, refundsOverFork,
 	} {
 		add(s)
 	}

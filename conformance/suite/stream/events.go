@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gavel-relay/gavel/conformance/suite"
@@ -22,8 +23,12 @@ func rounded(number *big.Int, digits int) bool {
 	return len(strings.TrimRight(number.String(), "0")) <= digits
 }
 
-// events: the shape of events.
-func events(s *suite.Set) {
+// events: the shape of events. Whoever holds floor is the only one to cause events.
+func events(floor *sync.Mutex) func(s *suite.Set) {
+	return func(s *suite.Set) { eventsAlone(s, floor) }
+}
+
+func eventsAlone(s *suite.Set, floor *sync.Mutex) {
 	s.It("STR-EVT-01", "knows a transaction by its double hash", func(t *suite.T) {
 		tx := rpc.Money(t).Transfer(1)
 		e := told(t, some, tx)
@@ -158,6 +163,8 @@ func events(s *suite.Set) {
 		untold(t, stream, rpc.Hash(tx))
 	})
 	s.It("STR-EVT-16", "does not tell of what other methods are asked", func(t *suite.T) {
+		floor.Lock()
+		defer floor.Unlock()
 		stream := listening(t)
 		defer stream.Close()
 		tx := rpc.Money(t).Transfer(1)

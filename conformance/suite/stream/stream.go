@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -24,7 +25,8 @@ import (
 // Specs adds all specs of the stream to a set.
 func Specs(s *suite.Set) {
 	s.Sane("stream", sane)
-	for _, add := range []func(*suite.Set){live, events, hints, info, history, literal} {
+	floor := new(sync.Mutex)
+	for _, add := range []func(*suite.Set){live, events(floor), hints, info, history, literal, forks(floor)} {
 		add(s)
 	}
 }
