@@ -226,6 +226,8 @@ func builderPayloads() []Mutant {
 				s.ExecutionPayload.GasLimit++
 				s.Message.GasLimit = s.ExecutionPayload.GasLimit
 			})},
+		{"BD40", "builder", "has another logs bloom", []string{"BLD-BLK-07"},
+			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.ExecutionPayload.LogsBloom[0] ^= 1 })},
 	}
 }
 
@@ -255,6 +257,24 @@ func builderHabits() []Mutant {
 		{"BD47", "builder", "numbers all submissions alike", []string{"BLD-IDN-03"}, request(func(e *Exchange) {
 			e.Request.Header.Set("X-Sequence", "7")
 		})},
+		{"BD54", "builder", "has another key in every other slot", []string{"BLD-IDN-04"}, func() Fault {
+			key := probe.DeriveBLSKey("another key")
+			odd := false
+			return submission{
+				change: func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
+					if odd = s.Message.Slot%2 == 1; odd {
+						s.Message.BuilderPubkey = key.Public
+					}
+				},
+				sign: func(b *Builder, root phase0.Root) phase0.BLSSignature {
+					by := b.Key
+					if odd {
+						by = key
+					}
+					return by.Sign(probe.SigningRoot(root, b.Domain))
+				},
+			}.fault()()
+		}},
 		{"BD48", "builder", "bids at all relays but the last", []string{"BLD-REL-01", "BLD-REL-02", "BLD-REL-03",
 			"BLD-REL-05"},
 			drops(func(e *Exchange) bool { return e.builder.Last })},

@@ -158,6 +158,8 @@ type Order struct {
 	GasLimit     uint64   `json:"gasLimit"`
 	// Blobs is how many blobs the block carries, at most 3.
 	Blobs int `json:"blobs"`
+	// Requests says that the block has execution requests: a withdrawal and a consolidation.
+	Requests bool `json:"requests"`
 	// Extra goes into the block's extra data, so that blocks of one slot differ.
 	Extra string `json:"extra"`
 }

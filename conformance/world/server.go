@@ -12,7 +12,6 @@ import (
 	builderfulu "github.com/attestantio/go-builder-client/api/fulu"
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
@@ -180,19 +179,16 @@ func (w *World) build(ctx context.Context, order Order) (*Block, error) {
 		ExtraData: []byte(order.Extra),
 		Payment:   &chain.Payment{From: wallet, To: common.HexToAddress(order.FeeRecipient), ValueWei: pays},
 	}
-	if order.Blobs > 0 {
-		tx, err := w.blobTx(ctx, order)
-		if err != nil {
-			return nil, err
-		}
-		args.Transactions = []*types.Transaction{tx}
+	var err error
+	if args.Transactions, err = w.special(ctx, order); err != nil {
+		return nil, err
 	}
 	built, err := w.network.Chain.Build(ctx, args)
 	if err != nil {
 		return nil, err
 	}
 	if built.Left > 0 {
-		return nil, errors.New("the blob transaction did not fit")
+		return nil, errors.New("a transaction with blobs or requests did not fit")
 	}
 	raw, err := submission(built)
 	if err != nil {

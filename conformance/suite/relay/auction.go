@@ -150,13 +150,17 @@ func (a *auction) block(builder string, valueWei *uint256.Int) *submission {
 }
 
 func (a *auction) blockWith(builder string, aboveWei *uint256.Int, blobs int, limit uint64) *submission {
+	return a.ordered(builder, aboveWei, world.Order{Slot: *a.slot, GasLimit: limit, Blobs: blobs})
+}
+
+// ordered is block with more words about the block: its slot, gas limit, blobs and requests. The
+// message is for the auction's slot.
+func (a *auction) ordered(builder string, aboveWei *uint256.Int, order world.Order) *submission {
 	a.blocks++
 	valueWei := new(uint256.Int).Add(aboveWei, gwei(a.slot.BaseGwei))
-	raw, err := a.t.World.Block(a.t, world.Order{
-		Slot: *a.slot, FeeRecipient: fmt.Sprintf("%#x", a.feeRecipient[:]), PaysWei: valueWei.ToBig(), GasLimit: limit,
-		Blobs: blobs,
-		Extra: fmt.Sprintf("%s/%s/%d", a.t.Clause.ID, builder, a.blocks),
-	})
+	order.FeeRecipient, order.PaysWei = fmt.Sprintf("%#x", a.feeRecipient[:]), valueWei.ToBig()
+	order.Extra = fmt.Sprintf("%s/%s/%d", a.t.Clause.ID, builder, a.blocks)
+	raw, err := a.t.World.Block(a.t, order)
 	a.t.Ready(err, "build a block")
 	block, err := probe.ReadSubmission(a.fork(), raw)
 	a.t.Ready(err, "read the world's block")

@@ -211,7 +211,12 @@ func filters(r *specs) {
 		}
 		for order, rising := range map[string]bool{"value": true, "-value": false} {
 			var last *uint256.Int
-			for _, trace := range traces(t, deliveredPath, "order_by="+order) {
+			list := traces(t, deliveredPath, "order_by="+order)
+			first := traces(t, deliveredPath, "limit=1&order_by="+order)
+			t.Check(len(list) > 0 && len(first) == 1, "the deliveries, and one of them", fmt.Sprint(len(list), len(first)))
+			extreme := text(t, list[0], "value")
+			t.Check(text(t, first[0], "value") == extreme, extreme+" first with limit=1", text(t, first[0], "value"))
+			for _, trace := range list {
 				value, err := uint256.FromDecimal(text(t, trace, "value"))
 				t.Check(err == nil, "a value", trace["value"])
 				if last != nil {

@@ -186,6 +186,18 @@ func header(r *specs) {
 		got, err := bid.Message.ExecutionRequests.HashTreeRoot()
 		t.Check(err == nil && got == want, "the requests of the block", "others")
 	})
+	r.It("REL-HDR-13", "carries a withdrawal and a consolidation", func(t *suite.T) {
+		a := r.open(t)
+		since(t, eth.Electra, "execution requests")
+		s := a.ordered("a", gwei(1000), world.Order{Slot: *a.slot, GasLimit: gasLimit, Requests: true})
+		if len(s.ExecutionRequests.Withdrawals) == 0 || len(s.ExecutionRequests.Consolidations) == 0 {
+			t.Inconclusive("the world's block has no requests")
+		}
+		bid := a.serves(a.submitted(s))
+		t.Check(bid.Message.ExecutionRequests != nil, "execution requests", "none")
+		t.Check(bid.Message.ExecutionRequests.String() == s.ExecutionRequests.String(), s.ExecutionRequests.String(),
+			bid.Message.ExecutionRequests.String())
+	})
 	r.It("REL-HDR-14", "says the value that was signed", func(t *suite.T) {
 		a, s := leading(t)
 		bid := a.serves(s)

@@ -91,10 +91,20 @@ func refuse(r *specs) {
 		s.ExecutionPayload.Timestamp++
 		s.rehash()
 	})
-	spoiled("REL-SUB-14", "refuses another prev_randao", func(_ *suite.T, _ *auction, s *submission) {
-		s.ExecutionPayload.PrevRandao[3] ^= 1
-		s.rehash()
+	// The block executes, so that nothing else is wrong with it.
+	r.It("REL-SUB-13", "refuses a valid block that was built for the next slot's time", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		next := *a.slot
+		next.Slot++
+		a.refused(a.ordered("a", gwei(1000), world.Order{Slot: next, GasLimit: gasLimit}))
 	})
+	for place, name := range map[int]string{3: "another prev_randao", 31: "a prev_randao with another last byte"} {
+		spoiled("REL-SUB-14", "refuses "+name, func(_ *suite.T, _ *auction, s *submission) {
+			s.ExecutionPayload.PrevRandao[place] ^= 1
+			s.rehash()
+		})
+	}
 	spoiled("REL-SUB-15", "refuses withdrawals that lack one", func(t *suite.T, _ *auction, s *submission) {
 		since(t, eth.Capella, "withdrawals")
 		if len(s.ExecutionPayload.Withdrawals) == 0 {
@@ -150,6 +160,15 @@ func refuse(r *specs) {
 	spoiled("REL-SUB-28", "refuses proofs without a blob", func(t *suite.T, _ *auction, s *submission) {
 		since(t, eth.Deneb, "blobs")
 		s.BlobsBundle.Proofs = append(s.BlobsBundle.Proofs, make([]deneb.KZGProof, 128)...)
+	})
+	r.It("REL-SUB-28", "refuses a second blob with the proofs of the first", func(t *suite.T) {
+		a := r.open(t)
+		since(t, eth.Deneb, "blobs")
+		a.ready()
+		s := a.blockWith("a", gwei(1000), 2, gasLimit)
+		half := len(s.BlobsBundle.Proofs) / 2
+		copy(s.BlobsBundle.Proofs[half:], s.BlobsBundle.Proofs[:half])
+		a.refused(s)
 	})
 	r.It("REL-SUB-29", "refuses the version of another fork", func(t *suite.T) {
 		a := r.open(t)

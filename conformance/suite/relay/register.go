@@ -109,6 +109,14 @@ func register(r *specs) {
 		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 		t.Check(holdsNot(t, one), "the registration not to be held", "it is in the data API")
 	})
+	r.It("REL-REG-02", "refuses a signature of another key behind a right one", func(t *suite.T) {
+		r.ready(t)
+		right := registration(t, r.validators(t)[0], payee(0), t.Now())
+		one := r.fresh(t)
+		sign(t, one, probe.DeriveBLSKey("somebody else"))
+		t.Status(sendRegistrations(t, right, one), http.StatusBadRequest)
+		t.Check(holdsNot(t, one), "the registration not to be held", "it is in the data API")
+	})
 	r.It("REL-REG-02", "refuses a signature under another domain", func(t *suite.T) {
 		one := r.fresh(t)
 		root, err := one.Message.HashTreeRoot()
@@ -201,6 +209,15 @@ func register(r *specs) {
 			body := encode(t, []any{map[string]any{"message": message, "signature": "0x" + fmt.Sprintf("%0192x", 0)}})
 			t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, body)), http.StatusBadRequest)
 		}
+	})
+	r.It("REL-REG-10", "refuses a registration without gas_limit that is signed for none", func(t *suite.T) {
+		one := r.fresh(t)
+		one.Message.GasLimit = 0
+		sign(t, one, r.validators(t)[t.World.Facts.Restless()])
+		body := bytes.Replace(encode(t, []any{one}), []byte(`"gas_limit":"0",`), nil, 1)
+		t.Check(!bytes.Contains(body, []byte("gas_limit")), "a body without gas_limit", string(body))
+		t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, body)), http.StatusBadRequest)
+		t.Check(holdsNot(t, one), "the registration not to be held", "it is in the data API")
 	})
 	r.It("REL-REG-11", "answers 415 to text/html", func(t *suite.T) {
 		t.Status(t.Do(proposerAPI(t), post(registerPath, "text/html", []byte("[]"))), http.StatusUnsupportedMediaType)

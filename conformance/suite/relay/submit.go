@@ -84,8 +84,10 @@ func submit(r *specs) {
 		}
 		t.Prepared(first, "submit a valid block", http.StatusOK)
 		a.served(high)
-		t.Status(cancel(low), http.StatusOK, http.StatusAccepted)
-		a.serves(low)
+		for _, s := range []*submission{low, a.block("a", gwei(1000))} { // and lower again
+			t.Status(cancel(s), http.StatusOK, http.StatusAccepted)
+			a.serves(s)
+		}
 	})
 	r.It("REL-SUB-22", "keeps the higher bid without cancellations", func(t *suite.T) {
 		a := r.open(t)

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"encoding/json"
+	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -39,6 +40,16 @@ func (w Wallet) Large(size int) *types.Transaction {
 // WithAccess makes a transfer with an access list.
 func (w Wallet) WithAccess(list types.AccessList) *types.Transaction {
 	return w.w.sign(&types.DynamicFeeTx{Gas: 100_000, To: &sink, AccessList: list})
+}
+
+// Legacy makes a transfer of the first type of transactions, which has one gas price.
+func (w Wallet) Legacy() *types.Transaction {
+	tx, err := types.SignNewTx(w.w.PrivateKey, types.LatestSignerForChainID(w.w.chain), &types.LegacyTx{
+		Nonce: w.w.next, GasPrice: big.NewInt(feeCapWei), Gas: 100_000, To: &sink,
+	})
+	w.w.t.Ready(err, "sign a legacy transaction")
+	w.w.next++
+	return tx
 }
 
 // Address returns the wallet's address.

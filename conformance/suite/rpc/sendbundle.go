@@ -165,34 +165,43 @@ func sendBundle(s *suite.Set) {
 
 // bundleTerms: what the members of eth_sendBundle do.
 func bundleTerms(s *suite.Set) {
-	s.Slow("RPC-BUN-21", "has the second version in its block, and not the first", func(t *suite.T) {
+	s.Slow("RPC-BUN-21", "has the last of three versions in its block, and no earlier one", func(t *suite.T) {
 		watched(t)
+		missed := 0
 		until(t, func() bool {
 			signer, name := key(t), object{"replacementUuid": uuid(t)}
-			first, second, witness := money(t).send(1), money(t).send(2), money(t).send(3)
-			block := head(t) + 3
+			versions, witness := []*types.Transaction{money(t).send(1), money(t).send(2), money(t).send(3)}, money(t).send(4)
+			block, last := head(t)+3, versions[2]
 			placed(t, block, nil, witness)
-			include(t, second, witness)
-			version := func(tx *types.Transaction) {
+			include(t, last, witness)
+			for i, tx := range versions {
 				params := with(object{"txs": raws(t, tx), "blockNumber": hexNumber(block)}, name)
 				taken(t, call(t, signer, "eth_sendBundle", params), tx)
-			}
-			version(first)
-			builderHas(t, first)
-			version(second)
-			_ = t.Eventually(slots(t, 1)/4, func() error { // a bid before that may have the first version
-				if len(sentTo(t, second)) == 0 {
-					return errNotSent
+				_ = t.Eventually(slots(t, 6), func() error { // a bid before that may have the version before
+					if len(sentTo(t, tx)) == 0 && head(t) < block {
+						return errNotSent
+					}
+					return nil
+				})
+				if len(sentTo(t, tx)) > 0 && head(t) < block {
+					continue
 				}
-				return nil
-			})
-			include(t, first)
+				if missed++; i > 0 { // on a busy machine it may come too late for a block
+					t.Check(missed < 4, fmt.Sprintf("version %d at the world's builder before its block, once in four", i+1),
+						"it was never there")
+				}
+				return false
+			}
+			include(t, versions[:2]...)
 			reached(t, block)
-			t.Check(receiptOf(t, first) == nil, "no block with the version that was replaced", "it is in a block")
+			for i, tx := range versions[:2] {
+				t.Check(receiptOf(t, tx) == nil, fmt.Sprintf("no block with version %d, which was replaced", i+1),
+					"it is in a block")
+			}
 			if receiptOf(t, witness) == nil {
 				return false
 			}
-			t.Check(receiptOf(t, second) != nil, "the version that replaced it in its block", "no such bundle")
+			t.Check(receiptOf(t, last) != nil, "the last version in its block", "no such bundle")
 			return true
 		})
 	})
@@ -234,12 +243,13 @@ func bundleTerms(s *suite.Set) {
 			return true
 		})
 	})
-	s.Slow("RPC-BUN-23", "is in its block with a transaction that reverts and may", func(t *suite.T) {
+	s.Slow("RPC-BUN-23", "is in its block with two transactions that revert and may", func(t *suite.T) {
 		watched(t)
 		until(t, func() bool {
-			txs, witness := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert)}, money(t).send(2)
+			txs, witness := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert),
+				money(t).create(0, codeRevert)}, money(t).send(2)
 			block := head(t) + 3
-			placed(t, block, object{"revertingTxHashes": []string{txs[1].Hash().Hex()}}, txs...)
+			placed(t, block, object{"revertingTxHashes": []string{txs[1].Hash().Hex(), txs[2].Hash().Hex()}}, txs...)
 			placed(t, block, nil, witness)
 			include(t, append(txs, witness)...)
 			reached(t, block)
@@ -316,8 +326,9 @@ func wholeAt(t *suite.T, block uint64, txs []*types.Transaction) (found int) {
 func landedReverted(t *suite.T, txs []*types.Transaction) {
 	for i, tx := range txs {
 		r := receiptOf(t, tx)
-		t.Check(r != nil, fmt.Sprintf("transaction %d of a bundle whose second one may revert in its block", i), "none")
-		t.Check(uint64(r.Status) == uint64(1-i), "the second one reverted, and not the first", r)
+		t.Check(r != nil, fmt.Sprintf("transaction %d of a bundle of which all but the first may revert in its block", i),
+			"none")
+		t.Check((r.Status == 1) == (i == 0), "all reverted but the first", r)
 	}
 }
 

@@ -324,6 +324,27 @@ func wholeShare(s *suite.Set) {
 			return true
 		})
 	})
+	s.Slow("RPC-SHR-34", "is in its block with a transaction of an inner bundle that reverts and may", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			txs := []*types.Transaction{money(t).send(1), money(t).send(3), money(t).create(0, codeRevert)}
+			block := head(t) + 3
+			window := object{"inclusion": object{"block": hexNumber(block)}}
+			inner := reverting(t, block, true, txs[1:])
+			list := append(body(t, txs[0]), object{"bundle": inner})
+			noted(t, call(t, key(t), "mev_sendBundle", with(share(t), with(window, object{"body": list}))))
+			witness := money(t).send(2)
+			placed(t, block, nil, witness)
+			include(t, append(txs, witness)...)
+			reached(t, block)
+			if receiptOf(t, witness) == nil {
+				return false
+			}
+			t.Check(receiptOf(t, txs[0]) != nil, "the transaction before the inner bundle in its block", "none")
+			landedReverted(t, txs[1:])
+			return true
+		})
+	})
 	s.Slow("RPC-SHR-34", "is not there with a transaction that reverts and may not", func(t *suite.T) {
 		watched(t)
 		until(t, func() bool {

@@ -153,6 +153,20 @@ func simBundle(s *suite.Set) {
 		got := isHex(t, works(t, now(t, w.send(1))), "stateBlock").Uint64()
 		t.Check(got >= before && got <= head(t), fmt.Sprintf("a block from %d on", before), got)
 	})
+	for _, form := range []struct {
+		title string
+		of    func(number uint64) any
+	}{{"in hex", func(n uint64) any { return hexNumber(n) }}, {"as a number", func(n uint64) any { return n }}} {
+		s.It("RPC-SIM-12", "begins with the state of an older block "+form.title, func(t *suite.T) {
+			w := money(t)
+			reached(t, 3)
+			older := head(t) - 2
+			m := works(t, with(now(t, w.send(1)), object{"inclusion": object{"block": hexNumber(older + 1)}}),
+				object{"parentBlock": form.of(older)})
+			got := isHex(t, m, "stateBlock").Uint64()
+			t.Check(got == older, fmt.Sprint(older), got)
+		})
+	}
 	// field is a field of the block's header that a transaction logs as it sees it.
 	type field struct {
 		clause, title, name, instruction string

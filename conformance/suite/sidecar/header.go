@@ -25,6 +25,17 @@ func header(s *suite.Set) {
 			a.handsOn(want)
 		})
 	}
+	s.It("SID-HDR-01", "hands on the bid that is a wei higher, although its hash is higher too", func(t *suite.T) {
+		a := open(t)
+		best, other := a.honest(a.relay(0), "block of 0", mid), a.honest(a.relay(1), "block of 1", mid)
+		which := 0
+		if bytes.Compare(best.Message.Header.BlockHash[:], other.Message.Header.BlockHash[:]) < 0 {
+			which = 1
+		}
+		want := a.bids(which, new(uint256.Int).AddUint64(mid, 1))
+		a.bids(1-which, mid)
+		a.handsOn(want)
+	})
 	s.It("SID-HDR-02", "hands on the bid of one relay alone", func(t *suite.T) {
 		a := open(t)
 		a.handsOn(a.bids(2, low))

@@ -39,6 +39,7 @@ func emits(topics ...string) string {
 const (
 	topicA = "00000000000000000000000000000000000000000000000000000000000000aa"
 	topicB = "00000000000000000000000000000000000000000000000000000000000000bb"
+	topicC = "00000000000000000000000000000000000000000000000000000000000000cc"
 )
 
 type log struct {
@@ -90,10 +91,10 @@ func hints(s *suite.Set) {
 		has(t, tx, "to", rpc.Sink().Hex())
 	})
 	s.It("STR-HNT-06", "shares logs as they are", func(t *suite.T) {
-		list := shared(t, told(t, []string{"logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB))))
-		want := []string{"0x" + swapV2, "0x" + topicA, "0x" + topicB}
+		list := shared(t, told(t, []string{"logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB, topicC))))
+		want := []string{"0x" + swapV2, "0x" + topicA, "0x" + topicB, "0x" + topicC}
 		t.Check(len(list) == 1 && slices.Equal(list[0].topics, want) && len(list[0].data) == 66,
-			"the log with three topics and 32 bytes", fmt.Sprint(list))
+			"the log with four topics and 32 bytes", fmt.Sprint(list))
 	})
 	s.It("STR-HNT-06", "shares each log of a transaction", func(t *suite.T) {
 		code := emits(swapV2, topicA, topicB)
@@ -128,6 +129,11 @@ func hints(s *suite.Set) {
 	})
 	s.It("STR-HNT-11", "shares nothing with hash alone", func(t *suite.T) {
 		e := told(t, []string{"hash"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
+		t.Check(len(e.txs) == 0 && len(e.logs(t)) == 0, "neither txs nor logs", e.raw)
+	})
+	s.It("STR-HNT-11", "shares of a bundle with hash alone not even how many transactions it has", func(t *suite.T) {
+		w := rpc.Money(t)
+		e := told(t, []string{"hash"}, w.Transfer(1), w.Create(emits(swapV2, topicA)))
 		t.Check(len(e.txs) == 0 && len(e.logs(t)) == 0, "neither txs nor logs", e.raw)
 	})
 	s.It("STR-HNT-12", "shares the hash with any other hint", func(t *suite.T) {
@@ -168,6 +174,9 @@ func hints(s *suite.Set) {
 		has(t, tx, "gas", hexutil.EncodeUint64(gas))
 	})
 	full("STR-HNT-17", "shares the type", func(t *suite.T, _ rpc.Wallet, tx map[string]any) { has(t, tx, "type", "0x2") })
+	s.It("STR-HNT-17", "shares the type of a legacy transaction", func(t *suite.T) {
+		has(t, told(t, []string{"full"}, rpc.Money(t).Legacy()).tx(t), "type", "0x0")
+	})
 	s.It("STR-HNT-17", "shares the access list", func(t *suite.T) {
 		address, slot := common.Address{0xaa, 19: 0x01}, common.Hash{0xbb, 31: 0x02}
 		tx := rpc.Money(t).WithAccess(types.AccessList{{Address: address, StorageKeys: []common.Hash{slot}}})

@@ -101,6 +101,11 @@ func past(t *suite.T, n int) (event, record) {
 		}
 		last = e
 	}
+	return last, recordOf(t, order)
+}
+
+// recordOf waits for the record of an order's event in the history.
+func recordOf(t *suite.T, order common.Hash) record {
 	var mine record
 	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
 		count := number(t, "count")
@@ -113,7 +118,7 @@ func past(t *suite.T, n int) (event, record) {
 		return fmt.Errorf("the event is not in the history")
 	})
 	t.Check(err == nil, "the event in the history", err)
-	return last, mine
+	return mine
 }
 
 // history: GET /api/v1/history.
@@ -154,7 +159,15 @@ func history(s *suite.Set) {
 		t.Check(*newer.Timestamp > *older.Timestamp, fmt.Sprintf("a time after %d", *older.Timestamp), *newer.Timestamp)
 	})
 	s.It("STR-HIS-04", "holds the event as it was sent", func(t *suite.T) {
-		e, mine := past(t, 1)
+		s := listening(t)
+		defer s.Close()
+		tx := rpc.Money(t).Transfer(1, bytes.Repeat([]byte{0xab, 0xcd}, 300)...)
+		order := rpc.Share(t, []string{"calldata", "logs", "tx_hash"}, tx)
+		e, found := heard(t, s, order)
+		if !found {
+			t.Inconclusive("the event did not come")
+		}
+		mine := recordOf(t, order)
 		if string(mine.Hint) == strings.TrimSpace(e.raw) {
 			return
 		}

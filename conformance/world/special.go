@@ -1,0 +1,96 @@
+package world
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/network"
+)
+
+// special makes the transactions that an ordered block has beside the payment: with blobs, and with
+// execution requests. They are valid on the block's parent.
+func (w *World) special(ctx context.Context, order Order) ([]*types.Transaction, error) {
+	if order.Blobs == 0 && !order.Requests {
+		return nil, nil
+	}
+	sender := w.network.Users[w.cfg.Accounts]
+	client := w.network.Chain.Attach()
+	defer client.Close()
+	var nonce hexutil.Uint64
+	at := map[string]string{"blockHash": order.Slot.ParentHash.String()}
+	if err := client.CallContext(ctx, &nonce, "eth_getTransactionCount", network.Address(sender),
+		at); err != nil {
+		return nil, fmt.Errorf("read the nonce: %w", err)
+	}
+	var txs []*types.Transaction
+	if order.Blobs > 0 {
+		tx, err := w.blobTx(order, sender, uint64(nonce))
+		if err != nil {
+			return nil, err
+		}
+		txs = append(txs, tx)
+	}
+	if order.Requests {
+		list, err := w.requestTxs(order, sender, uint64(nonce)+uint64(len(txs)))
+		if err != nil {
+			return nil, err
+		}
+		txs = append(txs, list...)
+	}
+	return txs, nil
+}
+
+func (w *World) blobTx(order Order, sender *ecdsa.PrivateKey, nonce uint64) (*types.Transaction, error) {
+	fork := w.Spec().ForkAt(order.Slot.Slot)
+	if !fork.HasBlobs() {
+		return nil, fmt.Errorf("%s has no blobs", fork)
+	}
+	if order.Blobs > chain.FixedBlobs {
+		return nil, fmt.Errorf("%d blobs: there are %d", order.Blobs, chain.FixedBlobs)
+	}
+	var places []int
+	for i := range order.Blobs {
+		places = append(places, i)
+	}
+	sidecar := chain.Sidecar(fork, places...)
+	to := common.Address{0xb1, 0x0b}
+	return types.SignNewTx(sender, types.NewCancunSigner(big.NewInt(network.ChainID)), &types.BlobTx{
+		ChainID: uint256.NewInt(network.ChainID), Nonce: nonce, GasTipCap: uint256.NewInt(1e9),
+		GasFeeCap: uint256.NewInt(100e9), Gas: 21_000,
+		To: to, BlobFeeCap: uint256.NewInt(1e9), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
+	})
+}
+
+// requestTxs ask the contracts of EIP-7002 and EIP-7251 for a withdrawal and for a consolidation of
+// a validator that there is not. Consensus clients ignore such requests.
+func (w *World) requestTxs(order Order, sender *ecdsa.PrivateKey, nonce uint64) ([]*types.Transaction, error) {
+	if fork := w.Spec().ForkAt(order.Slot.Slot); !fork.HasRequests() {
+		return nil, fmt.Errorf("%s has no execution requests", fork)
+	}
+	var txs []*types.Transaction
+	for i, ask := range []struct {
+		to   common.Address
+		size int
+	}{{params.WithdrawalQueueAddress, 48 + 8}, {params.ConsolidationQueueAddress, 48 + 48}} {
+		tx, err := types.SignNewTx(sender, types.LatestSignerForChainID(big.NewInt(network.ChainID)), &types.DynamicFeeTx{
+			ChainID: big.NewInt(network.ChainID), Nonce: nonce + uint64(i), GasTipCap: big.NewInt(1e9),
+			GasFeeCap: big.NewInt(100e9), Gas: 300_000, To: &ask.to, Value: big.NewInt(1000),
+			Data: bytes.Repeat([]byte{0xbb}, ask.size),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("sign a request: %w", err)
+		}
+		txs = append(txs, tx)
+	}
+	return txs, nil
+}
