@@ -86,6 +86,19 @@ func (j *Journal) AppendAcked(subject string, data []byte, told func(error)) err
 	return nil
 }
 
+// SyncFacts returns when the facts that were acked before the call survive a power cut. The
+// embedded engine would sync them within syncEvery; callers that wait at the same time share a
+// sync. In a cluster its servers' configuration decides, and the call does nothing.
+func (j *Journal) SyncFacts() error {
+	if j.syncs == nil {
+		return nil
+	}
+	if err := j.syncs.facts(); err != nil {
+		return fmt.Errorf("keep facts: %w", err)
+	}
+	return nil
+}
+
 // ackPatience is how long a message may wait for its ack before it counts as not kept (wall time).
 // A cluster that is away for less still gets the messages when it is back.
 const ackPatience = 30 * time.Second

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holiman/uint256"
+
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
@@ -65,9 +67,9 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// State outlives the facts that made it so: a kill switch and a suspended builder are as they were,
-// however short facts are kept. The journal of a version that kept facts alone has its state taken
-// over before its facts are bounded.
+// State outlives the facts that made it so: a kill switch, a suspended builder and demotions are as
+// they were, however short facts are kept. The journal of a version that kept facts alone has its
+// state taken over before its facts are bounded.
 func TestStateOutlivesFacts(t *testing.T) {
 	for name, earlier := range map[string]bool{"this version": false, "an earlier version": true} {
 		t.Run(name, func(t *testing.T) {
@@ -76,6 +78,11 @@ func TestStateOutlivesFacts(t *testing.T) {
 				trusting(c)
 				c.DataDir, c.Journal.FactsFor = folder, -1
 			}})
+			bluff := h.worth(t, 0, 1)
+			bluff.trace.Value = uint256.NewInt(2 * bluffWei)
+			bluff.sign()
+			h.submitted(t, bluff)
+			poll(t, "the builder is demoted", func() bool { return len(h.demotions(t)) == 1 })
 			h.deliver(t, h.worth(t, 1, 1000))
 			h.admin(t, "POST /admin/v1/builders/alpha/suspend", `{"why":"maintenance"}`).wantStatus(t, http.StatusOK)
 			h.admin(t, "PUT /admin/v1/kill-switch", `{"on":true,"why":"a bug"}`).wantStatus(t, http.StatusOK)
@@ -92,6 +99,9 @@ func TestStateOutlivesFacts(t *testing.T) {
 				if got := h.admin(t, "GET /admin/v1/builders/alpha", ""); !strings.Contains(string(got.body),
 					`"optimistic":false`) {
 					t.Errorf("restart %d: %s", restart, got)
+				}
+				if list := h.demotions(t); len(list) != 1 || list[0].BlockHash != bluff.payload.BlockHash {
+					t.Errorf("restart %d: the demotions are %+v", restart, list)
 				}
 				must(t, h.stopRelay())
 				awaitNoFacts(t, folder)

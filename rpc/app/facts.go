@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -60,14 +61,20 @@ const ackPatience = 3 * time.Second
 type keeper struct {
 	*facts
 	snapshots *snapshots
+	// sync returns when the facts that the journal has acked survive a power cut.
+	sync func() error
 }
 
 // Keep implements rpc.Keeper. It also waits while the journal could forget what it has just stored.
-// Callers that wait at the same time share an ack.
+// Callers that wait at the same time share an ack. A cancel is synced as well: a power cut may cost
+// an order, which nobody gets then, but must not bring back one that its sender has ended.
 func (k keeper) Keep(list ...rpc.Fact) (kept func() error) {
 	receipt := k.PutAcked(list...)
 	return func() error {
 		err := receipt.WaitAtMost(ackPatience)
+		if err == nil && slices.ContainsFunc(list, isCancel) {
+			err = k.sync()
+		}
 		if err == nil {
 			err = k.snapshots.safe(ackPatience)
 		}
@@ -77,6 +84,17 @@ func (k keeper) Keep(list ...rpc.Fact) (kept func() error) {
 		}
 		return nil
 	}
+}
+
+// isCancel says whether a fact ends an order, or keeps one out, because its sender wants so.
+func isCancel(fact rpc.Fact) bool {
+	switch f := fact.(type) {
+	case rpc.CancelNoted:
+		return true
+	case rpc.OrderEnded:
+		return f.State == rpc.Cancelled
+	}
+	return false
 }
 
 // encoder encodes one fact after another. It is not safe for concurrent use.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -107,5 +108,48 @@ func TestFactsShareMessages(t *testing.T) {
 	}
 	if messages, err := kept.Last(t.Context()); err != nil || messages > 40 {
 		t.Errorf("%d messages, %v", messages, err)
+	}
+}
+
+// A cancel is answered when it is synced, so that a power cut does not bring the order back; an
+// order is not worth it, since it is nobody's after the cut. What cannot be synced is not promised.
+func TestCancelsAreSynced(t *testing.T) {
+	j, err := journal.Open(t.Context(), journal.Config{})
+	must(t, err)
+	defer func() { must(t, j.Close(context.Background())) }()
+	f := newFacts(j, slog.New(slog.DiscardHandler), nil)
+	defer func() { must(t, f.Close(context.Background())) }()
+	last := func() uint64 {
+		seq, err := j.Last(t.Context())
+		must(t, err)
+		return seq
+	}
+	for name, c := range map[string]struct {
+		facts  []rpc.Fact
+		synced bool
+	}{
+		"an order":            {[]rpc.Fact{rpc.OrderAccepted{Order: &rpc.Order{}}}, false},
+		"the end of an order": {[]rpc.Fact{rpc.OrderEnded{State: rpc.Landed}}, false},
+		"a cancelled order":   {[]rpc.Fact{rpc.OrderEnded{State: rpc.Cancelled}}, true},
+		"a cancel":            {[]rpc.Fact{rpc.CancelNoted{}}, true},
+		"a version for the other": {[]rpc.Fact{rpc.OrderEnded{State: rpc.Cancelled}, rpc.OrderAccepted{Order: &rpc.Order{}}},
+			true},
+	} {
+		var there []uint64 // facts that the journal had when it was synced
+		k := keeper{f, &snapshots{}, func() error {
+			there = append(there, last())
+			return nil
+		}}
+		before := last()
+		must(t, k.Keep(c.facts...)())
+		if synced := len(there) == 1 && there[0] > before; synced != c.synced {
+			t.Errorf("%s: synced at %d facts behind %d, want it synced: %t", name, there, before, c.synced)
+		}
+		k.sync = func() error { return errors.New("the disk is gone") }
+		var refused *rpc.Refused
+		if got := errors.As(k.Keep(c.facts...)(), &refused); got != c.synced || got &&
+			refused.ID != rpc.JournalUnavailable.ID {
+			t.Errorf("%s: refused: %t, %v on a disk that cannot sync", name, got, refused)
+		}
 	}
 }

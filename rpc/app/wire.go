@@ -36,7 +36,7 @@ func (a *App) wireFacts() {
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
 	a.opened.Add(a.facts.Close)
 	a.snapshots = newSnapshots(a.journal, a.facts, a.cfg.Log, a.cfg.Limits.Orders)
-	a.keeper = keeper{a.facts, a.snapshots}
+	a.keeper = keeper{a.facts, a.snapshots, a.journal.SyncFacts}
 }
 
 // sendParallel is how many requests a builder gets at a time. Versions of one order keep their

@@ -25,7 +25,8 @@ const serviceDir = "GAVEL_TEST_SERVICE_DIR"
 const roomFor = 64 << 20
 
 // State whose change was answered is on the disk: it outlives a power cut right after the answer,
-// also what was put in place of older state, or dropped. (Facts of that second may be gone.)
+// also what was put in place of older state, or dropped. So do facts that were synced. (Others of
+// that second may be gone.)
 //
 //gavel:fault power-cut
 func TestStateOutlivesAPowerCut(t *testing.T) {
@@ -54,6 +55,9 @@ func TestStateOutlivesAPowerCut(t *testing.T) {
 	}
 	if got, err := j.State(t.Context(), "lab.gone"); !errors.Is(err, journal.ErrNotFound) {
 		t.Errorf("what was dropped is %q, %v", got, err)
+	}
+	if got, err := j.LastOf(t.Context(), "cancel"); err != nil || string(got) != "synced" {
+		t.Errorf("the synced fact is %q, %v", got, err)
 	}
 	if standing, won, err := j.Claim(t.Context(), "slot-1", []byte("other")); err != nil || won {
 		t.Errorf("claim: %q, %v, %v", standing, won, err)
@@ -101,7 +105,8 @@ func changeState(dir string) error {
 		_, factErr := j.Append(ctx, "fact", fmt.Append(nil, n))
 		err = errors.Join(err, factErr, j.PutState(ctx, "lab.switch", fmt.Append(nil, n)))
 	}
-	if err := errors.Join(err, j.PutState(ctx, "lab.switch", []byte("answered")),
+	_, factErr := j.Append(ctx, "cancel", []byte("synced"))
+	if err := errors.Join(err, factErr, j.SyncFacts(), j.PutState(ctx, "lab.switch", []byte("answered")),
 		j.PutState(ctx, "lab.builder.x", []byte("answered"))); err != nil {
 		return err
 	}
