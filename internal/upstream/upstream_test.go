@@ -11,13 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/internal/upstream"
-	"github.com/gavel-relay/gavel/internal/upstream/upstreamtest"
 )
 
 // Both ways of ranking keep the contract.
 func TestContract(t *testing.T) {
-	good := upstreamtest.Role(func(r *http.Request) (*http.Response, error) {
+	good := servetest.NodeRole(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: r}, nil
 	})
 	for name, cfg := range map[string]upstream.Config{
@@ -25,7 +25,7 @@ func TestContract(t *testing.T) {
 		"the last one is asked next": {Timeout: time.Second, StayWithLast: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			upstreamtest.Contract(t, good, func(t *testing.T, urls []string, client *http.Client) upstreamtest.Question {
+			servetest.PoolContract(t, good, func(t *testing.T, urls []string, client *http.Client) servetest.PoolQuestion {
 				pool := upstream.NewPool(len(urls), cfg)
 				return func(ctx context.Context) error {
 					return pool.Ask(ctx, func(ctx context.Context, node int) error {
@@ -171,7 +171,7 @@ func TestWithoutURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := errors.New("connection refused")
-	client := http.Client{Transport: upstreamtest.Role(func(*http.Request) (*http.Response, error) {
+	client := http.Client{Transport: servetest.NodeRole(func(*http.Request) (*http.Response, error) {
 		return nil, refused
 	})}
 	_, err = client.Do(request) //nolint:bodyclose // there is none

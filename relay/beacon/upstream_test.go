@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/internal/upstream/upstreamtest"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 )
 
 // Beacon nodes that are asked one after another keep the contract of all pools of nodes.
 func TestUpstreamContract(t *testing.T) {
-	good := upstreamtest.Role(func(r *http.Request) (*http.Response, error) {
+	good := servetest.NodeRole(func(r *http.Request) (*http.Response, error) {
 		const head = `{"data":{"root":"0x0000000000000000000000000000000000000000000000000000000000000001","header":{"message":{"slot":"1"}}}}`
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(head)), Request: r}, nil
 	})
-	upstreamtest.Contract(t, good, func(t *testing.T, urls []string, client *http.Client) upstreamtest.Question {
+	servetest.PoolContract(t, good, func(t *testing.T, urls []string, client *http.Client) servetest.PoolQuestion {
 		n, err := New(Config{URLs: urls, HTTP: client}, nil)
 		if err != nil {
 			t.Fatal(err)

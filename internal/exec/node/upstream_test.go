@@ -10,15 +10,15 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/upstream/upstreamtest"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 )
 
 // Nodes that validate blocks keep the contract of all pools of nodes.
 func TestUpstreamContract(t *testing.T) {
-	good := upstreamtest.Role(func(r *http.Request) (*http.Response, error) {
+	good := servetest.NodeRole(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(goodBody)), Request: r}, nil
 	})
-	upstreamtest.Contract(t, good, func(t *testing.T, urls []string, client *http.Client) upstreamtest.Question {
+	servetest.PoolContract(t, good, func(t *testing.T, urls []string, client *http.Client) servetest.PoolQuestion {
 		p, err := New(Config{URLs: urls, HTTP: client})
 		if err != nil {
 			t.Fatal(err)

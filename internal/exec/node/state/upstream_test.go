@@ -8,13 +8,13 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
-	"github.com/gavel-relay/gavel/internal/upstream/upstreamtest"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 )
 
 // Nodes that are asked for state keep the contract of all pools of nodes.
 func TestUpstreamContract(t *testing.T) {
-	upstreamtest.Contract(t, upstreamtest.Role(good),
-		func(t *testing.T, urls []string, client *http.Client) upstreamtest.Question {
+	servetest.PoolContract(t, servetest.NodeRole(good),
+		func(t *testing.T, urls []string, client *http.Client) servetest.PoolQuestion {
 			states := open(t, state.Options{URLs: urls, HTTP: client, Config: params.MergedTestChainConfig})
 			return func(ctx context.Context) error {
 				_, err := states.Head(ctx)

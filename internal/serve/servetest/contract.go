@@ -1,6 +1,4 @@
-// Package upstreamtest has the contract that every pool of nodes must keep, whatever it asks them.
-// It is for tests only.
-package upstreamtest
+package servetest
 
 import (
 	"context"
@@ -17,15 +15,15 @@ import (
 // longestPause is the longest pause of a node that failed.
 const longestPause = 30 * time.Second
 
-// Question puts a question to a pool. It returns nil if a node answered.
-type Question func(ctx context.Context) error
+// PoolQuestion puts a question to a pool. It returns nil if a node answered.
+type PoolQuestion func(ctx context.Context) error
 
-// Contract checks a pool that open opens with URLs of nodes and a client without a network. good
-// answers the pool's question as a node does. The pool's tries must take at most a minute.
-func Contract(t *testing.T, good http.RoundTripper, open func(t *testing.T, urls []string,
-	client *http.Client) Question) {
+// PoolContract checks a pool that open opens with URLs of nodes and a client without a network.
+// good answers the pool's question as a node does. The pool's tries must take at most a minute.
+func PoolContract(t *testing.T, good http.RoundTripper, open func(t *testing.T, urls []string,
+	client *http.Client) PoolQuestion) {
 	t.Helper()
-	for name, check := range map[string]func(t *testing.T, nodes *nodes, ask Question){
+	for name, check := range map[string]func(t *testing.T, nodes *poolNodes, ask PoolQuestion){
 		"the first of the list is asked":       checkFirstIsAsked,
 		"a node that fails is passed over":     checkFailedIsPassedOver,
 		"a node that hangs costs its try once": checkHangingCostsOnce,
@@ -35,7 +33,7 @@ func Contract(t *testing.T, good http.RoundTripper, open func(t *testing.T, urls
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				world := &nodes{roles: map[string]http.RoundTripper{"first": good, "second": good}, good: good}
+				world := &poolNodes{roles: map[string]http.RoundTripper{"first": good, "second": good}, good: good}
 				urls := []string{"http://user:secret@first", "http://user:secret@second"}
 				check(t, world, open(t, urls, &http.Client{Transport: world}))
 			})
@@ -43,7 +41,7 @@ func Contract(t *testing.T, good http.RoundTripper, open func(t *testing.T, urls
 	}
 }
 
-func checkFirstIsAsked(t *testing.T, world *nodes, ask Question) {
+func checkFirstIsAsked(t *testing.T, world *poolNodes, ask PoolQuestion) {
 	for range 3 {
 		if err := ask(t.Context()); err != nil {
 			t.Error(err)
@@ -54,7 +52,7 @@ func checkFirstIsAsked(t *testing.T, world *nodes, ask Question) {
 	}
 }
 
-func checkFailedIsPassedOver(t *testing.T, world *nodes, ask Question) {
+func checkFailedIsPassedOver(t *testing.T, world *poolNodes, ask PoolQuestion) {
 	world.play("first", dead)
 	if err := ask(t.Context()); err != nil {
 		t.Errorf("the second node has the answer: %v", err)
@@ -70,7 +68,7 @@ func checkFailedIsPassedOver(t *testing.T, world *nodes, ask Question) {
 	}
 }
 
-func checkHangingCostsOnce(t *testing.T, world *nodes, ask Question) {
+func checkHangingCostsOnce(t *testing.T, world *poolNodes, ask PoolQuestion) {
 	world.play("first", hanging)
 	for i := range 3 {
 		began := time.Now()
@@ -83,7 +81,7 @@ func checkHangingCostsOnce(t *testing.T, world *nodes, ask Question) {
 	}
 }
 
-func checkNoAnswer(t *testing.T, world *nodes, ask Question) {
+func checkNoAnswer(t *testing.T, world *poolNodes, ask PoolQuestion) {
 	world.play("first", dead)
 	world.play("second", hanging)
 	err := ask(t.Context())
@@ -95,7 +93,7 @@ func checkNoAnswer(t *testing.T, world *nodes, ask Question) {
 	}
 }
 
-func checkBack(t *testing.T, world *nodes, ask Question) {
+func checkBack(t *testing.T, world *poolNodes, ask PoolQuestion) {
 	world.play("first", dead)
 	world.play("second", dead)
 	for range 20 { // so often that the pause reaches its longest
@@ -116,7 +114,7 @@ func checkBack(t *testing.T, world *nodes, ask Question) {
 	}
 }
 
-func checkLeaving(t *testing.T, world *nodes, ask Question) {
+func checkLeaving(t *testing.T, world *poolNodes, ask PoolQuestion) {
 	world.play("first", hanging)
 	ctx, leave := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -133,8 +131,8 @@ func checkLeaving(t *testing.T, world *nodes, ask Question) {
 	<-time.After(2 * time.Minute) // a request that several callers share goes on
 }
 
-// nodes are nodes without a network. They record which of them was asked.
-type nodes struct {
+// poolNodes are nodes without a network. They record which of them was asked.
+type poolNodes struct {
 	good http.RoundTripper
 
 	mu    sync.Mutex // guards what follows
@@ -143,7 +141,7 @@ type nodes struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (n *nodes) RoundTrip(r *http.Request) (*http.Response, error) {
+func (n *poolNodes) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
 	role := n.roles[r.URL.Host]
 	n.hosts = append(n.hosts, r.URL.Host)
@@ -151,14 +149,14 @@ func (n *nodes) RoundTrip(r *http.Request) (*http.Response, error) {
 	return role.RoundTrip(r)
 }
 
-func (n *nodes) play(host string, role http.RoundTripper) {
+func (n *poolNodes) play(host string, role http.RoundTripper) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.roles[host] = role
 }
 
 // asked lists the hosts that were asked since the last call.
-func (n *nodes) asked() []string {
+func (n *poolNodes) asked() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	hosts := n.hosts
@@ -166,15 +164,15 @@ func (n *nodes) asked() []string {
 	return hosts
 }
 
-// Role is how a node answers.
-type Role func(*http.Request) (*http.Response, error)
+// NodeRole is how a node answers.
+type NodeRole func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
-func (r Role) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
+func (r NodeRole) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
 var (
-	dead    = Role(func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") })
-	hanging = Role(func(r *http.Request) (*http.Response, error) {
+	dead    = NodeRole(func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") })
+	hanging = NodeRole(func(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
