@@ -7,14 +7,14 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec"
 
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/ethtest"
 )
 
 // A row is all that it takes for a fork to be known; and without one it is unknown again.
 func TestTrialForkIsKnownByItsRow(t *testing.T) {
 	t.Run("with its row", func(t *testing.T) {
-		trial := ethtest.TrialFork(t)
+		trial := chaintest.TrialFork(t)
 		parsed, err := eth.ParseFork("Trial")
 		if err != nil || parsed != trial || trial.String() != "trial" || !trial.Known() {
 			t.Errorf("parsed %s, %v", parsed, err)

@@ -4,15 +4,15 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/ethtest"
 	"github.com/gavel-relay/gavel/relay"
 )
 
 // A fork with a row, but without a form, is known by its header: in slots of another fork it is the
 // wrong one, in its own slots it is refused as one that is not served, header or not.
 func TestTrialForkIsRefusedByName(t *testing.T) {
-	trial := ethtest.TrialFork(t)
+	trial := chaintest.TrialFork(t)
 	for _, row := range []struct {
 		header string
 		active eth.Fork

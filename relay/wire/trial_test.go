@@ -6,9 +6,9 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
-	"github.com/gavel-relay/gavel/internal/eth/ethtest"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -21,7 +21,7 @@ func TestTrialForkIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trial := ethtest.TrialFork(t)
+	trial := chaintest.TrialFork(t)
 	if Serves(trial) || !Serves(eth.Fulu) {
 		t.Error("the trial fork is served, or fulu is not")
 	}

@@ -1,6 +1,7 @@
 // Package chaintest has chains for tests of validators: with money on them, with blocks that are
 // good or wrong in one way, and the contract that every validator must keep. For tests of builders
-// it has a market of named transactions, whose orders are sent over HTTP (market.go).
+// it has a market of named transactions, whose orders are sent over HTTP (market.go). For tests of
+// the table of forks it has a fork that no client knows (trialfork.go).
 package chaintest
 
 import (

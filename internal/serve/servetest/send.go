@@ -1,7 +1,8 @@
-// Package servetest is for tests of HTTP handlers. It has clients that cost as little as possible,
-// so that a benchmark measures the server and not them; hostile request bodies (bodies.go), with
-// the largest heap while a handler works on them (heap.go); JSON documents that are wrong in one
-// place each (mutate.go); and a real browser for pages (browser.go).
+// Package servetest is for tests of HTTP handlers and of what asks them. It has clients that cost
+// as little as possible, so that a benchmark measures the server and not them; hostile request
+// bodies (bodies.go), with the largest heap while a handler works on them (heap.go); JSON documents
+// that are wrong in one place each (mutate.go); a real browser for pages (browser.go); and the
+// contract that every pool of nodes must keep, whatever it asks them (pool.go).
 package servetest
 
 import (

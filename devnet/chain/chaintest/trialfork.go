@@ -1,5 +1,4 @@
-// Package ethtest has a fork that does not exist, for tests of a new row in eth.Table.
-package ethtest
+package chaintest
 
 import (
 	"slices"
