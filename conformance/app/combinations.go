@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-relay/gavel/conformance/combine"
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
@@ -27,7 +26,7 @@ func combinationsOf(results []suite.Result) (list []report.Combinations) {
 		entry := &list[at]
 		entry.Pairs += r.Plan.Pairs
 		entry.Cases += len(r.Judged)
-		entry.Judged += combine.Covered(r.Judged)
+		entry.Judged += suite.Covered(r.Judged)
 	}
 	slices.SortFunc(list, func(a, b report.Combinations) int { return strings.Compare(a.Clauses[0], b.Clauses[0]) })
 	return list

@@ -21,7 +21,6 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
-	"github.com/gavel-relay/gavel/conformance/combine"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
@@ -157,8 +156,8 @@ type Result struct {
 
 	// Plan is the plan of combinations that the spec is a part of, and Judged the cases of it that the
 	// spec judged.
-	Plan   *combine.Plan
-	Judged []combine.Case
+	Plan   *Covering
+	Judged []Combination
 
 	// begun says whether the spec itself ran. It did not if a check before it ended it, such as one
 	// for a missing feature.

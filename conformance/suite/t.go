@@ -12,7 +12,6 @@ import (
 	"github.com/onsi/gomega"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
-	"github.com/gavel-relay/gavel/conformance/combine"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
@@ -47,8 +46,8 @@ type T struct {
 	lenient  string
 	expected string
 	actual   string
-	plan     *combine.Plan
-	judged   []combine.Case
+	plan     *Covering
+	judged   []Combination
 }
 
 // ended is the panic by which a spec ends before its last line.
@@ -190,7 +189,7 @@ func (t *T) Unsupported(format string, args ...any) {
 func (t *T) Lenient(format string, args ...any) { t.lenient = fmt.Sprintf(format, args...) }
 
 // Planned tells the report of which plan of combinations the spec has judged which cases.
-func (t *T) Planned(plan combine.Plan, judged []combine.Case) { t.plan, t.judged = &plan, judged }
+func (t *T) Planned(plan Covering, judged []Combination) { t.plan, t.judged = &plan, judged }
 
 // Show has the report show a request that the target has sent.
 func (t *T) Show(e probe.Exchange) { t.recorder.Show(e) }

@@ -63,7 +63,7 @@ var (
 )
 
 // Table has one row for each fork, oldest first. It is a variable only for tests, which add the row
-// of a fork that does not exist (see ethtest).
+// of a fork that does not exist (see chaintest).
 var Table = []Row{
 	{
 		Name: "bellatrix", Library: spec.DataVersionBellatrix, Spec: "specs/bellatrix",

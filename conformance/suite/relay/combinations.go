@@ -10,7 +10,6 @@ import (
 	builderfulu "github.com/attestantio/go-builder-client/api/fulu"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/gavel-relay/gavel/conformance/combine"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -43,7 +42,7 @@ const (
 // combination is a case: what a request says about its form.
 type combination struct{ operation, accept, content, encoding, version string }
 
-func combinationOf(c combine.Case) combination { return combination{c[0], c[1], c[2], c[3], c[4]} }
+func combinationOf(c suite.Combination) combination { return combination{c[0], c[1], c[2], c[3], c[4]} }
 
 func (c combination) String() string {
 	return fmt.Sprintf("%s with Accept %s, Content-Type %s, Content-Encoding %s, Eth-Consensus-Version %s",
@@ -61,8 +60,8 @@ const (
 )
 
 // formFactors are the factors of requests to an operation.
-func formFactors(operation string) []combine.Factor {
-	return []combine.Factor{
+func formFactors(operation string) []suite.Factor {
+	return []suite.Factor{
 		{Name: "operation", Values: []string{operation}},
 		{Name: "Accept", Values: []string{plain, acceptJSON, acceptSSZ, acceptAny, preferSSZ, preferJSON, acceptText}},
 		{Name: "Content-Type", Values: []string{jsonType, sszType, jsonWithCharset, textType, absent}},
@@ -203,10 +202,10 @@ func combinations(r *specs) {
 		{"REL-CMB-03", "REL-CMB-04", []string{submitting}},
 	} {
 		for _, operation := range group.operations {
-			right := combine.Pairwise(formFactors(operation), func(c combine.Case) bool {
+			right := suite.Pairwise(formFactors(operation), func(c suite.Combination) bool {
 				return combinationOf(c).possible() && len(combinationOf(c).wrong()) == 0
 			})
-			all := combine.Pairwise(formFactors(operation), func(c combine.Case) bool { return combinationOf(c).possible() })
+			all := suite.Pairwise(formFactors(operation), func(c suite.Combination) bool { return combinationOf(c).possible() })
 			r.It(group.must, "takes "+operation+" in each form", func(t *suite.T) {
 				judgeForms(t, right, r.former(t, operation))
 			})
@@ -219,8 +218,8 @@ func combinations(r *specs) {
 
 // judgeForms fails the spec unless each case that is allowed is answered as the plain request is. A
 // case may be refused that uses what the relay does not offer at all.
-func judgeForms(t *suite.T, plan combine.Plan, send inForm) {
-	var judged []combine.Case
+func judgeForms(t *suite.T, plan suite.Covering, send inForm) {
+	var judged []suite.Combination
 	offers := map[combination]bool{}
 	offered := func(one combination) bool {
 		if _, known := offers[one]; !known {
@@ -246,8 +245,8 @@ func judgeForms(t *suite.T, plan combine.Plan, send inForm) {
 
 // judgeWrongForms fails the spec unless each case with something that is not allowed is refused by
 // its status, and others are answered in the form that Accept prefers.
-func judgeWrongForms(t *suite.T, plan combine.Plan, send inForm) {
-	var judged []combine.Case
+func judgeWrongForms(t *suite.T, plan suite.Covering, send inForm) {
+	var judged []suite.Combination
 	for _, values := range plan.Cases {
 		c := combinationOf(values)
 		wrong := c.wrong()

@@ -1,12 +1,13 @@
-// Package combine chooses few combinations of many factors, so that each pair of values occurs in
-// one of them: a covering array of strength 2. Faults that need two things at a time, such as SSZ
-// in gzip, are met by it, and the number of requests stays that of the two largest factors. It is
-// pure.
-//
-//	factors, which combinations are possible ─▶ Pairwise ─▶ Plan: cases, and how many pairs they have
-package combine
+package suite
 
 import "slices"
+
+// Few combinations of many factors are enough if each pair of values occurs in one of them: a
+// covering array of strength 2. Faults that need two things at a time, such as SSZ in gzip, are met
+// by it, and the number of requests stays that of the two largest factors. Nothing here asks a
+// target: the same factors always give the same combinations.
+//
+//	factors, which combinations are possible ─▶ Pairwise ─▶ Covering: cases, and how many pairs they have
 
 // Factor is one thing that requests differ in, with its values.
 type Factor struct {
@@ -14,13 +15,13 @@ type Factor struct {
 	Values []string
 }
 
-// Case is one combination: a value of each factor, in the order of factors.
-type Case []string
+// Combination has a value of each factor, in the order of factors.
+type Combination []string
 
-// Plan is a list of cases in which each pair of values occurs that occurs in any possible case.
-type Plan struct {
+// Covering is a list of cases in which each pair of values occurs that occurs in any possible case.
+type Covering struct {
 	Factors []Factor
-	Cases   []Case
+	Cases   []Combination
 	// Pairs is how many pairs there are.
 	Pairs int
 }
@@ -32,7 +33,7 @@ type pair struct {
 }
 
 // pairs are all pairs of a case.
-func (c Case) pairs() (list []pair) {
+func (c Combination) pairs() (list []pair) {
 	for i := range c {
 		for j := i + 1; j < len(c); j++ {
 			list = append(list, pair{i, j, c[i], c[j]})
@@ -42,7 +43,7 @@ func (c Case) pairs() (list []pair) {
 }
 
 // Covered counts the different pairs of values in cases.
-func Covered(cases []Case) int {
+func Covered(cases []Combination) int {
 	seen := map[pair]bool{}
 	for _, c := range cases {
 		for _, p := range c.pairs() {
@@ -55,14 +56,14 @@ func Covered(cases []Case) int {
 // Pairwise makes a plan. Possible says which combinations exist; nil means all. It looks at every
 // combination, so that there should be no more than some ten thousand. The same arguments give the
 // same plan.
-func Pairwise(factors []Factor, possible func(Case) bool) Plan {
-	var all []Case
-	each(factors, nil, func(c Case) {
+func Pairwise(factors []Factor, possible func(Combination) bool) Covering {
+	var all []Combination
+	each(factors, nil, func(c Combination) {
 		if possible == nil || possible(c) {
 			all = append(all, slices.Clone(c))
 		}
 	})
-	plan := Plan{Factors: factors}
+	plan := Covering{Factors: factors}
 	open := map[pair]bool{}
 	for _, c := range all {
 		for _, p := range c.pairs() {
@@ -71,7 +72,7 @@ func Pairwise(factors []Factor, possible func(Case) bool) Plan {
 	}
 	plan.Pairs = len(open)
 	for len(open) > 0 {
-		best, most := Case(nil), 0
+		best, most := Combination(nil), 0
 		for _, c := range all {
 			if n := count(c, open); n > most {
 				best, most = c, n
@@ -86,7 +87,7 @@ func Pairwise(factors []Factor, possible func(Case) bool) Plan {
 }
 
 // count returns how many open pairs a case has.
-func count(c Case, open map[pair]bool) (n int) {
+func count(c Combination, open map[pair]bool) (n int) {
 	for _, p := range c.pairs() {
 		if open[p] {
 			n++
@@ -96,7 +97,7 @@ func count(c Case, open map[pair]bool) (n int) {
 }
 
 // each calls do with every combination. The case is only valid during the call.
-func each(factors []Factor, begun Case, do func(Case)) {
+func each(factors []Factor, begun Combination, do func(Combination)) {
 	if len(begun) == len(factors) {
 		do(begun)
 		return
