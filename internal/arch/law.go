@@ -82,7 +82,7 @@ var Law = []Rule{
 	{
 		Packages: []string{"*/api/..."},
 		Banned: []string{
-			"*/archive", "*/beacon", "internal/journal", "internal/store", "internal/exec/...",
+			"*/archive", "*/beacon", "internal/journal", "internal/projection", "internal/exec/...",
 			"std:database/sql",
 		},
 		Because: "handlers decode, ask a port, and encode; what they do it with is not theirs to know",
@@ -106,7 +106,7 @@ var Law = []Rule{
 	},
 	{
 		Packages: []string{"devnet/agent/..."},
-		Banned:   []string{"relay/...", "stream/...", "rpc/...", "internal/journal", "internal/store"},
+		Banned:   []string{"relay/...", "stream/...", "rpc/...", "internal/journal", "internal/projection"},
 		Allowed:  []string{"*/client", "devnet/network"},
 		Because:  "agents are outsiders, or what happens in a devnet proves nothing",
 	},
@@ -142,7 +142,7 @@ var Law = []Rule{
 	},
 	{
 		Packages: []string{"..."},
-		Except: []string{"internal/store/...", "internal/projection/...", "*/archive", "*/ledger", "*/history",
+		Except: []string{"internal/projection/...", "*/archive", "*/ledger", "*/history",
 			"*/app", "cmd/..."},
 		Banned:  []string{"mod:github.com/mattn/go-sqlite3", "mod:github.com/jackc/..."},
 		Because: "one package knows database drivers, so that another database is one more file there",

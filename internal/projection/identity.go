@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // Log is a journal with an identity.
@@ -25,7 +23,7 @@ var ErrOtherJournal = errors.New("the database is not one of this journal")
 // Refused says that the operator must act on an error of Check: the database does not belong to
 // this journal or this program, and trying again does not help.
 func Refused(err error) bool {
-	return errors.Is(err, ErrOtherJournal) || errors.Is(err, store.ErrNewer)
+	return errors.Is(err, ErrOtherJournal) || errors.Is(err, ErrNewer)
 }
 
 // Skipper is a journal that can skip numbers.
@@ -116,7 +114,7 @@ func unlessOurs(err error) error {
 // newest.
 func (p *Projection) checkIn(ctx context.Context, journal Log, newest uint64) error {
 	id := journal.ID()
-	return p.InTx(ctx, func(tx store.Tx) error {
+	return p.InTx(ctx, func(tx Tx) error {
 		for _, table := range append([]string{`CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)`}, timesTables...) {
 			if _, err := tx.Exec(ctx, table); err != nil {
 				return err
@@ -154,7 +152,7 @@ func (p *Projection) checkIn(ctx context.Context, journal Log, newest uint64) er
 
 // checkTimes refuses a journal whose fact has another time than the database recorded for its
 // number. Such a journal was restored or has lost facts, and has gone on since.
-func (p *Projection) checkTimes(ctx context.Context, tx store.Tx, journal Log) error {
+func (p *Projection) checkTimes(ctx context.Context, tx Tx, journal Log) error {
 	dated, ok := journal.(Dated)
 	if !ok {
 		return nil

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // log is a journal of a name, with so many facts, a second apart or at the times given.
@@ -264,7 +263,7 @@ func TestDatabaseOfANewerVersion(t *testing.T) {
 	script := older.Migrations.(fstest.MapFS)["1.sql"]
 	newer.Migrations = fstest.MapFS{"1.sql": script, "2.sql": {Data: []byte(`CREATE TABLE more (n INTEGER)`)}}
 	opened(t, address, newer)
-	if v, err := projection.Open(t.Context(), address, older); !errors.Is(err, store.ErrNewer) {
+	if v, err := projection.Open(t.Context(), address, older); !errors.Is(err, projection.ErrNewer) {
 		t.Errorf("%v, %v", v, err)
 	}
 	opened(t, address, newer)

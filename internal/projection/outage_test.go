@@ -13,7 +13,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // following lets a projection follow a journal of some words, in the test's bubble, until the test
@@ -142,7 +141,7 @@ type standby struct {
 }
 
 // InTx implements projection.Database.
-func (s *standby) InTx(ctx context.Context, do func(store.Tx) error) error {
+func (s *standby) InTx(ctx context.Context, do func(projection.Tx) error) error {
 	if s.swap.CompareAndSwap(true, false) {
 		s.Database = s.next
 	}

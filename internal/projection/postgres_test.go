@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // The server is away when the service starts, and once more in the middle of a thousand facts:
@@ -26,7 +25,7 @@ func TestFollowWhileTheServerStops(t *testing.T) {
 		t.Fatalf("a service does not start without its database: %v", err)
 	}
 	defer v.Close()
-	if _, err := v.Last(t.Context()); !store.Unavailable(err) {
+	if _, err := v.Last(t.Context()); !projection.Unavailable(err) {
 		t.Errorf("%v, want one that is over when the server is there", err)
 	}
 
@@ -88,7 +87,7 @@ type signalling struct {
 }
 
 // InTx implements projection.Database.
-func (s signalling) InTx(ctx context.Context, do func(store.Tx) error) error {
+func (s signalling) InTx(ctx context.Context, do func(projection.Tx) error) error {
 	err := s.Database.InTx(ctx, do)
 	if err == nil {
 		select {

@@ -12,7 +12,14 @@
 //	CREATE TABLE progress (seq INTEGER NOT NULL);
 //	INSERT INTO progress VALUES (0);
 //
-// A database belongs to one projection of one journal: its progress is a number in that journal.
+// A database belongs to one projection of one journal: its progress is a number in that journal. It
+// is SQLite or PostgreSQL (database.go). DB connects, brings the tables up to date, and hides the
+// differences between the two (dialect.go). No other package imports database drivers.
+//
+//	OpenDatabase ──▶ nothing works yet ──Migrate (again and again, until it answers)──▶ Each, QueryRow, InTx ──▶ Close
+//
+// One SQL text is for both: placeholders are written "?", and a row that may exist already is
+// inserted with ON CONFLICT.
 package projection
 
 import (
@@ -24,15 +31,13 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
-
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // Config describes a projection.
 type Config struct {
 	// Name is the projection's name in the log and in errors.
 	Name string
-	// Migrations are the *.sql files that make the tables, see store.DB.
+	// Migrations are the *.sql files that make the tables, see DB.
 	Migrations fs.FS
 	// Decode reads a fact and returns its change; nil for a fact that changes nothing. It must find
 	// everything that can be wrong with the fact itself, so that later errors are the database's.
@@ -55,17 +60,17 @@ type Entry struct {
 }
 
 // Change is what one fact does to the tables.
-type Change func(ctx context.Context, tx store.Tx) error
+type Change func(ctx context.Context, tx Tx) error
 
-// Database is the part of *store.DB that a projection needs. Every method may fail and succeed when
+// Database is the part of *DB that a projection needs. Every method may fail and succeed when
 // it is called again. After an error a transaction may be committed or not, but always as a whole.
 type Database interface {
 	Each(ctx context.Context, row func(*sql.Rows) error, query string, args ...any) error
-	QueryRow(ctx context.Context, query string, args ...any) store.Row
+	QueryRow(ctx context.Context, query string, args ...any) Row
 	// Migrate connects and makes the tables. Until it has succeeded all other methods fail. Later
 	// calls do nothing.
 	Migrate(ctx context.Context) error
-	InTx(ctx context.Context, do func(store.Tx) error) error
+	InTx(ctx context.Context, do func(Tx) error) error
 	Close() error
 }
 
@@ -82,11 +87,11 @@ type Projection struct {
 	timed   atomic.Int64
 }
 
-// Open opens a database; see store.Open for its address. SQLite must answer at once. Open does not
-// connect to PostgreSQL, so a service can start without it; Follow does. Until the database
-// answers, queries fail with an error that is store.Unavailable.
+// Open opens a database; see OpenDatabase for its address. SQLite must answer at once. Open does
+// not connect to PostgreSQL, so a service can start without it; Follow does. Until the database
+// answers, queries fail with an error that is Unavailable.
 func Open(ctx context.Context, address string, cfg Config) (*Projection, error) {
-	db, err := store.Open(address, cfg.Migrations)
+	db, err := OpenDatabase(address, cfg.Migrations)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +133,7 @@ func (p *Projection) applyAfter(ctx context.Context, done uint64, entries []Entr
 	if p.checked.Load() {
 		times = timesOf(entries, p.timed.Load())
 	}
-	err := p.InTx(ctx, func(tx store.Tx) (err error) {
+	err := p.InTx(ctx, func(tx Tx) (err error) {
 		if unreadable, err = p.applyIn(ctx, tx, done, entries); err != nil {
 			return err
 		}
@@ -163,7 +168,7 @@ func (p *Projection) tell(ctx context.Context) error {
 }
 
 // applyIn applies facts in a transaction, and returns the errors of those that cannot be read.
-func (p *Projection) applyIn(ctx context.Context, tx store.Tx, done uint64,
+func (p *Projection) applyIn(ctx context.Context, tx Tx, done uint64,
 	entries []Entry) (unreadable []error, err error) {
 	// The update locks the row, so a second process with the same database waits here, and then
 	// sees what the first has done.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 func TestMain(m *testing.M) { os.Exit(projectiontest.Main(m)) }
@@ -43,7 +42,7 @@ func words(log *slog.Logger) projection.Config {
 			if err := json.Unmarshal(entry.Data, &word); err != nil {
 				return nil, err
 			}
-			return func(ctx context.Context, tx store.Tx) error {
+			return func(ctx context.Context, tx projection.Tx) error {
 				_, err := tx.Exec(ctx, `INSERT INTO words (seq, word) VALUES (?, ?)`, int64(entry.Seq), word)
 				return err
 			}, nil
@@ -204,7 +203,7 @@ func TestABatchIsKeptWholeOrNotAtAll(t *testing.T) {
 	decode := cfg.Decode
 	cfg.Decode = func(entry projection.Entry) (projection.Change, error) {
 		if entry.Seq == 2 {
-			return func(context.Context, store.Tx) error { return broken }, nil
+			return func(context.Context, projection.Tx) error { return broken }, nil
 		}
 		return decode(entry)
 	}

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"time"
-
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // The database stores the times of some of its newest facts in the journal: of the newest one, and
@@ -57,7 +55,7 @@ func apart(a, b int64) time.Duration { return (time.Duration(max(a, b)-min(a, b)
 
 // keepTimes stores the time of the newest fact of a batch and of the chosen ones, and deletes those
 // that are too old.
-func keepTimes(ctx context.Context, tx store.Tx, entries []Entry, chosen []fixed) error {
+func keepTimes(ctx context.Context, tx Tx, entries []Entry, chosen []fixed) error {
 	if last := entries[len(entries)-1]; !last.At.IsZero() {
 		if _, err := tx.Exec(ctx, `UPDATE journal_newest SET seq = ?, at_ms = ? WHERE seq < ?`, int64(last.Seq),
 			last.At.UnixMilli(), int64(last.Seq)); err != nil {
@@ -81,13 +79,13 @@ func keepTimes(ctx context.Context, tx store.Tx, entries []Entry, chosen []fixed
 }
 
 // newestTime is the newest fact with its time; its number is 0 if the time is not known.
-func newestTime(ctx context.Context, tx store.Tx) (newest fixed, err error) {
+func newestTime(ctx context.Context, tx Tx) (newest fixed, err error) {
 	return oneTime(tx.QueryRow(ctx, `SELECT seq, at_ms FROM journal_newest`))
 }
 
 // beforeNewest is how long before the newest fact another one was stored, to a second; known is
 // false if the database does not have its time.
-func beforeNewest(ctx context.Context, tx store.Tx, seq uint64) (span time.Duration, known bool, err error) {
+func beforeNewest(ctx context.Context, tx Tx, seq uint64) (span time.Duration, known bool, err error) {
 	newest, err := newestTime(ctx, tx)
 	if err != nil {
 		return 0, false, err
@@ -97,7 +95,7 @@ func beforeNewest(ctx context.Context, tx store.Tx, seq uint64) (span time.Durat
 	return apart(newest.at, that.at), that.seq > 0, err
 }
 
-func oneTime(row store.Row) (f fixed, err error) {
+func oneTime(row Row) (f fixed, err error) {
 	if err := row.Scan(&f.seq, &f.at); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return f, err
 	}

@@ -33,7 +33,8 @@ type Config struct {
 	// DataDir is the folder of journal, escrow, guard and archive. If it is empty, they are in memory.
 	// This is for tests and devnets only, since a restart then forgets which slots were delivered.
 	DataDir string
-	// Database is the URL of the archive (see store.Open); empty is a SQLite file in DataDir.
+	// Database is the URL of the archive (see projection.OpenDatabase); empty is a SQLite file in
+	// DataDir.
 	Database string
 	// ReceivedFor is how long received blocks stay in the archive (wall time); 0 is for ever.
 	// Deliveries and registrations always stay for ever.

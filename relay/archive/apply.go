@@ -11,7 +11,6 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -39,7 +38,7 @@ func decode(entry projection.Entry) (projection.Change, error) {
 			return add, err
 		}
 		pay := setPaid(fact.Slot, fact.BlockHash, fact.PaidWei)
-		return func(ctx context.Context, tx store.Tx) error {
+		return func(ctx context.Context, tx projection.Tx) error {
 			if err := add(ctx, tx); err != nil {
 				return err
 			}
@@ -81,7 +80,7 @@ func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic 
 	if optimistic {
 		optimisticBit = 1
 	}
-	return func(ctx context.Context, tx store.Tx) error {
+	return func(ctx context.Context, tx projection.Tx) error {
 		_, err := tx.Exec(ctx,
 			fmt.Sprintf(`INSERT INTO %s (seq, slot, parent_hash, block_hash, builder, proposer, fee_recipient,
 			gas_limit, gas_used, value, num_tx, num_blobs, block_number, at_us, optimistic) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
@@ -97,7 +96,7 @@ func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic 
 // highest one counts.
 func setPaid(slot phase0.Slot, block phase0.Hash32, paidWei *uint256.Int) projection.Change {
 	paid := paidWei.Bytes32()
-	return func(ctx context.Context, tx store.Tx) error {
+	return func(ctx context.Context, tx projection.Tx) error {
 		_, err := tx.Exec(ctx,
 			`UPDATE delivered SET paid = ? WHERE block_hash = ? AND slot = ? AND (paid IS NULL OR paid < ?)`,
 			paid[:], block[:], int64(slot), paid[:])
@@ -112,7 +111,7 @@ func setRegistration(r *relay.SignedRegistration) (projection.Change, error) {
 		return nil, errors.New("a registration without a message")
 	}
 	m := r.Message
-	return func(ctx context.Context, tx store.Tx) error {
+	return func(ctx context.Context, tx projection.Tx) error {
 		_, err := tx.Exec(ctx,
 			`INSERT INTO registrations (pubkey, fee_recipient, gas_limit, timestamp, signature) VALUES (?,?,?,?,?)
 			ON CONFLICT (pubkey) DO UPDATE SET fee_recipient = excluded.fee_recipient, gas_limit = excluded.gas_limit,

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -26,9 +25,9 @@ type Archive struct {
 	log        *slog.Logger
 }
 
-// Open opens a database, see store.Open for its address. SQLite must answer at once. PostgreSQL is
-// first asked by Follow, so that a relay can start without it; until it answers, queries fail with
-// relay.ArchiveUnavailable.
+// Open opens a database, see projection.OpenDatabase for its address. SQLite must answer at once.
+// PostgreSQL is first asked by Follow, so that a relay can start without it; until it answers,
+// queries fail with relay.ArchiveUnavailable.
 func Open(ctx context.Context, address string, log *slog.Logger) (*Archive, error) {
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -80,7 +79,7 @@ func (a *Archive) Apply(ctx context.Context, entries []projection.Entry) error {
 // failure wraps an error of the database. If it means that the database does not answer now, it is
 // relay.ArchiveUnavailable too.
 func failure(action string, err error) error {
-	if store.Unavailable(err) {
+	if projection.Unavailable(err) {
 		return fmt.Errorf("%s: %w: %w", action, relay.ArchiveUnavailable.Plain(), err)
 	}
 	return fmt.Errorf("%s: %w", action, err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/store"
+	"github.com/gavel-relay/gavel/internal/projection"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 func (a *Archive) Prune(ctx context.Context, before time.Time) (deleted int64, err error) {
 	for {
 		var batch int64
-		err := a.projection.InTx(ctx, func(tx store.Tx) (err error) {
+		err := a.projection.InTx(ctx, func(tx projection.Tx) (err error) {
 			batch, err = tx.Exec(ctx,
 				`DELETE FROM received WHERE seq IN (SELECT seq FROM received WHERE at_us < ? ORDER BY at_us LIMIT ?)`,
 				before.UnixMicro(), pruneBatch)

@@ -10,8 +10,8 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
-	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -49,7 +49,7 @@ func TestRegistrationsTellTheirError(t *testing.T) {
 		}
 		errs = append(errs, err)
 	}
-	if len(errs) != 1 || !errors.Is(errs[0], store.ErrNotReady) || !isUnavailable(errs[0]) {
+	if len(errs) != 1 || !errors.Is(errs[0], projection.ErrNotReady) || !isUnavailable(errs[0]) {
 		t.Errorf("%v, want one error", errs)
 	}
 }

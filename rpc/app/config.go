@@ -42,7 +42,8 @@ type Config struct {
 	// DataDir has the journal and the ledger. Empty keeps them in memory, which is for tests and
 	// devnets only: a restart forgets all orders.
 	DataDir string
-	// Database is the URL of the ledger (see store.Open); empty is a SQLite file in DataDir.
+	// Database is the URL of the ledger (see projection.OpenDatabase); empty is a SQLite file in
+	// DataDir.
 	Database string
 	// OrdersFor is how long the ledger remembers orders that have ended (chain time); 0 is for
 	// ever. It remembers refunds for ever.

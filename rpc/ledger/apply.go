@@ -10,7 +10,6 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -68,7 +67,7 @@ func reader[F rpc.Fact](change func(seq int64, fact F) (projection.Change, error
 
 // exec is a change that consists of one statement.
 func exec(statement string, args ...any) projection.Change {
-	return func(ctx context.Context, tx store.Tx) error {
+	return func(ctx context.Context, tx projection.Tx) error {
 		_, err := tx.Exec(ctx, statement, args...)
 		return err
 	}
@@ -79,7 +78,7 @@ func inOrder(changes ...projection.Change) projection.Change {
 	if len(changes) == 0 {
 		return nil
 	}
-	return func(ctx context.Context, tx store.Tx) error {
+	return func(ctx context.Context, tx projection.Tx) error {
 		for _, change := range changes {
 			if err := change(ctx, tx); err != nil {
 				return err

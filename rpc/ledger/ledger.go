@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -50,8 +49,8 @@ type Ledger struct {
 	cfg        Config
 }
 
-// Open opens a database, see store.Open for its address. SQLite must answer at once. PostgreSQL is
-// first contacted by Follow; until it answers, queries fail with rpc.NotReady.
+// Open opens a database, see projection.OpenDatabase for its address. SQLite must answer at once.
+// PostgreSQL is first contacted by Follow; until it answers, queries fail with rpc.NotReady.
 func Open(ctx context.Context, address string, cfg Config) (*Ledger, error) {
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -101,7 +100,7 @@ func (l *Ledger) Last(ctx context.Context) (seq uint64, err error) {
 // failure wraps an error of the database. If the database is only unavailable, the error is
 // rpc.NotReady too.
 func failure(action string, err error) error {
-	if store.Unavailable(err) {
+	if projection.Unavailable(err) {
 		return fmt.Errorf("%s: %w: %w", action, rpc.NotReady.Plain(), err)
 	}
 	return fmt.Errorf("%s: %w", action, err)

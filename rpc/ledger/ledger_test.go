@@ -12,7 +12,6 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -384,7 +383,7 @@ func TestBeforeTheServerAnswers(t *testing.T) {
 		"order":     func() error { _, err := l.Order(t.Context(), common.Hash{1}, alice); return err },
 		"apply":     func() error { return l.Apply(t.Context(), nil) },
 	} {
-		if err := ask(); !isRefused(err, rpc.NotReady) || !errors.Is(err, store.ErrNotReady) {
+		if err := ask(); !isRefused(err, rpc.NotReady) || !errors.Is(err, projection.ErrNotReady) {
 			t.Errorf("%s: %v, want %s", name, err, rpc.NotReady.ID)
 		}
 	}

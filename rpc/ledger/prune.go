@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/store"
+	"github.com/gavel-relay/gavel/internal/projection"
 )
 
 // pruneBatch is how many orders one transaction deletes, so that facts that come meanwhile wait
@@ -16,7 +16,7 @@ const pruneBatch = 1000
 func (l *Ledger) Prune(ctx context.Context, before time.Time) (forgotten int64, err error) {
 	for {
 		var batch int64
-		err := l.projection.InTx(ctx, func(tx store.Tx) (err error) {
+		err := l.projection.InTx(ctx, func(tx projection.Tx) (err error) {
 			batch, err = pruneOnce(ctx, tx, before)
 			return err
 		})
@@ -31,7 +31,7 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time) (forgotten int64, 
 }
 
 // pruneOnce forgets a batch: first the sendings of its orders, then the orders.
-func pruneOnce(ctx context.Context, tx store.Tx, before time.Time) (forgotten int64, err error) {
+func pruneOnce(ctx context.Context, tx projection.Tx, before time.Time) (forgotten int64, err error) {
 	const old = `(SELECT hash, signer FROM orders WHERE ended_us < ? ORDER BY ended_us, hash, signer LIMIT ?)`
 	if _, err := tx.Exec(ctx, `DELETE FROM sendings WHERE (hash, signer) IN `+old, before.UnixMicro(),
 		pruneBatch); err != nil {

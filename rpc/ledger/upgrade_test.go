@@ -7,7 +7,6 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // A ledger of a version that knew no senders keeps its refunds, and counts senders from then on.
@@ -38,7 +37,7 @@ func TestALedgerFromBeforeSenders(t *testing.T) {
 			parts[2], parts[3]),
 		exec(`UPDATE progress SET seq = 1`),
 	)
-	err = older.InTx(t.Context(), func(tx store.Tx) error { return change(t.Context(), tx) })
+	err = older.InTx(t.Context(), func(tx projection.Tx) error { return change(t.Context(), tx) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ type Config struct {
 	Source *journal.Journal
 	// DataDir is the folder of journal and history; empty keeps them in memory.
 	DataDir string
-	// Database is the URL of the history's database (see store.Open); empty is a SQLite file in
-	// DataDir.
+	// Database is the URL of the history's database (see projection.OpenDatabase); empty is a SQLite
+	// file in DataDir.
 	Database string
 	// Retention says what the history keeps; the zero value keeps everything.
 	Retention history.Retention

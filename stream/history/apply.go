@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // decode reads a fact of the bundle RPC and projects it. What it returns has public data only.
@@ -50,7 +49,7 @@ const (
 
 // announce stores the event of an order, unless the order had one before.
 func announce(order common.Hash, block, sec int64, line []byte) projection.Change {
-	return func(ctx context.Context, tx store.Tx) error {
+	return func(ctx context.Context, tx projection.Tx) error {
 		if fresh, err := tx.Exec(ctx, addAnnounced, order[:]); err != nil || fresh == 0 {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/stream"
 )
 
@@ -26,7 +25,7 @@ func fill(b *testing.B, h *openedHistory) {
 	b.Helper()
 	const at = 500_000
 	for from := 0; from < many; from += at {
-		err := h.projection.InTx(b.Context(), func(tx store.Tx) error {
+		err := h.projection.InTx(b.Context(), func(tx projection.Tx) error {
 			for _, statement := range []string{
 				`INSERT INTO events (id, block, at_s, json)
 					WITH RECURSIVE n (id) AS (SELECT ? UNION ALL SELECT id + 1 FROM n WHERE id < ?)

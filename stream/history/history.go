@@ -30,7 +30,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/stream"
 )
 
@@ -58,8 +57,8 @@ type History struct {
 	published int64
 }
 
-// Open opens a database; see store.Open for its address. SQLite must answer at once. PostgreSQL
-// need not: until it answers Follow, queries fail with stream.HistoryUnavailable.
+// Open opens a database; see projection.OpenDatabase for its address. SQLite must answer at once.
+// PostgreSQL need not: until it answers Follow, queries fail with stream.HistoryUnavailable.
 func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -72,7 +71,7 @@ func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the history: %w", err)
 	}
-	if err := h.readEvents(ctx); err != nil && !store.Unavailable(err) {
+	if err := h.readEvents(ctx); err != nil && !projection.Unavailable(err) {
 		return nil, errors.Join(fmt.Errorf("open the history: %w", err), h.Close())
 	}
 	return h, nil
@@ -119,7 +118,7 @@ func (h *History) Last(ctx context.Context) (seq uint64, err error) {
 // failure wraps an error of the database. If the database does not answer, the error is
 // stream.HistoryUnavailable, too.
 func failure(action string, err error) error {
-	if store.Unavailable(err) {
+	if projection.Unavailable(err) {
 		return fmt.Errorf("%s: %w: %w", action, stream.HistoryUnavailable.Plain(), err)
 	}
 	return fmt.Errorf("%s: %w", action, err)

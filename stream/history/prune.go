@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/store"
+	"github.com/gavel-relay/gavel/internal/projection"
 )
 
 // Retention says what the history keeps. A zero value is no bound.
@@ -39,7 +39,7 @@ func (h *History) Prune(ctx context.Context, now time.Time, keep Retention) (del
 			continue
 		}
 		var some int64
-		err = h.projection.InTx(ctx, func(tx store.Tx) (err error) {
+		err = h.projection.InTx(ctx, func(tx projection.Tx) (err error) {
 			some, err = pruneChunk(ctx, tx, c, from)
 			return err
 		})
@@ -71,7 +71,7 @@ func (h *History) oldest(ctx context.Context, now time.Time, keep Retention) (fr
 }
 
 // pruneChunk deletes a chunk's old events and sums up the rest again.
-func pruneChunk(ctx context.Context, tx store.Tx, c chunk, from oldest) (deleted int64, err error) {
+func pruneChunk(ctx context.Context, tx projection.Tx, c chunk, from oldest) (deleted int64, err error) {
 	// locks the counter, so that no process adds events meanwhile
 	if _, err := tx.Exec(ctx, `UPDATE counter SET last = last`); err != nil {
 		return 0, err

@@ -20,7 +20,6 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/store"
 )
 
 // OnEach runs a test with an empty database of every kind, and with one that fails in half of its
@@ -73,12 +72,12 @@ func InTurns() func() Fault {
 }
 
 // InTx implements projection.Database.
-func (f *Faulty) InTx(ctx context.Context, do func(store.Tx) error) error {
+func (f *Faulty) InTx(ctx context.Context, do func(projection.Tx) error) error {
 	fault := f.Next()
 	if fault == BeforeBegin || f.dead() {
 		return ErrFault
 	}
-	err := f.Database.InTx(ctx, func(tx store.Tx) error {
+	err := f.Database.InTx(ctx, func(tx projection.Tx) error {
 		if err := do(tx); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package store
+package projection
 
 import (
 	"database/sql"
@@ -59,7 +59,7 @@ func postgresTypes(script string) string {
 
 // open reads an address and prepares the connections; the first statement connects. name is the
 // address without its password.
-func open(address string) (d *dialect, name string, write, read *sql.DB, err error) {
+func openDatabase(address string) (d *dialect, name string, write, read *sql.DB, err error) {
 	kind, rest, _ := strings.Cut(address, ":")
 	switch {
 	case kind == "sqlite" && rest != "":

@@ -1,12 +1,4 @@
-// Package store is the SQL database of projections: SQLite or PostgreSQL. It connects, brings the
-// tables up to date, and hides the differences between the two (dialect.go). It is the only package
-// that imports database drivers.
-//
-//	Open ──▶ nothing works yet ──Migrate (again and again, until the database answers)──▶ Each, QueryRow, InTx ──▶ Close
-//
-// One SQL text is for both: placeholders are written "?", and a row that may exist already is
-// inserted with ON CONFLICT.
-package store
+package projection
 
 import (
 	"context"
@@ -41,12 +33,12 @@ const maxReaders = 4
 // ErrNotReady is the error of all calls before the first Migrate that succeeds.
 var ErrNotReady = errors.New("the database is not connected yet")
 
-// Open prepares a database "sqlite:PATH", "sqlite::memory:" or
+// OpenDatabase prepares a database "sqlite:PATH", "sqlite::memory:" or
 // "postgres://USER:PASSWORD@HOST:PORT/NAME?…". It does not connect: Migrate does, and until it has
 // succeeded all other methods return ErrNotReady. migrations has *.sql files, see Migrate. An error
 // never shows a password.
-func Open(address string, migrations fs.FS) (*DB, error) {
-	dialect, name, write, read, err := open(address)
+func OpenDatabase(address string, migrations fs.FS) (*DB, error) {
+	dialect, name, write, read, err := openDatabase(address)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}

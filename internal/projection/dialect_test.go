@@ -1,10 +1,9 @@
-package store_test
+package projection_test
 
 import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,11 +11,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
-	"github.com/gavel-relay/gavel/internal/store"
 )
-
-func TestMain(m *testing.M) { os.Exit(projectiontest.Main(m)) }
 
 // One text for both databases: places, 64-bit integers, bytes, and a row that takes another's
 // place.
@@ -33,7 +30,7 @@ func TestOneTextForAllDatabases(t *testing.T) {
 			defer db.Close()
 			const great = int64(1) << 62
 			for _, name := range [][]byte{{1, 0, 255}, {2}} {
-				err := db.InTx(t.Context(), func(tx store.Tx) error {
+				err := db.InTx(t.Context(), func(tx projection.Tx) error {
 					_, err := tx.Exec(t.Context(),
 						`INSERT INTO thing (id, name) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name`, great, name)
 					return err
@@ -62,7 +59,7 @@ func TestProcessesMigrateInTurn(t *testing.T) {
 	var processes sync.WaitGroup
 	for range 8 {
 		processes.Go(func() {
-			db, err := store.Open(address, migrations)
+			db, err := projection.OpenDatabase(address, migrations)
 			if err == nil {
 				err = errors.Join(db.Migrate(t.Context()), db.Close())
 			}
@@ -88,7 +85,7 @@ func TestNothingWorksBeforeMigrate(t *testing.T) {
 	server := projectiontest.StartPostgres(t)
 	address := server.Database(t)
 	server.Stop(t)
-	db, err := store.Open(address, fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INTEGER);`)}})
+	db, err := projection.OpenDatabase(address, fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INTEGER);`)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,13 +94,13 @@ func TestNothingWorksBeforeMigrate(t *testing.T) {
 		"rows": db.Each(t.Context(), func(*sql.Rows) error {
 			return nil
 		}, `SELECT 1`), "row": db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)),
-		"transaction": db.InTx(t.Context(), func(store.Tx) error { return nil }),
+		"transaction": db.InTx(t.Context(), func(projection.Tx) error { return nil }),
 	} {
-		if !errors.Is(err, store.ErrNotReady) || !store.Unavailable(err) {
-			t.Errorf("%s: %v, want %v", name, err, store.ErrNotReady)
+		if !errors.Is(err, projection.ErrNotReady) || !projection.Unavailable(err) {
+			t.Errorf("%s: %v, want %v", name, err, projection.ErrNotReady)
 		}
 	}
-	if err := db.Migrate(t.Context()); err == nil || !store.Unavailable(err) {
+	if err := db.Migrate(t.Context()); err == nil || !projection.Unavailable(err) {
 		t.Errorf("%v: want a database that is not available", err)
 	}
 	server.Restart(t)
@@ -114,11 +111,11 @@ func TestNothingWorksBeforeMigrate(t *testing.T) {
 		t.Error(err)
 	}
 	// What is wrong with a statement is not the database's absence.
-	if err := db.QueryRow(t.Context(), `SELECT x FROM thing`).Scan(new(int)); err == nil || store.Unavailable(err) {
+	if err := db.QueryRow(t.Context(), `SELECT x FROM thing`).Scan(new(int)); err == nil || projection.Unavailable(err) {
 		t.Errorf("%v: want an error that stays", err)
 	}
 	server.Stop(t)
-	if err := db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)); !store.Unavailable(err) {
+	if err := db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)); !projection.Unavailable(err) {
 		t.Errorf("%v: want a database that is not available", err)
 	}
 }
@@ -136,7 +133,7 @@ func TestNoErrorShowsAPassword(t *testing.T) {
 		"postgres://gavel:s3cret@127.0.0.1:1/gavel?connect_timeout=s3cret",
 		"postgres:/gavel:s3cret@127.0.0.1", "gavel:s3cret@127.0.0.1", "mysql://gavel:s3cret@127.0.0.1", "s3cret",
 	} {
-		db, err := store.Open(address, fstest.MapFS{})
+		db, err := projection.OpenDatabase(address, fstest.MapFS{})
 		if err == nil {
 			err = errors.Join(db.Migrate(context.Background()), db.Close())
 		}
@@ -160,7 +157,7 @@ func TestEachStops(t *testing.T) {
 			}
 			defer db.Close()
 			enough := errors.New("enough")
-			for range 2 * store.MaxReaders {
+			for range 2 * projection.MaxReaders {
 				ctx, cancel := context.WithCancel(t.Context())
 				rows := 0
 				count := func(*sql.Rows) error { rows++; return nil }

@@ -1,4 +1,4 @@
-package store_test
+package projection_test
 
 import (
 	"errors"
@@ -8,13 +8,13 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/gavel-relay/gavel/internal/store"
+	"github.com/gavel-relay/gavel/internal/projection"
 )
 
 // openNow opens and migrates.
-func openNow(t *testing.T, address string, migrations fs.FS) (*store.DB, error) {
+func openNow(t *testing.T, address string, migrations fs.FS) (*projection.DB, error) {
 	t.Helper()
-	db, err := store.Open(address, migrations)
+	db, err := projection.OpenDatabase(address, migrations)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func TestBrokenMigrationLeavesNothing(t *testing.T) {
 	}
 	defer db.Close()
 	failed := errors.New("failed")
-	err = db.InTx(t.Context(), func(tx store.Tx) error {
+	err = db.InTx(t.Context(), func(tx projection.Tx) error {
 		if _, err := tx.Exec(t.Context(), `INSERT INTO thing VALUES (1)`); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func TestQueriesDoNotWaitForTheWriter(t *testing.T) {
 		}
 		return rows
 	}
-	err = db.InTx(t.Context(), func(tx store.Tx) error {
+	err = db.InTx(t.Context(), func(tx projection.Tx) error {
 		if _, err := tx.Exec(t.Context(), `INSERT INTO thing VALUES (1)`); err != nil {
 			return err
 		}
