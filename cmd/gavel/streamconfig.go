@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/stream"
 	"github.com/gavel-relay/gavel/stream/app"
-	"github.com/gavel-relay/gavel/stream/hint"
 	"github.com/gavel-relay/gavel/stream/history"
 )
 
@@ -27,11 +27,11 @@ type streamConfig struct {
 // streamConfigOf reads the flags. The stream has no secret of its own, so it does not read the
 // environment. Errors are the caller's mistakes.
 func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, error) {
-	hints := hint.DefaultConfig()
+	hints := stream.DefaultHints()
 	hints.MevGasPrice, hints.GasUsed, hints.GasLimit = !cmd.Bool("hide-mev-gas-price"), cmd.Bool("share-gas-used"),
 		cmd.Bool("gas-limit")
 	if cmd.Bool("literal") {
-		hints = hint.LiteralConfig()
+		hints = stream.LiteralHints()
 	}
 	cfg := streamConfig{
 		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"),
@@ -93,7 +93,7 @@ func checkStreamBounds(cmd *cli.Command) error {
 }
 
 func (c *streamConfig) readSwaps(cmd *cli.Command) error {
-	more, err := hint.ParseSwaps(cmd.String("swaps"))
+	more, err := stream.ParseSwaps(cmd.String("swaps"))
 	if err != nil {
 		return fmt.Errorf("swaps: %w", err)
 	}

@@ -22,8 +22,8 @@ import (
 	relayapp "github.com/gavel-relay/gavel/relay/app"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
+	"github.com/gavel-relay/gavel/stream"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
-	"github.com/gavel-relay/gavel/stream/hint"
 )
 
 // Local is a world with gavel's own services, in this process: with usual settings, with small
@@ -116,7 +116,7 @@ func (l *Local) open(ctx context.Context) error {
 		rpc: devnetapp.RPCConfig{Builders: l.registry(), EarliestBlock: world.EarliestRefundBlock,
 			// The devnet's RPCs have no rate unless they are given one; this one has the usual rate.
 			Limits: rpcapp.Limits{RefundsPerPage: refundsPerPage, PerSecond: usualPerSecond}},
-		stream: devnetapp.StreamConfig{Hints: new(hint.DefaultConfig()), MaxLimit: eventsPerPage},
+		stream: devnetapp.StreamConfig{Hints: new(stream.DefaultHints()), MaxLimit: eventsPerPage},
 	}
 	literal := first
 	first.stream.Hints.GasUsed = true // so that all that a stream may share is judged
@@ -148,7 +148,7 @@ func (l *Local) open(ctx context.Context) error {
 		Stream:         &target.Audience{Listeners: limitedListeners, URL: limited.Stream},
 	}
 	literal.index, literal.journal = 2, rpc
-	literal.relay.Literal, literal.rpc.Literal, literal.stream.Hints = true, true, new(hint.LiteralConfig())
+	literal.relay.Literal, literal.rpc.Literal, literal.stream.Hints = true, true, new(stream.LiteralHints())
 	l.Target.Literal, _, err = l.openSet(ctx, literal)
 	return err
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 	"github.com/gavel-relay/gavel/rpc/pool"
-	"github.com/gavel-relay/gavel/stream/hint"
+	"github.com/gavel-relay/gavel/stream"
 )
 
 // desk takes the requests of a case, as rpc/method does.
@@ -228,9 +228,9 @@ func sharedOf(t *testing.T, b vectors.SharedBundle) orderflow.Bundle {
 func TestStreamAgreesWithHints(t *testing.T) {
 	for _, c := range readInto[vectors.Hints](t, "stream/hints/cases.json").Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			line, err := hint.Project(&orderflow.Shared{
+			line, err := stream.ProjectHints(&orderflow.Shared{
 				Hash: c.OrderHash, Bundle: sharedOf(t, c.Order), MevGasPriceWei: uint256.MustFromDecimal(c.MevGasPriceWei),
-			}, hint.DefaultConfig())
+			}, stream.DefaultHints())
 			if err != nil {
 				t.Fatal(err)
 			}

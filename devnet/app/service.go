@@ -27,8 +27,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
+	"github.com/gavel-relay/gavel/stream"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
-	"github.com/gavel-relay/gavel/stream/hint"
 )
 
 // Service is a gavel service that was opened.
@@ -187,8 +187,8 @@ type StreamConfig struct {
 	Source     *journal.Journal `json:"-"`
 	// Network is the network's name; empty is devnet.
 	Network string `json:"network,omitempty"`
-	// Hints is what the operator shows beside what senders share; nil is hint.DefaultConfig.
-	Hints *hint.Config `json:"hints,omitempty"`
+	// Hints is what the operator shows beside what senders share; nil is stream.DefaultHints.
+	Hints *stream.HintConfig `json:"hints,omitempty"`
 	// MaxLimit is how many events a page of the history has at most; 0 is the stream's default.
 	MaxLimit int `json:"max_limit,omitempty"`
 	// Limits bound what clients can use. Without a rate, the stream takes any number of requests.

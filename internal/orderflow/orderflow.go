@@ -1,9 +1,9 @@
 // Package orderflow has the facts by which the bundle RPC passes orders to the event stream: one
 // for each order whose sender shares something, when it has been simulated. A fact has the whole
-// order, and what its sender allows to show. Only the stream (stream/hint) decides what of it is
+// order, and what its sender allows to show. Only the stream decides what of it is
 // published.
 //
-//	rpc ──Shared, a fact in the journal──▶ stream/hint.Project ──▶ history ──▶ listeners
+//	rpc ──Shared, a fact in the journal──▶ stream.ProjectHints ──▶ history ──▶ listeners
 //
 // The two services may run as separate processes; these types are all that they share. They are
 // JSON in the journal: a field may be added, but never renamed.

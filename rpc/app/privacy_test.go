@@ -19,7 +19,7 @@ import (
 
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/method"
-	"github.com/gavel-relay/gavel/stream/hint"
+	"github.com/gavel-relay/gavel/stream"
 )
 
 // How many values a hidden field may have, and how many orders have each of them, for each set of
@@ -137,8 +137,8 @@ func secretRecipient(value int) common.Address { return common.Address{0xbe, 0xe
 type probing struct {
 	*service
 	secret   secret
-	hints    hint.Config    // what the stream shows
-	register common.Address // keeps what it was called with
+	hints    stream.HintConfig // what the stream shows
+	register common.Address    // keeps what it was called with
 }
 
 func (p *probing) order(to common.Address, wei int64, data []byte, salt int) *types.Transaction {
@@ -216,9 +216,9 @@ func TestFollowersLearnOneBit(t *testing.T) {
 // followAll sends orders with a secret under all sets of hints that hide it, and follows them.
 func followAll(t *testing.T, s secret, literal bool) {
 	service := openService(t, func(cfg *Config) { cfg.Literal = literal })
-	p := &probing{service: service, secret: s, hints: hint.DefaultConfig()}
+	p := &probing{service: service, secret: s, hints: stream.DefaultHints()}
 	if literal {
-		p.hints = hint.LiteralConfig()
+		p.hints = stream.LiteralHints()
 	}
 	go func() {
 		for {
@@ -289,7 +289,7 @@ func (p *probing) probe(all map[string][]*probed) (control []*probed) {
 func (p *probing) follow3(o *probed) {
 	p.Helper()
 	shared := waitFor(p.service, "hint", func(f rpc.OrderShared) bool { return f.Hash == o.target.Hash() })
-	event, err := hint.Project(&shared.Shared, p.hints)
+	event, err := stream.ProjectHints(&shared.Shared, p.hints)
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/journal"
-	"github.com/gavel-relay/gavel/stream/hint"
+	"github.com/gavel-relay/gavel/stream"
 	"github.com/gavel-relay/gavel/stream/history"
 )
 
@@ -32,8 +32,8 @@ type Config struct {
 	Database string
 	// Retention says what the history keeps; the zero value keeps everything.
 	Retention history.Retention
-	// Hints is what the operator shows beside what senders share; nil is hint.DefaultConfig.
-	Hints *hint.Config
+	// Hints is what the operator shows beside what senders share; nil is stream.DefaultHints.
+	Hints *stream.HintConfig
 	// MaxLimit is how many events a page of the history has at most; 0 is 500.
 	MaxLimit int
 	// Origin is the value of Access-Control-Allow-Origin; empty is *, which lets pages of any
@@ -82,7 +82,7 @@ func (c *Config) Validate() error {
 		return errors.New("stream: a journal elsewhere cannot listen here")
 	}
 	if c.Hints == nil {
-		standard := hint.DefaultConfig()
+		standard := stream.DefaultHints()
 		c.Hints = &standard
 	}
 	if c.Clock == nil {

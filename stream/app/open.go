@@ -8,7 +8,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/orderflow"
-	"github.com/gavel-relay/gavel/stream/hint"
+	"github.com/gavel-relay/gavel/stream"
 	"github.com/gavel-relay/gavel/stream/history"
 )
 
@@ -71,7 +71,7 @@ func (a *App) openHistory(ctx context.Context) (err error) {
 
 // project makes an order's public line; nil if nothing of it is shared.
 func (a *App) project(shared *orderflow.Shared) ([]byte, error) {
-	return hint.Project(shared, *a.cfg.Hints)
+	return stream.ProjectHints(shared, *a.cfg.Hints)
 }
 
 func (a *App) databaseURL() string {

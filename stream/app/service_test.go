@@ -20,7 +20,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/orderflow"
-	"github.com/gavel-relay/gavel/stream/hint"
+	"github.com/gavel-relay/gavel/stream"
 )
 
 // journalOf opens a journal in memory until the test's end, for the bundle RPC of these tests.
@@ -86,7 +86,7 @@ func swap(n int, hints orderflow.Hints) orderflow.Shared {
 // eventOf is what must be streamed of an order.
 func eventOf(t testing.TB, order orderflow.Shared) string {
 	t.Helper()
-	line, err := hint.Project(&order, hint.DefaultConfig())
+	line, err := stream.ProjectHints(&order, stream.DefaultHints())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ var migrationFiles embed.FS
 
 // Config is what the history needs.
 type Config struct {
-	// Project returns what is public of an order; nil for nothing. See hint.Project.
+	// Project returns what is public of an order; nil for nothing. See stream.ProjectHints.
 	Project func(*orderflow.Shared) ([]byte, error)
 	Log     *slog.Logger
 }

@@ -1,4 +1,4 @@
-package hint_test
+package stream_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
-	"github.com/gavel-relay/gavel/stream/hint"
+	"github.com/gavel-relay/gavel/stream"
 )
 
 // What an event costs before anybody hears of it: a swap as most senders share it, and one shown
@@ -17,7 +17,7 @@ func BenchmarkProject(b *testing.B) {
 	swap := kinds()[3]
 	long := *swap.tx.(*types.DynamicFeeTx)
 	long.Data = common.FromHex("0x" + strings.Repeat("5a", 1024))
-	cfg := hint.DefaultConfig()
+	cfg := stream.DefaultHints()
 	for _, c := range []struct {
 		name  string
 		order *orderflow.Shared
@@ -28,7 +28,7 @@ func BenchmarkProject(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if line, err := hint.Project(c.order, cfg); err != nil || len(line) == 0 {
+				if line, err := stream.ProjectHints(c.order, cfg); err != nil || len(line) == 0 {
 					b.Fatal(line, err)
 				}
 			}

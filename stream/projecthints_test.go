@@ -1,4 +1,4 @@
-package hint_test
+package stream_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/orderflow"
-	"github.com/gavel-relay/gavel/stream/hint"
+	"github.com/gavel-relay/gavel/stream"
 )
 
 var names = []struct {
@@ -29,13 +29,13 @@ var names = []struct {
 
 // project is what is streamed of an order; the test fails if it is not JSON in one line, or if the
 // order was changed.
-func project(t testing.TB, shared *orderflow.Shared, cfg hint.Config) string {
+func project(t testing.TB, shared *orderflow.Shared, cfg stream.HintConfig) string {
 	t.Helper()
 	before, err := json.Marshal(shared)
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, err := hint.Project(shared, cfg)
+	line, err := stream.ProjectHints(shared, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestProjectMatrix(t *testing.T) {
 		fmt.Fprintf(&text, "# %s\n", kind.name)
 		for _, n := range names {
 			fmt.Fprintf(&text, "%-17s  %s\n", n.name, project(t, order(n.hint, element(t, kind.tx, logs()...)),
-				hint.DefaultConfig()))
+				stream.DefaultHints()))
 		}
 		text.WriteByte('\n')
 	}
@@ -76,7 +76,7 @@ func TestProjectBundle(t *testing.T) {
 		return orderflow.Element{Bundle: &orderflow.Bundle{Hints: hints, Elements: elements}}
 	}
 	all := logs()
-	quiet := hint.DefaultConfig()
+	quiet := stream.DefaultHints()
 	quiet.MevGasPrice = false
 	table := []struct {
 		name  string
@@ -121,29 +121,29 @@ func TestProjectConfig(t *testing.T) {
 		return `"logs":[{"address":"0x00000000000000000000000000000000000009a1","topics":["` + swap.Topics[0].Hex() +
 			`","0x` + strings.Repeat("0", 63) + second + `"],"data":"0x"}],`
 	}
-	with := func(change func(*hint.Config)) hint.Config {
-		cfg := hint.DefaultConfig()
+	with := func(change func(*stream.HintConfig)) stream.HintConfig {
+		cfg := stream.DefaultHints()
 		change(&cfg)
 		return cfg
 	}
 	table := []struct {
 		name string
-		cfg  hint.Config
+		cfg  stream.HintConfig
 		want string
 	}{
-		{"default", hint.DefaultConfig(), head + `"logs":null,` + plain + `,"mevGasPrice":"0x49e8e600"}`},
-		{"zero", hint.Config{}, head + `"logs":null,` + plain + `}`},
-		{"gasUsed", with(func(c *hint.Config) {
+		{"default", stream.DefaultHints(), head + `"logs":null,` + plain + `,"mevGasPrice":"0x49e8e600"}`},
+		{"zero", stream.HintConfig{}, head + `"logs":null,` + plain + `}`},
+		{"gasUsed", with(func(c *stream.HintConfig) {
 			c.GasUsed = true
 		}), head + `"logs":null,` + plain + `,"mevGasPrice":"0x49e8e600","gasUsed":"0x1fbd0"}`},
-		{"gasLimit", hint.Config{GasLimit: true}, head + `"logs":null,` + strings.Replace(plain, `"gas":"0x5208"`,
+		{"gasLimit", stream.HintConfig{GasLimit: true}, head + `"logs":null,` + strings.Replace(plain, `"gas":"0x5208"`,
 			`"gas":"0x5208","gasLimit":"0x5208"`, 1) + `}`},
-		{"literal", hint.LiteralConfig(), head + `"logs":null,` + strings.Replace(plain, `"gas":"0x5208"`,
+		{"literal", stream.LiteralHints(), head + `"logs":null,` + strings.Replace(plain, `"gas":"0x5208"`,
 			`"gas":"0x5208","gasLimit":"0x5208"`, 1) +
 			`,"mevGasPrice":"0x49e8e600","gasUsed":"0x1fbd0"}`},
-		{"one more swap", hint.Config{Swaps: hint.SwapTable{swap.Topics[0]: {Name: "Pancake v3"}}},
+		{"one more swap", stream.HintConfig{Swaps: stream.SwapTable{swap.Topics[0]: {Name: "Pancake v3"}}},
 			head + kept("0") + plain + `}`},
-		{"with a pool", hint.Config{Swaps: hint.SwapTable{swap.Topics[0]: {PoolTopic: true}}},
+		{"with a pool", stream.HintConfig{Swaps: stream.SwapTable{swap.Topics[0]: {PoolTopic: true}}},
 			head + kept("1") + plain + `}`},
 	}
 	for _, c := range table {
@@ -153,7 +153,7 @@ func TestProjectConfig(t *testing.T) {
 	}
 	unknown := *shared
 	unknown.MevGasPriceWei = nil
-	if got := project(t, &unknown, hint.DefaultConfig()); got != table[1].want {
+	if got := project(t, &unknown, stream.DefaultHints()); got != table[1].want {
 		t.Errorf("without a price\n got %s\nwant %s", got, table[1].want)
 	}
 }
@@ -161,9 +161,9 @@ func TestProjectConfig(t *testing.T) {
 // A transaction of which something is shown must be readable; the error says which one it is.
 func TestProjectUnreadable(t *testing.T) {
 	bad := orderflow.Element{Tx: &orderflow.Tx{Raw: []byte{2, 0xc0}, Hash: common.Hash{31: 0xbd}}}
-	line, err := hint.Project(order(orderflow.Hash,
+	line, err := stream.ProjectHints(order(orderflow.Hash,
 		orderflow.Element{Bundle: &orderflow.Bundle{Hints: orderflow.Full, Elements: []orderflow.Element{bad}}}),
-		hint.Config{})
+		stream.HintConfig{})
 	if line != nil || err == nil || !strings.Contains(err.Error(), bad.Tx.Hash.Hex()) {
 		t.Errorf("%s, %v", line, err)
 	}
@@ -179,7 +179,8 @@ func TestProjectVectors(t *testing.T) {
 	} {
 		shared := order(orderflow.Hash)
 		shared.Hash = common.HexToHash(v.order)
-		if got, want := project(t, shared, hint.Config{}), `{"hash":"`+v.event+`","logs":null,"txs":null}`; got != want {
+		if got, want := project(t, shared, stream.HintConfig{}), `{"hash":"`+v.event+
+			`","logs":null,"txs":null}`; got != want {
 			t.Errorf("order %s\n got %s\nwant %s", v.order, got, want)
 		}
 	}
@@ -187,7 +188,7 @@ func TestProjectVectors(t *testing.T) {
 	// whose keys have another order there.
 	shared := order(orderflow.Hash)
 	shared.GasUsed, shared.MevGasPriceWei = 70_000, uint256.NewInt(50_000_000)
-	both := hint.Config{GasUsed: true, MevGasPrice: true}
+	both := stream.HintConfig{GasUsed: true, MevGasPrice: true}
 	if got, want := project(t, shared, both), `,"logs":null,"txs":null,"mevGasPrice":"0x2faf080","gasUsed":"0x11170"}`; !strings.HasSuffix(got, want) {
 		t.Errorf(" got %s\nwant …%s", got, want)
 	}
@@ -202,9 +203,9 @@ func TestProjectVectors(t *testing.T) {
 
 // The table is the caller's: who adds to it does not add to another's.
 func TestDefaultSwapsAreTheCallers(t *testing.T) {
-	mine := hint.DefaultSwaps()
+	mine := stream.DefaultSwaps()
 	clear(mine)
-	if fresh := hint.DefaultSwaps(); len(fresh) != 5 || reflect.DeepEqual(mine, fresh) {
+	if fresh := stream.DefaultSwaps(); len(fresh) != 5 || reflect.DeepEqual(mine, fresh) {
 		t.Errorf("%v", fresh)
 	}
 }

@@ -1,4 +1,4 @@
-package hint_test
+package stream_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
-	"github.com/gavel-relay/gavel/stream/hint"
+	"github.com/gavel-relay/gavel/stream"
 )
 
 // Nobody ever sees a byte that the sender did not share: two orders that differ in everything which
@@ -310,7 +310,7 @@ func TestOnlyWhatIsSharedIsSeen(t *testing.T) {
 // event is what is streamed of an order.
 func event(t *testing.T, shared *orderflow.Shared) string {
 	t.Helper()
-	line, err := hint.Project(shared, hint.DefaultConfig())
+	line, err := stream.ProjectHints(shared, stream.DefaultHints())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package hint
+package stream
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
-// Config is what the operator decides. It must not be changed while it is in use.
-type Config struct {
+// HintConfig is what the operator decides. It must not be changed while it is in use.
+type HintConfig struct {
 	// Swaps are the logs that default_logs shows. DefaultSwaps are those of the interface
 	// description.
 	Swaps SwapTable
@@ -20,12 +20,12 @@ type Config struct {
 	GasLimit bool
 }
 
-// DefaultConfig is what deployed clients expect: with mevGasPrice, without gasUsed.
-func DefaultConfig() Config { return Config{Swaps: DefaultSwaps(), MevGasPrice: true} }
+// DefaultHints is what deployed clients expect: with mevGasPrice, without gasUsed.
+func DefaultHints() HintConfig { return HintConfig{Swaps: DefaultSwaps(), MevGasPrice: true} }
 
-// LiteralConfig is what the interface description says: with gasUsed, and with gasLimit beside gas.
-func LiteralConfig() Config {
-	return Config{Swaps: DefaultSwaps(), MevGasPrice: true, GasUsed: true, GasLimit: true}
+// LiteralHints is what the interface description says: with gasUsed, and with gasLimit beside gas.
+func LiteralHints() HintConfig {
+	return HintConfig{Swaps: DefaultSwaps(), MevGasPrice: true, GasUsed: true, GasLimit: true}
 }
 
 // Significant digits that are shown of the simulation's numbers (docs/spec.md, Rounding).
@@ -34,14 +34,14 @@ const (
 	gasUsedDigits  = 2
 )
 
-// Project returns what is public of an order, in one line; nil if its sender shares nothing. It
-// returns an error if a transaction of which something is shown cannot be read. It does not change
-// the order, and the line shares no memory with it.
-func Project(shared *orderflow.Shared, cfg Config) (json []byte, err error) {
+// ProjectHints returns what is public of an order, in one line; nil if its sender shares nothing.
+// It returns an error if a transaction of which something is shown cannot be read. It does not
+// change the order, and the line shares no memory with it.
+func ProjectHints(shared *orderflow.Shared, cfg HintConfig) (json []byte, err error) {
 	if shown(shared.Bundle.Hints) == 0 {
 		return nil, nil
 	}
-	p := projection{cfg: cfg}
+	p := hintProjection{cfg: cfg}
 	if err := p.bundle(&shared.Bundle); err != nil {
 		return nil, err
 	}
@@ -59,15 +59,15 @@ func Project(shared *orderflow.Shared, cfg Config) (json []byte, err error) {
 	return append(line, '}'), nil
 }
 
-// projection collects the elements of the two lists, each followed by a comma.
-type projection struct {
-	cfg       Config
+// hintProjection collects the elements of the two lists, each followed by a comma.
+type hintProjection struct {
+	cfg       HintConfig
 	logs, txs []byte
 }
 
 // bundle adds a bundle's elements, depth first. An inner bundle that shares nothing adds nothing,
 // whatever the outer bundle shares.
-func (p *projection) bundle(b *orderflow.Bundle) error {
+func (p *hintProjection) bundle(b *orderflow.Bundle) error {
 	show := shown(b.Hints)
 	if show == 0 {
 		return nil
@@ -87,7 +87,7 @@ func (p *projection) bundle(b *orderflow.Bundle) error {
 	return nil
 }
 
-func (p *projection) tx(tx *orderflow.Tx, show orderflow.Hints) (err error) {
+func (p *hintProjection) tx(tx *orderflow.Tx, show orderflow.Hints) (err error) {
 	p.addLogs(tx.Logs, show)
 	if show&ofTx != 0 {
 		p.txs, err = appendTx(p.txs, tx, show, p.cfg.GasLimit)

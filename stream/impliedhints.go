@@ -1,4 +1,4 @@
-package hint
+package stream
 
 import (
 	"github.com/gavel-relay/gavel/internal/orderflow"

@@ -1,4 +1,4 @@
-package hint
+package stream
 
 import (
 	"github.com/ethereum/go-ethereum/common"
@@ -49,7 +49,7 @@ func (t SwapTable) kept(log *orderflow.Log) int {
 }
 
 // addLogs adds a transaction's logs as far as they are shown.
-func (p *projection) addLogs(logs []orderflow.Log, show orderflow.Hints) {
+func (p *hintProjection) addLogs(logs []orderflow.Log, show orderflow.Hints) {
 	switch {
 	case show&orderflow.Logs != 0:
 		for i := range logs {

@@ -1,4 +1,4 @@
-package hint
+package stream
 
 import (
 	"math/big"
@@ -27,7 +27,7 @@ func TestRoundUp(t *testing.T) {
 		{"999999999", 3, "1000000000"},
 		{"1000000000", 3, "1000000000"},
 		{"1234567890", 3, "1240000000"},
-		{most.Dec(), 3, most.Dec()},
+		{mostWei.Dec(), 3, mostWei.Dec()},
 	} {
 		if got := roundUp(uint256.MustFromDecimal(c.n), c.digits).Dec(); got != c.want {
 			t.Errorf("%s to %d digits: %s, want %s", c.n, c.digits, got, c.want)

@@ -1,11 +1,11 @@
-package hint_test
+package stream_test
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
-	"github.com/gavel-relay/gavel/stream/hint"
+	"github.com/gavel-relay/gavel/stream"
 )
 
 // Whatever the journal holds, an order gives one line of JSON, nothing, or an error; and it stays
@@ -29,7 +29,8 @@ func FuzzProject(f *testing.F) {
 		if err != nil {
 			return // its time is no JSON
 		}
-		line, err := hint.Project(&shared, hint.Config{Swaps: hint.DefaultSwaps(), MevGasPrice: true, GasUsed: true,
+		line, err := stream.ProjectHints(&shared, stream.HintConfig{Swaps: stream.DefaultSwaps(), MevGasPrice: true,
+			GasUsed:  true,
 			GasLimit: true})
 		if err != nil && line != nil {
 			t.Fatalf("both %s and %v", line, err)

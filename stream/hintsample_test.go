@@ -1,4 +1,4 @@
-package hint_test
+package stream_test
 
 import (
 	"math/big"

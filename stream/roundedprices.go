@@ -1,9 +1,9 @@
-package hint
+package stream
 
 import "github.com/holiman/uint256"
 
-// most is 2²⁵⁶-1.
-var most = new(uint256.Int).SetAllOne()
+// mostWei is 2²⁵⁶-1.
+var mostWei = new(uint256.Int).SetAllOne()
 
 // roundUp is the lowest number with so many significant digits that is not below n; 2²⁵⁶-1 if that
 // would need more than 256 bits.
@@ -18,7 +18,7 @@ func roundUp(n *uint256.Int, digits int) *uint256.Int {
 	}
 	up, overflow := new(uint256.Int).AddOverflow(n, rest.Sub(unit, rest))
 	if overflow {
-		return new(uint256.Int).Set(most)
+		return new(uint256.Int).Set(mostWei)
 	}
 	return up
 }
