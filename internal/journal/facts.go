@@ -141,45 +141,6 @@ func (j *Journal) Flush(ctx context.Context) error {
 	return err
 }
 
-// Read calls handle with every fact from a number on (1 is the first), in order, and then with
-// those that are appended later. It returns nil when the context ends, and handle's error if handle
-// fails. handle owns the data.
-func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64, at time.Time, subject string,
-	data []byte) error) error {
-	consumer, err := j.js.OrderedConsumer(ctx, factsName, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
-	})
-	if err != nil {
-		return fmt.Errorf("read facts: %w", err)
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return fmt.Errorf("read facts: %w", err)
-	}
-	defer messages.Stop()
-	// While the stream is out of reach, Next retries for ever and ignores the context.
-	defer context.AfterFunc(ctx, messages.Stop)()
-	for {
-		message, err := messages.Next(jetstream.NextContext(ctx))
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
-			return ErrClosed
-		case err != nil:
-			return fmt.Errorf("read facts: %w", err)
-		}
-		meta, err := message.Metadata()
-		if err != nil {
-			return fmt.Errorf("read facts: %w", err)
-		}
-		subject := strings.TrimPrefix(message.Subject(), factPrefix)
-		if err := handle(meta.Sequence.Stream, meta.Timestamp, subject, message.Data()); err != nil {
-			return err
-		}
-	}
-}
-
 // Past calls handle with the facts of some subjects that are in the log now, in order, from a
 // number on. handle owns the data.
 func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, handle func(at time.Time, subject string,

@@ -19,11 +19,19 @@ const statePrefix = "state."
 //
 // A subject is made of words with dots between them; Token makes a word of any text.
 func (j *Journal) PutState(ctx context.Context, subject string, data []byte) error {
-	if _, err := j.js.Publish(ctx, statePrefix+subject, data); err != nil {
+	_, err := j.StoreState(ctx, subject, data)
+	return err
+}
+
+// StoreState is PutState that returns the number of the state in its stream. After an error the
+// state may be stored or not, because the ack may have been lost on its way back.
+func (j *Journal) StoreState(ctx context.Context, subject string, data []byte) (seq uint64, err error) {
+	ack, err := j.js.Publish(ctx, statePrefix+subject, data)
+	if err != nil {
 		j.suspectEngine()
-		return fmt.Errorf("keep state %s: %w", subject, err)
+		return 0, fmt.Errorf("keep state %s: %w", subject, err)
 	}
-	return j.syncState(subject)
+	return ack.Sequence, j.syncState(subject)
 }
 
 // syncState returns when acked state is on the disk.

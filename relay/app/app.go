@@ -28,6 +28,7 @@ import (
 // requests.
 type App struct {
 	cfg       Config
+	instance  string // names this process in a cluster; empty if the journal is in this process
 	opened    run.Opened
 	log       *slog.Logger
 	spec      *eth.Spec
@@ -48,6 +49,7 @@ type App struct {
 	builders  *builders.List
 	killed    *killSwitch
 	alerts    *alerts
+	others    *instances // nil if the journal is in this process
 	stopping  atomic.Bool
 	api       *serve.Mux
 	handler   http.Handler
@@ -76,6 +78,10 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	}
 	if err := a.restore(ctx); err != nil {
 		return nil, err
+	}
+	if a.others != nil {
+		a.others.start()
+		a.opened.AddCloser(a.others.close)
 	}
 	if err := a.loadChain(ctx); err != nil {
 		return nil, err

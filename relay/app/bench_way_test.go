@@ -335,7 +335,7 @@ func (h *benchWay) receive(b *testing.B, from int, identified bool, media wire.M
 // benchFacts are written to the journal until the benchmark ends.
 func benchFacts(b *testing.B, j *journal.Journal, listeners ...relay.Facts) *facts {
 	b.Helper()
-	record := newFacts(j, slog.New(slog.DiscardHandler), nil, listeners...)
+	record := newFacts(j, slog.New(slog.DiscardHandler), factEncoder{}, nil, listeners...)
 	b.Cleanup(func() {
 		if err := record.Close(context.Background()); err != nil {
 			b.Error(err)

@@ -74,7 +74,7 @@ func TestFactsKeepTheirOrder(t *testing.T) {
 	log := new(testLog)
 	var atOnce told
 	var observed []string
-	f := newFacts(log, slog.New(slog.DiscardHandler), func(fact relay.Fact) {
+	f := newFacts(log, slog.New(slog.DiscardHandler), factEncoder{}, func(fact relay.Fact) {
 		observed = append(observed, fact.Subject())
 	}, &atOnce)
 	var want []string
@@ -109,7 +109,7 @@ func TestFactsDoNotWaitForTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
 		log := &testLog{held: make(chan struct{})}
-		f := newFacts(log, slog.New(slog.NewTextHandler(&said, nil)), nil)
+		f := newFacts(log, slog.New(slog.NewTextHandler(&said, nil)), factEncoder{}, nil)
 		f.Limit = 8
 		f.Record(deliveredIn(0))
 		synctest.Wait() // the writer stands still with it
@@ -147,7 +147,7 @@ func TestFactsHavePatience(t *testing.T) {
 			var said bytes.Buffer
 			began := time.Now()
 			log := &testLog{busy: func() bool { return time.Since(began) < wait }}
-			f := newFacts(log, slog.New(slog.NewTextHandler(&said, nil)), nil)
+			f := newFacts(log, slog.New(slog.NewTextHandler(&said, nil)), factEncoder{}, nil)
 			f.Record(servedIn(1))
 			f.Record(deliveredIn(2))
 			closeFacts(t, f)

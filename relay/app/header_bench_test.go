@@ -80,7 +80,7 @@ func benchmarkHeaders(b *testing.B, serveOurs func(api http.Handler) (address st
 	rounds := max(2, b.N/perSlot)
 	per := b.N/rounds + 1
 	var writing sync.WaitGroup
-	f := newFacts(j, slog.New(slog.DiscardHandler), func(fact relay.Fact) {
+	f := newFacts(j, slog.New(slog.DiscardHandler), factEncoder{}, func(fact relay.Fact) {
 		writing.Add(-fact.(relay.HeaderServed).Count())
 	})
 	handler, board, path,
@@ -137,7 +137,7 @@ func servingWhole(b *testing.B, api http.Handler) string {
 		PerSecond: noBound, Burst: noBound, BuilderPerSecond: noBound, BuilderBurst: noBound, Connections: 8192,
 		ConnectionsPerAddress: 1024,
 	}}}
-	a.facts = newFacts(nil, a.log, nil)
+	a.facts = newFacts(nil, a.log, factEncoder{}, nil)
 	var err error
 	if a.builders, err = builders.New(nil, a.facts); err != nil {
 		b.Fatal(err)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
 
@@ -36,8 +37,17 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := eth.CheckNetwork(cfg.Network, a.spec); err != nil {
 		return err
 	}
-	a.state = newState(a.journal, a.log)
+	if cfg.Journal.URL != "" {
+		a.instance = rand.Text()[:12]
+		a.log.Info("this is one instance of a cluster", "instance", a.instance)
+	}
+	a.state = newState(a.journal, factEncoder{a.instance}, a.log)
 	a.opened.Add(a.state.Close)
+	if a.instance != "" {
+		if a.others, err = newInstances(ctx, a); err != nil {
+			return err
+		}
+	}
 	a.topSync = newTopSync(escrow{a.journal}.sync, a.log)
 	a.alerts = newAlerts(alertConfig{URLs: cfg.Webhooks, Log: a.log})
 	return a.observe()

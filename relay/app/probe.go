@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -22,7 +23,8 @@ import (
 type probes struct {
 	journal  *journal.Journal
 	now      func() time.Time
-	instance string // names this process: others that share the journal have other keys
+	instance string     // names this process: others that share the journal have other keys
+	others   *instances // nil if the journal is in this process
 	keyFor   time.Duration
 
 	claimed time.Time // when the guard was last given a new key; zero after a failure
@@ -45,7 +47,10 @@ const (
 // the key that it has. This reaches the guard as a claim does, but writes nothing; the journal's
 // test writes in the same cluster.
 func (a *App) newProbe() *deliver.Probe {
-	p := &probes{journal: a.journal, now: a.cfg.Clock.Now, instance: rand.Text()[:12], keyFor: keyInEmbedded}
+	p := &probes{
+		journal: a.journal, now: a.cfg.Clock.Now, instance: cmp.Or(a.instance, rand.Text()[:12]), others: a.others,
+		keyFor: keyInEmbedded,
+	}
 	if a.cfg.Journal.URL != "" {
 		p.keyFor = keyInCluster
 	}
@@ -91,14 +96,26 @@ func (p *probes) escrow(ctx context.Context) error {
 	return err
 }
 
-// append appends a fact and waits until the journal has stored it.
+// append appends a fact and waits until the journal has stored it. In a cluster it also stores
+// state, and waits until this instance has heard both: what others have written before it has heard
+// then, too.
 func (p *probes) append(ctx context.Context) error {
 	data, err := json.Marshal(probed{p.now(), p.instance})
 	if err != nil {
 		return err
 	}
-	_, err = p.journal.Append(ctx, testedSubject, data)
-	return err
+	fact, err := p.journal.Append(ctx, testedSubject, data)
+	if err != nil || p.others == nil {
+		return err
+	}
+	state, err := p.journal.StoreState(ctx, stateHeard, data)
+	if err != nil {
+		return err
+	}
+	if err := p.others.facts.wait(ctx, fact); err != nil {
+		return err
+	}
+	return p.others.states.wait(ctx, state)
 }
 
 // testedSubject is the subject of the facts with which the journal is tested.

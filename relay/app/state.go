@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -21,12 +20,14 @@ import (
 //	relay.delivered            PayloadDelivered, the last
 //	relay.builder.<name>       BuilderChanged, the last of the name
 //	relay.demotion.<number>    BuilderDemoted, the last thousand; numbers are used again in turn
+//	relay.heard                which instance has tested last that it hears what is stored (hearing.go)
 //	relay.restored             there if facts of versions without state were converted
 const (
 	stateKillSwitch = "relay.kill_switch"
 	stateDelivered  = "relay.delivered"
 	stateBuilder    = "relay.builder"
 	stateDemotion   = "relay.demotion"
+	stateHeard      = "relay.heard"
 	stateRestored   = "relay.restored"
 )
 
@@ -36,25 +37,30 @@ const keptDemotions = 1000
 // putRetry is the pause after the journal could not store state (wall time).
 const putRetry = 250 * time.Millisecond
 
-// states stores the last state of each subject. PutState returns when it is stored.
+// states stores the last state of each subject. StoreState returns when it is stored, with its
+// number in the order of all state. After an error it may be stored or not.
 type states interface {
-	PutState(ctx context.Context, subject string, data []byte) error
+	StoreState(ctx context.Context, subject string, data []byte) (seq uint64, err error)
 }
 
 // state stores what the relay must know after a restart. It listens to facts; one goroutine writes
 // the newest fact of each subject, and tries again until it is stored.
 type state struct {
 	journal states
+	encoder factEncoder
 	log     *slog.Logger
 
 	mu        sync.Mutex // guards what follows
 	order     []string   // subjects of waiting facts, each once
 	waiting   map[string]relay.Fact
-	delivered phase0.Slot   // the newest slot
-	demotions int           // number of the next demotion
-	taken     uint64        // number of changes that came
-	kept      uint64        // number of changes that are stored, or replaced by one that is
-	changed   chan struct{} // closed and made anew when kept grows
+	writing   map[string]relay.Fact // taken out of waiting, and not known to be stored
+	stored    map[string]uint64     // number of the last change of this instance, by subject
+	own       map[string]demotion   // demotions of this instance, by subject
+	delivered phase0.Slot           // the newest slot
+	demotions int                   // number of the next demotion, not reduced to the numbers in use
+	taken     uint64                // number of changes that came
+	kept      uint64                // number of changes that are stored, or replaced by one that is
+	changed   chan struct{}         // closed and made anew when kept grows
 	closed    bool
 
 	wake chan struct{} // holds one signal
@@ -63,11 +69,11 @@ type state struct {
 }
 
 // newState starts the writing; Close ends it.
-func newState(to states, log *slog.Logger) *state {
+func newState(to states, encoder factEncoder, log *slog.Logger) *state {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &state{
-		journal: to, log: log, waiting: map[string]relay.Fact{}, changed: make(chan struct{}), wake: make(chan struct{},
-			1), stop: stop,
+		journal: to, encoder: encoder, log: log, waiting: map[string]relay.Fact{}, stored: map[string]uint64{},
+		own: map[string]demotion{}, changed: make(chan struct{}), wake: make(chan struct{}, 1), stop: stop,
 		done: make(chan struct{}),
 	}
 	go s.write(ctx)
@@ -108,9 +114,10 @@ func (s *state) subject(fact relay.Fact) string {
 	case relay.BuilderChanged:
 		return stateBuilder + "." + journal.Token(f.Builder.Name)
 	case relay.BuilderDemoted:
-		number := s.demotions % keptDemotions
+		subject := stateDemotion + "." + strconv.Itoa(s.demotions%keptDemotions)
+		s.own[subject] = demotion{f, s.demotions}
 		s.demotions++
-		return stateDemotion + "." + strconv.Itoa(number)
+		return subject
 	}
 	return ""
 }
@@ -180,7 +187,7 @@ func (s *state) write(ctx context.Context) {
 func (s *state) writeAll(ctx context.Context) error {
 	s.mu.Lock()
 	order, waiting, taken := s.order, s.waiting, s.taken
-	s.order, s.waiting = nil, map[string]relay.Fact{}
+	s.order, s.waiting, s.writing = nil, map[string]relay.Fact{}, waiting
 	s.mu.Unlock()
 	for i, subject := range order {
 		if err := s.put(ctx, subject, waiting[subject]); err != nil {
@@ -191,19 +198,26 @@ func (s *state) writeAll(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept = taken
+	s.kept, s.writing = taken, nil
 	close(s.changed)
 	s.changed = make(chan struct{})
 	return nil
 }
 
 func (s *state) put(ctx context.Context, subject string, fact relay.Fact) error {
-	data, err := json.Marshal(fact)
+	data, err := s.encoder.encode(fact)
 	if err != nil {
 		s.log.Error("state cannot be encoded", "subject", subject, "error", err)
 		return nil
 	}
-	return s.journal.PutState(ctx, subject, data)
+	seq, err := s.journal.StoreState(ctx, subject, data)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stored[subject] = seq
+	return nil
 }
 
 // putBack makes subjects wait again, in front of those that came meanwhile.
@@ -217,5 +231,5 @@ func (s *state) putBack(order []string, waiting map[string]relay.Fact) {
 			back = append(back, subject)
 		}
 	}
-	s.order = append(back, s.order...)
+	s.order, s.writing = append(back, s.order...), nil
 }

@@ -22,17 +22,19 @@ type notebook struct {
 	away   bool
 	kept   map[string]string
 	writes []string
+	seq    uint64
 }
 
-func (n *notebook) PutState(_ context.Context, subject string, data []byte) error {
+func (n *notebook) StoreState(_ context.Context, subject string, data []byte) (uint64, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.away {
-		return errors.New("away")
+		return 0, errors.New("away")
 	}
 	n.kept[subject] = string(data)
 	n.writes = append(n.writes, subject)
-	return nil
+	n.seq++
+	return n.seq, nil
 }
 
 func (n *notebook) set(away bool) {
@@ -43,7 +45,7 @@ func (n *notebook) set(away bool) {
 
 func stateIn(t *testing.T) (*state, *notebook) {
 	n := &notebook{kept: map[string]string{}}
-	s := newState(n, slog.New(slog.DiscardHandler))
+	s := newState(n, factEncoder{}, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)

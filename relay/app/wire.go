@@ -18,7 +18,8 @@ import (
 // rules of each part are in rules.go.
 func (a *App) wire() (err error) {
 	// facts ─▶ journal, and at once ─▶ state, sync of the top payload, metrics, alerts
-	a.facts = newFacts(a.journal, a.log, a.cfg.Observe, a.state, a.topSync, a.watched.metrics, a.alerts)
+	a.facts = newFacts(a.journal, a.log, factEncoder{a.instance}, a.cfg.Observe, a.state, a.topSync,
+		a.watched.metrics, a.alerts)
 	a.opened.Add(a.facts.Close)
 	a.probe = a.newProbe()
 	a.killed = &killSwitch{facts: a.facts}
@@ -47,6 +48,9 @@ func (a *App) wire() (err error) {
 	// a header: top bid ─▶ proposer
 	headers := a.headerRules()
 	headers.Bids, headers.Head, headers.Stopped = a.topBid, a.registry, a.stopped
+	if a.others != nil {
+		headers.Sold = a.others.hasSold
+	}
 
 	// a payload: signed block ─▶ guard ─▶ escrow ─▶ beacon nodes ─▶ proposer
 	delivery := a.deliverRules()

@@ -7,6 +7,7 @@
 //	journal ─Restore┴─▶ records (the newest wins) ────┤
 //	api ────────Set, Remove, Promote──▶ fact          └─▶ All, Demotions               ◀── api
 //	submit ──Demote──▶ fact, fact
+//	other instances ──Adopt, AdoptDemotion──▶ records, demotions
 //
 // A record that was changed at run time overrides the configuration until it is removed, because a
 // demotion must outlive a restart.
@@ -268,6 +269,46 @@ func (l *List) Restore(fact relay.Fact) error {
 		return l.replace(changed)
 	}
 	return nil
+}
+
+// Adopt applies a record that another instance has stored, without recording it again, if counts
+// says so. counts is called under the lock under which changes of this instance are recorded. It
+// returns the record before; applied is false if counts said no. An error means that the record
+// does not fit the configuration of this instance; then only the optimistic mode ends, if the
+// record says that.
+func (l *List) Adopt(change relay.BuilderChanged, counts func() bool) (before relay.Builder, applied bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !counts() {
+		return relay.Builder{}, false, nil
+	}
+	name := change.Builder.Name
+	before, listed := l.index.Load().byName[name]
+	changed := maps.Clone(l.changed)
+	if changed[name] = change.Builder; change.Removed {
+		delete(changed, name)
+	}
+	if err = l.replace(changed); err == nil || !listed || change.Removed || change.Builder.Optimistic {
+		return before, true, err
+	}
+	distrusted := before
+	distrusted.Optimistic = false
+	changed[name] = distrusted
+	return before, true, errors.Join(err, l.replace(changed))
+}
+
+// AdoptDemotion adds a demotion that another instance has recorded to the list. It returns false if
+// that is there already.
+func (l *List) AdoptDemotion(demoted relay.BuilderDemoted) (added bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range l.demotions {
+		if d.At.Equal(demoted.At) && d.Name == demoted.Name && d.Rule == demoted.Rule && d.BlockHash == demoted.BlockHash {
+			return false
+		}
+	}
+	l.remember(demoted)
+	return true
 }
 
 // Overridden returns the names of configured builders whose records were changed at run time.

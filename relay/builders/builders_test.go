@@ -257,3 +257,45 @@ func TestParse(t *testing.T) {
 		t.Errorf("an empty file: %v, %v", list, err)
 	}
 }
+
+func yes() bool { return true }
+
+// A record of another instance takes effect without a fact, unless a change here is behind it. If
+// it does not fit the configuration, it still ends the optimistic mode.
+func TestRecordsOfOtherInstances(t *testing.T) {
+	l, facts := open(t, trusted(), relay.Builder{Name: "beta", Pubkeys: []phase0.BLSPubKey{pubkey(3)}})
+	ended := trusted()
+	ended.Optimistic = false
+	if _, applied, err := l.Adopt(relay.BuilderChanged{Builder: ended}, func() bool {
+		return false
+	}); applied || err != nil ||
+		!l.Of(pubkey(1)).Optimistic {
+		t.Errorf("%v, %v: applied a change that is not the last", applied, err)
+	}
+	before, applied, err := l.Adopt(relay.BuilderChanged{Builder: ended}, yes)
+	if err != nil || !applied || !before.Optimistic || l.Of(pubkey(1)).Optimistic {
+		t.Errorf("%+v, %v, %v: want the optimistic mode to end", before, applied, err)
+	}
+	if _, _, err := l.Adopt(relay.BuilderChanged{Builder: ended, Removed: true}, yes); err != nil ||
+		!l.Of(pubkey(1)).Optimistic {
+		t.Errorf("%v: want alpha as it is configured", err)
+	}
+	unfit := ended
+	unfit.Pubkeys = []phase0.BLSPubKey{pubkey(1), pubkey(3)}
+	if _, _, err := l.Adopt(relay.BuilderChanged{Builder: unfit}, yes); err == nil || l.Of(pubkey(1)).Optimistic ||
+		l.Of(pubkey(3)).Name != "beta" {
+		t.Errorf("%v, %+v: want an error, no trust, and beta's key with beta", err, l.Of(pubkey(1)))
+	}
+	if len(facts.facts) != 0 {
+		t.Errorf("recorded %+v", facts.facts)
+	}
+}
+
+// A demotion that is heard twice is listed once.
+func TestDemotionsOfOtherInstances(t *testing.T) {
+	l, facts := open(t, trusted())
+	demoted := relay.BuilderDemoted{At: now, Name: "alpha", Demotion: relay.Demotion{Rule: "state"}}
+	if !l.AdoptDemotion(demoted) || l.AdoptDemotion(demoted) || len(l.Demotions()) != 1 || len(facts.facts) != 0 {
+		t.Errorf("listed %+v, recorded %d", l.Demotions(), len(facts.facts))
+	}
+}

@@ -224,3 +224,43 @@ func TestAttributesAreKeptByParentAndForgottenAfterTheirSlot(t *testing.T) {
 		t.Error("attributes of a slot that is over are kept")
 	}
 }
+
+// What another instance has verified counts here without a new fact, if it is newer; the subscriber
+// hears of it if it asks for something else.
+func TestRegistrationsOfOtherInstances(t *testing.T) {
+	r, facts := withValidators(1)
+	var heard []byte
+	r.Subscribe(func(m *builderv1.ValidatorRegistration) { heard = append(heard, m.FeeRecipient[0]) })
+	key := validatorKey(0).PublicKey()
+	for _, row := range []struct {
+		recipient byte
+		after     time.Duration
+		want      byte
+	}{{1, 0, 1}, {2, 10 * time.Second, 2}, {3, 5 * time.Second, 2}, {2, 20 * time.Second, 2}} {
+		r.Adopt(now, registration(t, 0, row.recipient, 30_000_000, now.Add(row.after)))
+		if got := r.Newest(key).Message.FeeRecipient[0]; got != row.want {
+			t.Errorf("after recipient %d at %s: %d, want %d", row.recipient, row.after, got, row.want)
+		}
+	}
+	if !slices.Equal(heard, []byte{1, 2}) || len(*facts) != 0 {
+		t.Errorf("heard of recipients %v, recorded %d facts; want 1 and 2, and no fact", heard, len(*facts))
+	}
+	if at := r.Newest(key).Message.Timestamp; !at.Equal(now.Add(20 * time.Second)) {
+		t.Errorf("renewed at %s", at)
+	}
+}
+
+// Two instances that took different registrations of one second end with the same one.
+func TestRegistrationsOfOneSecondAtTwoInstances(t *testing.T) {
+	one, other := registration(t, 0, 1, 30_000_000, now), registration(t, 0, 2, 30_000_000, now)
+	a, _ := withValidators(1)
+	b, _ := withValidators(1)
+	a.Register(t.Context(), now, batchOf(one))
+	b.Register(t.Context(), now, batchOf(other))
+	a.Adopt(now, other)
+	b.Adopt(now, one)
+	key := validatorKey(0).PublicKey()
+	if a, b := a.Newest(key).Message.FeeRecipient, b.Newest(key).Message.FeeRecipient; a != b {
+		t.Errorf("recipients %x and %x", a, b)
+	}
+}

@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"bytes"
 	"iter"
+	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -26,6 +28,36 @@ func (r *Registry) restore(entry *relay.SignedRegistration) {
 		row.recorded = row.timestamp
 		r.touch(entry.Message.Pubkey)
 	}
+}
+
+// Adopt takes over a registration that another instance has verified, and recorded at a time. It is
+// not verified again and makes no new fact. The subscriber gets it if it asks for something else.
+// Of two different registrations that were signed for one second the one with the greater signature
+// counts at every instance, whichever came first.
+func (r *Registry) Adopt(at time.Time, entry *relay.SignedRegistration) {
+	if r.adopt(at, entry) == changed && r.subscriber != nil {
+		r.subscriber(entry.Message)
+	}
+}
+
+func (r *Registry) adopt(at time.Time, entry *relay.SignedRegistration) difference {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rowIndex := r.table.ensureRow(entry.Message.Pubkey)
+	row := r.table.at(rowIndex)
+	difference := row.compare(entry)
+	sameSecond := row.registered && entry.Message.Timestamp.Unix() == row.timestamp
+	switch {
+	case difference != renewed && difference != changed:
+		return nothing
+	case difference == changed && sameSecond && bytes.Compare(entry.Signature[:], row.signature[:]) < 0:
+		return nothing
+	}
+	r.table.put(row, entry)
+	row.recorded = max(row.recorded, at.Unix())
+	delete(r.unrecorded, rowIndex)
+	r.touch(entry.Message.Pubkey)
+	return difference
 }
 
 // Newest returns a validator's newest registration, even if the validator is not known now; nil if

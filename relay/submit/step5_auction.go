@@ -44,6 +44,10 @@ func (p *Pipeline) enterAuction(_ context.Context, a *attempt) *relay.Refused {
 	return nil
 }
 
+// Distrust withdraws the bids of a builder that another instance has demoted, unless an execution
+// here has found them valid.
+func (p *Pipeline) Distrust(pubkeys []phase0.BLSPubKey) { p.withdrawUnverified(pubkeys) }
+
 // withdrawUnverified withdraws from all auctions the bids of a builder that no execution has found
 // valid, and shows the bids that lead then.
 func (p *Pipeline) withdrawUnverified(pubkeys []phase0.BLSPubKey) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
@@ -24,6 +26,9 @@ type Headers struct {
 	// Stopped, if set, says whether no header is served now, because of the operator's kill switch. It
 	// never blocks.
 	Stopped func() bool
+	// Sold, if set, says whether another instance has delivered a payload of a slot: nothing more is
+	// sold for it here. It never blocks.
+	Sold func(slot phase0.Slot) bool
 
 	// Delay is how far into its slot an answer is held back, in chain time, so that later bids can
 	// win; 0 holds none back. It applies only to clients that say how long they wait.
@@ -57,6 +62,9 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key,
 		at = h.Clock.Now()
 	}
 	if h.Stopped != nil && h.Stopped() {
+		return nil, nil
+	}
+	if h.Sold != nil && h.Sold(key.Slot) {
 		return nil, nil
 	}
 	top := h.Bids.top(key)
