@@ -45,6 +45,9 @@ type BuilderSource struct {
 	Clock clock.Clock
 	// Listen is where the first relay listens; empty for free ports.
 	Listen string
+	// Patience bounds how long the builder may take until it asks a relay for anything; 0 means
+	// builderStart.
+	Patience time.Duration
 	// Mutant is the id of a mutant that is put between the builder and each relay; empty for none.
 	Mutant string
 	// Log receives what a command writes.
@@ -53,7 +56,7 @@ type BuilderSource struct {
 
 // OpenBuilder opens the scripted relays for a target that is a builder, and starts the builder if
 // the target has a command or is our own. It returns when the builder has asked a relay for
-// anything; one that does not within builderStart is an UnusableError. The auctions are nil for a
+// anything; one that does not within its patience is an UnusableError. The auctions are nil for a
 // target that is no builder. End is never nil.
 //
 // The words for a command, in braces:
@@ -76,6 +79,9 @@ func OpenBuilder(ctx context.Context, t *target.Target, s BuilderSource) (a *scr
 	}
 	if s.Clock == nil {
 		s.Clock = clock.Real{}
+	}
+	if s.Patience == 0 {
+		s.Patience = builderStart
 	}
 	around, err := world.Dial(ctx, t.Chain.WorldURL)
 	if err != nil {
@@ -117,19 +123,25 @@ func startBuilder(ctx context.Context, b *target.Builder, a *scripted.Auctions, 
 		end, ended, err = runCommand(ctx, b.Command, a, urls, s.Log)
 	}
 	if err == nil {
-		if err = contact(ctx, a, ended); err != nil {
+		if err = contact(ctx, a, s.Patience, ended); err != nil {
 			err = errors.Join(err, end())
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(UnusableError{fmt.Errorf("start the builder: %w", err)}, withdraw())
+		what := "start the builder"
+		if b.Running {
+			what = fmt.Sprintf("wait for a builder that follows the world at %s and bids at the relays %s",
+				a.World.Facts.BeaconURL, strings.Join(urls, " "))
+		}
+		return nil, errors.Join(UnusableError{fmt.Errorf("%s: %w", what, err)}, withdraw())
 	}
 	return func() error { return errors.Join(end(), withdraw()) }, nil
 }
 
-// contact waits until a relay has been asked for anything. Ended is closed when the builder ends.
-func contact(ctx context.Context, a *scripted.Auctions, ended <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(ctx, builderStart)
+// contact waits until a relay has been asked for anything, as long as patience says. Ended is
+// closed when the builder ends.
+func contact(ctx context.Context, a *scripted.Auctions, patience time.Duration, ended <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	heard := func() bool {
 		for _, relay := range a.All {
@@ -149,7 +161,7 @@ func contact(ctx context.Context, a *scripted.Auctions, ended <-chan struct{}) e
 			return errEnded
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("it asks no relay for anything: %w", ctx.Err())
+			return fmt.Errorf("it asks no relay for anything within %v: %w", patience, ctx.Err())
 		case <-timer.C:
 		}
 	}

@@ -40,6 +40,9 @@ type foreigner struct {
 	unsure bool
 	// byCommand has the builder started by its command, and judged by the wall.
 	byCommand bool
+	// ours says that it is gavel's own builder, which runs already and is judged as --builder running
+	// does, by the wall.
+	ours bool
 	// only are the clauses to judge; nil means all.
 	only []string
 }
@@ -52,6 +55,14 @@ var foreigners = []foreigner{
 		name: "by its command", byCommand: true, exit: verdict.Conformant,
 		only: []string{"BLD-SUB-0*", "BLD-BLK-08"},
 		passes: []string{"BLD-BLK-08", "BLD-SUB-01", "BLD-SUB-02", "BLD-SUB-03", "BLD-SUB-04", "BLD-SUB-05", "BLD-SUB-06",
+			"BLD-SUB-07", "BLD-SUB-08"},
+	},
+	{
+		name: "ours, which runs already", ours: true, exit: verdict.Conformant,
+		only: []string{"BLD-SUB-0*", "BLD-MSG-0*", "BLD-BLK-0*", "BLD-IDN-04"},
+		passes: []string{"BLD-BLK-01", "BLD-BLK-02", "BLD-BLK-03", "BLD-BLK-04", "BLD-BLK-05", "BLD-BLK-06", "BLD-BLK-07",
+			"BLD-BLK-08", "BLD-BLK-09", "BLD-IDN-04", "BLD-MSG-01", "BLD-MSG-02", "BLD-MSG-03", "BLD-MSG-04", "BLD-MSG-05",
+			"BLD-MSG-06", "BLD-MSG-07", "BLD-SUB-01", "BLD-SUB-02", "BLD-SUB-03", "BLD-SUB-04", "BLD-SUB-05", "BLD-SUB-06",
 			"BLD-SUB-07", "BLD-SUB-08"},
 	},
 	{
@@ -156,9 +167,13 @@ func TestJudgeAForeignBuilder(t *testing.T) {
 	}
 	row := foreigners[slices.IndexFunc(foreigners, func(f foreigner) bool { return f.name == name })]
 	o := Options{Seed: 1, Most: clauses.White, Patterns: row.only}
-	if row.byCommand {
+	switch {
+	case row.ours:
+		judgeRunning(t, o)
+		return
+	case row.byCommand:
 		o = startByCommand(t, o)
-	} else {
+	default:
 		o = startBeside(t, row.habits, o)
 	}
 	r, err := Run(t.Context(), o)
@@ -201,7 +216,7 @@ func startBeside(t *testing.T, has habits, o Options) Options {
 		stop()
 		running.Wait()
 	})
-	if err := contact(ctx, auctions, nil); err != nil {
+	if err := contact(ctx, auctions, builderStart, nil); err != nil {
 		t.Fatal(err)
 	}
 	o.Target, o.Auctions, o.Clock, o.Timeout = opened.Target, auctions, paced, ownTimeout
@@ -281,7 +296,8 @@ func TestABuilderThatNeverComesIsUnusable(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		err := contact(t.Context(), &scripted.Auctions{Relays: &scripted.Relays{All: []*scripted.Relay{{}}}}, nil)
+		err := contact(t.Context(), &scripted.Auctions{Relays: &scripted.Relays{All: []*scripted.Relay{{}}}},
+			builderStart, nil)
 		if err == nil || !strings.Contains(err.Error(), "asks no relay for anything") || time.Since(began) != builderStart {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}

@@ -25,6 +25,9 @@ type Judgement struct {
 	// RelaysListen is where the first relay of a sidecar listens. Empty means any free port, and
 	// 127.0.0.1:9200 for a sidecar that runs already, since it must know the port.
 	RelaysListen string
+	// BuilderPatience bounds how long a builder may take until it asks a relay for anything; 0 means
+	// half a minute.
+	BuilderPatience time.Duration
 	// SidecarSlot is the length of a slot in the network of a sidecar. 0 means that of the world, and
 	// mainnet's for a sidecar that runs already.
 	SidecarSlot time.Duration
@@ -136,7 +139,8 @@ func (j Judgement) openBuilder(ctx context.Context, o Opened, options Options) (
 	if err != nil || !wanted {
 		return nil, func() {}, err
 	}
-	s := BuilderSource{World: o.World, Clock: options.Clock, Listen: j.RelaysListen, Log: j.Source.Notes}
+	s := BuilderSource{World: o.World, Clock: options.Clock, Listen: j.RelaysListen,
+		Patience: j.BuilderPatience, Log: j.Source.Notes}
 	if s.Listen == "" && o.Target.Builder.Running {
 		s.Listen = "127.0.0.1:9200"
 	}
