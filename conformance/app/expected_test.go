@@ -67,3 +67,29 @@ func TestExpectationsAreNotWrittenWithoutReasonAndEnd(t *testing.T) {
 		}
 	}
 }
+
+// A finding in other people's software is true only if its place can be looked up: each expectation
+// names a source file, or another clause's finding of the same cause.
+func TestFindingsInForeignSoftwareNameTheirPlace(t *testing.T) {
+	files, err := filepath.Glob("../../tools/*/expected.yaml")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, name := range files {
+		list, err := LoadExpected(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		placed := map[string]bool{}
+		for _, e := range list {
+			placed[e.Clause] = placed[e.Clause] || strings.Contains(e.Reason, ".go")
+		}
+		for _, e := range list {
+			other, _, _ := strings.Cut(strings.TrimPrefix(e.Reason, "as "), ":")
+			other, _, _ = strings.Cut(other, ",")
+			if !strings.Contains(e.Reason, ".go") && !placed[other] {
+				t.Errorf("%s: %s has no place in the sources: %q", name, e.Clause, e.Reason)
+			}
+		}
+	}
+}
