@@ -136,7 +136,7 @@ fuzz: needs ## run every fuzz target of the module for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 docs: ## write the generated documents anew
-	go test -count=1 ./relay/api ./relay/check ./relay/app ./rpc/jsonrpc ./rpc/app ./stream/api ./stream/app ./internal/observe ./internal/arch ./scenarios ./conformance/clauses ./cmd/... -run 'Docs$$' -update
+	go test -count=1 ./relay/api ./relay/check ./relay/app ./rpc/jsonrpc ./rpc/app ./stream/api ./stream/app ./internal/observe ./internal/arch ./scenarios ./scenarios/dataset ./conformance/clauses ./cmd/... -run 'Docs$$' -update
 
 install-needs: ## install what is missing on Debian, or say what is
 	scripts/needs.sh tests

@@ -20,9 +20,10 @@ type runDevnet func(ctx context.Context, cfg devnet.Config, out display.Output) 
 
 func root(start runDevnet) *cli.Command {
 	return &cli.Command{
-		Name:     "gavel-lab",
-		Usage:    "test networks around gavel, and tests of other implementations",
-		Commands: []*cli.Command{devnetCommand(start), scenarioCommand(scenarioapp.Run), conformanceCommand()},
+		Name:  "gavel-lab",
+		Usage: "test networks around gavel, and tests of other implementations",
+		Commands: []*cli.Command{devnetCommand(start), scenarioCommand(scenarioapp.Run), conformanceCommand(),
+			replayCommand()},
 	}
 }
 

@@ -28,7 +28,7 @@ type Rule struct {
 var Pure = []string{
 	"internal/eth", "internal/eth/gloas", "internal/eth/shape", "internal/jsonscan", "internal/orderflow",
 	"relay", "relay/auction", "relay/check", "relay/wire", "rpc", "rpc/bundle", "rpc/pool", "rpc/refund",
-	"stream", "devnet", "scenarios", "monitor",
+	"stream", "devnet", "scenarios", "scenarios/dataset", "monitor",
 }
 
 // Parallel are pure packages whose arithmetic is too slow on one processor: hashing a block and

@@ -1,0 +1,240 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The types of cells. A cell that is not Known is null: the archive does not say. Text and Blob are
+// null if they are empty.
+type (
+	// Int is a count, a number of a slot or block, or gas.
+	Int struct {
+		V     int64
+		Known bool
+	}
+	// Time is a moment in microseconds since 1970, UTC.
+	Time struct {
+		Micros int64
+		Known  bool
+	}
+	// Bool is a flag.
+	Bool struct{ V, Known bool }
+	// Wei is an amount below 10^38 wei. There are about 1.2×10^26 wei in all.
+	Wei struct {
+		Hi, Lo uint64
+		Known  bool
+	}
+	// Hash is a hash of 32 bytes.
+	Hash struct {
+		V     [32]byte
+		Known bool
+	}
+	// Key is a BLS public key.
+	Key struct {
+		V     [48]byte
+		Known bool
+	}
+	// Address is an address of the execution layer.
+	Address struct {
+		V     [20]byte
+		Known bool
+	}
+	// Text is a name.
+	Text string
+	// Blob is a string of bytes, such as a transaction.
+	Blob string
+)
+
+// maxWei is 10^38-1, the most that DECIMAL(38,0) holds.
+const maxWeiHi, maxWeiLo = 0x4b3b4ca85a86c47a, 0x098a223fffffffff
+
+// Why a value is refused.
+var (
+	errTooMuch  = errors.New("more than 10^38-1 wei, which is more ether than exists")
+	errAbove256 = errors.New("not below 2^256")
+)
+
+// ParseWei reads a decimal number.
+func ParseWei(s string) (Wei, error) {
+	if s == "" {
+		return Wei{}, errors.New("empty")
+	}
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return Wei{}, fmt.Errorf("%q is no decimal number of wei", cut(s))
+		}
+	}
+	digits := strings.TrimLeft(s, "0")
+	if len(digits) > 38 {
+		if len(digits) > len(two256) || len(digits) == len(two256) && digits >= two256 {
+			return Wei{}, errAbove256
+		}
+		return Wei{}, errTooMuch
+	}
+	w := Wei{Known: true}
+	for _, c := range []byte(digits) {
+		high, low := bits.Mul64(w.Lo, 10)
+		var carry uint64
+		w.Lo, carry = bits.Add64(low, uint64(c-'0'), 0)
+		w.Hi = w.Hi*10 + high + carry
+	}
+	return w, nil
+}
+
+// two256 is 2^256.
+const two256 = "115792089237316195423570985008687907853269984665640564039457584007913129639936"
+
+// weiOfBytes reads a big-endian number.
+func weiOfBytes(big []byte) (Wei, error) {
+	for len(big) > 16 {
+		if big[0] != 0 {
+			return Wei{}, errTooMuch
+		}
+		big = big[1:]
+	}
+	w := Wei{Known: true}
+	for _, b := range big {
+		w.Hi = w.Hi<<8 | w.Lo>>56
+		w.Lo = w.Lo<<8 | uint64(b)
+	}
+	if w.Hi > maxWeiHi || w.Hi == maxWeiHi && w.Lo > maxWeiLo {
+		return Wei{}, errTooMuch
+	}
+	return w, nil
+}
+
+// String is the decimal number, empty if it is not known.
+func (w Wei) String() string {
+	if !w.Known {
+		return ""
+	}
+	if w.Hi == 0 {
+		return strconv.FormatUint(w.Lo, 10)
+	}
+	var digits [40]byte
+	at := len(digits)
+	for hi, lo := w.Hi, w.Lo; hi|lo != 0; {
+		var rest uint64
+		hi, rest = hi/10, hi%10
+		lo, rest = bits.Div64(rest, lo, 10)
+		at--
+		digits[at] = '0' + byte(rest)
+	}
+	return string(digits[at:])
+}
+
+// parseInt reads a decimal number that is not negative.
+func parseInt(s string) (Int, error) {
+	if s == "" {
+		return Int{}, nil
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || v < 0 || s[0] == '+' {
+		return Int{}, fmt.Errorf("%q is no number from 0 to 2^63-1", cut(s))
+	}
+	return Int{v, true}, nil
+}
+
+// parseMs reads a time in milliseconds since 1970.
+func parseMs(s string) (Time, error) {
+	ms, err := parseInt(s)
+	if err != nil || !ms.Known {
+		return Time{}, err
+	}
+	return msTime(ms.V)
+}
+
+func msTime(ms int64) (Time, error) {
+	if ms < 0 || ms > maxMicros/1000 {
+		return Time{}, fmt.Errorf("%d is no time in milliseconds since 1970", ms)
+	}
+	return Time{ms * 1000, true}, nil
+}
+
+// maxMicros is the year 9999: later times cannot be shown by the readers of the data set.
+var maxMicros = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+
+func parseBool(s string) (Bool, error) {
+	switch s {
+	case "":
+		return Bool{}, nil
+	case "true", "True", "TRUE", "1":
+		return Bool{true, true}, nil
+	case "false", "False", "FALSE", "0":
+		return Bool{false, true}, nil
+	}
+	return Bool{}, fmt.Errorf("%q is neither true nor false", cut(s))
+}
+
+// parseHex fills into with the bytes of 0x… text. Empty text says nothing.
+func parseHex(s string, into []byte) (known bool, err error) {
+	if s == "" {
+		return false, nil
+	}
+	if len(s) != 2+2*len(into) || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
+		return false, fmt.Errorf("%q is not 0x and %d hexadecimal digits", cut(s), 2*len(into))
+	}
+	var digits [128]byte
+	if _, err := hex.Decode(into, digits[:copy(digits[:], s[2:])]); err != nil {
+		return false, fmt.Errorf("%q is not 0x and %d hexadecimal digits", cut(s), 2*len(into))
+	}
+	return true, nil
+}
+
+// cut shortens text of an archive for a message.
+func cut(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "…"
+	}
+	return s
+}
+
+// compareCells orders two cells of the same type: null comes first.
+func compareCells(a, b any) int {
+	switch a := a.(type) {
+	case *Int:
+		b := b.(*Int)
+		return cmp.Or(compareBools(a.Known, b.Known), cmp.Compare(a.V, b.V))
+	case *Time:
+		b := b.(*Time)
+		return cmp.Or(compareBools(a.Known, b.Known), cmp.Compare(a.Micros, b.Micros))
+	case *Bool:
+		b := b.(*Bool)
+		return cmp.Or(compareBools(a.Known, b.Known), compareBools(a.V, b.V))
+	case *Wei:
+		b := b.(*Wei)
+		return cmp.Or(compareBools(a.Known, b.Known), cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
+	case *Hash:
+		b := b.(*Hash)
+		return cmp.Or(compareBools(a.Known, b.Known), bytes.Compare(a.V[:], b.V[:]))
+	case *Key:
+		b := b.(*Key)
+		return cmp.Or(compareBools(a.Known, b.Known), bytes.Compare(a.V[:], b.V[:]))
+	case *Address:
+		b := b.(*Address)
+		return cmp.Or(compareBools(a.Known, b.Known), bytes.Compare(a.V[:], b.V[:]))
+	case *Text:
+		return cmp.Compare(*a, *b.(*Text))
+	case *Blob:
+		return cmp.Compare(*a, *b.(*Blob))
+	}
+	panic(fmt.Sprintf("a cell cannot be a %T", a))
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

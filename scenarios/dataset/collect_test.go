@@ -1,0 +1,105 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var mainnet = Networks[0]
+
+// collected is a sink that keeps everything.
+type collected struct {
+	bids       []*Bid
+	deliveries []*Delivery
+	bad        []string
+}
+
+func (c *collected) Bid(_ int64, row *Bid) error {
+	c.bids = append(c.bids, row)
+	return nil
+}
+
+func (c *collected) Delivery(_ int64, row *Delivery) error {
+	c.deliveries = append(c.deliveries, row)
+	return nil
+}
+
+func (c *collected) Bad(at int64, _ string, why error) error {
+	c.bad = append(c.bad, fmt.Sprintf("%d: %v", at, why))
+	return nil
+}
+
+// read recognises content and reads it.
+func read(t testing.TB, content string) (format string, rows collected, err error) {
+	t.Helper()
+	f, err := Recognise([]byte(content[:min(len(content), HeadBytes)]))
+	if err != nil {
+		return "", rows, err
+	}
+	err = f.Read(strings.NewReader(content), Origin{Network: mainnet, Relay: "given"}, &rows)
+	return f.Name, rows, err
+}
+
+func testdata(t testing.TB, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// table writes rows as lines of name=cell, without nulls, for goldens.
+func table[R any](t testing.TB, of *Table[R], rows []*R) string {
+	t.Helper()
+	var out bytes.Buffer
+	for _, row := range rows {
+		for _, c := range of.Columns {
+			if text := show(c.Cell(row)); text != "" {
+				fmt.Fprintf(&out, "%s=%s ", c.Name, text)
+			}
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+func show(cell any) string {
+	switch v := cell.(type) {
+	case *Int:
+		if v.Known {
+			return fmt.Sprint(v.V)
+		}
+	case *Time:
+		if v.Known {
+			return fmt.Sprint(v.Micros)
+		}
+	case *Bool:
+		if v.Known {
+			return fmt.Sprint(v.V)
+		}
+	case *Wei:
+		return v.String()
+	case *Hash:
+		if v.Known {
+			return fmt.Sprintf("%#x", v.V)
+		}
+	case *Key:
+		if v.Known {
+			return fmt.Sprintf("%#x", v.V)
+		}
+	case *Address:
+		if v.Known {
+			return fmt.Sprintf("%#x", v.V)
+		}
+	case *Text:
+		return string(*v)
+	case *Blob:
+		return fmt.Sprintf("%x", string(*v))
+	}
+	return ""
+}

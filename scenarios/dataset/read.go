@@ -1,0 +1,208 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/parquet"
+)
+
+// Reader reads the rows of a file that a Writer wrote.
+type Reader[R any] struct {
+	table *Table[R]
+	in    *columns
+	rows  []R
+}
+
+// NewReader opens a file of the table. The file must be of this version of the schema and of this
+// network.
+func NewReader[R any](table *Table[R], network Network, in parquet.ReaderAtSeeker) (*Reader[R], error) {
+	var names []string
+	for _, c := range table.Columns {
+		names = append(names, c.Name)
+	}
+	cols, err := openColumns(in, names)
+	if err != nil {
+		return nil, err
+	}
+	meta := cols.in.MetaData().KeyValueMetadata()
+	for _, want := range [][2]string{
+		{"gavel.table", table.Name},
+		{"gavel.schema_version", strconv.Itoa(Version)},
+		{"gavel.network", network.Name},
+	} {
+		if got := meta.FindValue(want[0]); got == nil || *got != want[1] {
+			return nil, fmt.Errorf("the file's %s is not %q: it is of another data set", want[0], want[1])
+		}
+	}
+	return &Reader[R]{table: table, in: cols}, nil
+}
+
+// Next returns the next row, or io.EOF. The row stays the caller's.
+func (r *Reader[R]) Next() (*R, error) {
+	if len(r.rows) == 0 {
+		n, err := r.in.next()
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return nil, io.EOF
+		}
+		r.rows = make([]R, n)
+		for i := range r.table.Columns {
+			c := &r.table.Columns[i]
+			for j := range r.rows {
+				if err := r.in.open[i].fill(c.Cell(&r.rows[j]), j); err != nil {
+					return nil, fmt.Errorf("row %d, %s: %w", j, c.Name, err)
+				}
+			}
+		}
+	}
+	row := &r.rows[0]
+	r.rows = r.rows[1:]
+	return row, nil
+}
+
+// Rows returns the number of rows in the file.
+func (r *Reader[R]) Rows() int64 { return r.in.in.NumRows() }
+
+// fill puts the column's cell of row i of the batch into a row of a table. Null leaves it as it is.
+func (c *column) fill(cell any, i int) error {
+	if c.at < 0 || c.index[i] < 0 {
+		return nil
+	}
+	var err error
+	switch v := cell.(type) {
+	case *Int:
+		*v, err = c.int(i)
+	case *Time:
+		*v, err = c.time(i)
+	case *Bool:
+		*v, err = c.bool(i)
+	case *Wei:
+		*v, err = c.wei(i)
+	case *Hash:
+		v.Known, err = parseHex(c.text(i), v.V[:])
+	case *Key:
+		v.Known, err = parseHex(c.text(i), v.V[:])
+	case *Address:
+		v.Known, err = parseHex(c.text(i), v.V[:])
+	case *Text:
+		*v = Text(c.text(i))
+	case *Blob:
+		*v = Blob(c.text(i))
+	}
+	return err
+}
+
+// known tells whether row i has a cell.
+func (c *column) known(i int) bool { return c.at >= 0 && c.index[i] >= 0 }
+
+// text is a cell of text or bytes, empty for null and for other types.
+func (c *column) text(i int) string { return string(c.bytes(i)) }
+
+func (c *column) bytes(i int) []byte {
+	if !c.known(i) {
+		return nil
+	}
+	switch c.kind {
+	case parquet.Types.ByteArray:
+		return c.texts[c.index[i]]
+	case parquet.Types.FixedLenByteArray:
+		return c.fixed[c.index[i]]
+	}
+	return nil
+}
+
+var errNotInt = errors.New("not a number from 0 to 2^63-1")
+
+// int is a count: some archives write it as a floating-point number, some as text.
+func (c *column) int(i int) (Int, error) {
+	if !c.known(i) {
+		return Int{}, nil
+	}
+	at := c.index[i]
+	switch c.kind {
+	case parquet.Types.Int32, parquet.Types.Int64:
+		if c.ints[at] < 0 {
+			return Int{}, errNotInt
+		}
+		return Int{c.ints[at], true}, nil
+	case parquet.Types.Double:
+		v := int64(c.doubles[at])
+		if c.doubles[at] < 0 || c.doubles[at] >= 1<<53 || float64(v) != c.doubles[at] {
+			return Int{}, errNotInt
+		}
+		return Int{v, true}, nil
+	case parquet.Types.ByteArray:
+		return parseInt(c.text(i))
+	}
+	return Int{}, errNotInt
+}
+
+// time is a timestamp, or for a column that is a plain number the seconds since 1970.
+func (c *column) time(i int) (Time, error) {
+	if !c.known(i) {
+		return Time{}, nil
+	}
+	if c.kind != parquet.Types.Int32 && c.kind != parquet.Types.Int64 {
+		return Time{}, errors.New("not a timestamp")
+	}
+	v := c.ints[c.index[i]]
+	micros := v
+	switch c.unit {
+	case unitSeconds:
+		if v > maxMicros/1e6 {
+			return Time{}, fmt.Errorf("%d is no time in seconds since 1970", v)
+		}
+		micros = v * 1e6
+	case unitMillis:
+		if v > maxMicros/1e3 {
+			return Time{}, fmt.Errorf("%d is no time in milliseconds since 1970", v)
+		}
+		micros = v * 1e3
+	case unitNanos:
+		micros = v / 1e3
+	}
+	if micros < 0 || micros > maxMicros {
+		return Time{}, fmt.Errorf("%d is no time from 1970 to 9999", v)
+	}
+	return Time{micros, true}, nil
+}
+
+func (c *column) bool(i int) (Bool, error) {
+	if !c.known(i) {
+		return Bool{}, nil
+	}
+	if c.kind == parquet.Types.Boolean {
+		return Bool{c.flags[c.index[i]], true}, nil
+	}
+	n, err := c.int(i)
+	if err != nil || n.V > 1 {
+		return Bool{}, errors.New("neither true nor false")
+	}
+	return Bool{n.V == 1, n.Known}, nil
+}
+
+// wei is an amount: DECIMAL, decimal text, or an integer.
+func (c *column) wei(i int) (Wei, error) {
+	if !c.known(i) {
+		return Wei{}, nil
+	}
+	switch c.kind {
+	case parquet.Types.FixedLenByteArray:
+		big := c.bytes(i)
+		if len(big) > 0 && big[0]&0x80 != 0 {
+			return Wei{}, errors.New("less than 0")
+		}
+		return weiOfBytes(big)
+	case parquet.Types.ByteArray:
+		return ParseWei(c.text(i))
+	case parquet.Types.Int32, parquet.Types.Int64:
+		n, err := c.int(i)
+		return Wei{Lo: uint64(n.V), Known: err == nil}, err
+	}
+	return Wei{}, errors.New("not an exact number of wei")
+}

@@ -1,0 +1,25 @@
+package dataset
+
+// Sink takes the rows of an archive. An error from it ends the reading.
+type Sink interface {
+	Bid(at int64, row *Bid) error
+	Delivery(at int64, row *Delivery) error
+	// Bad takes a row that cannot be one, in the archive's own words, and why.
+	Bad(at int64, text string, why error) error
+}
+
+// Origin is what a reader has to know of an archive beside its content.
+type Origin struct {
+	Network Network
+	// Relay is the relay that the archive is of, if the archive itself does not say.
+	Relay string
+}
+
+// Place is how the rows of a format are counted.
+type Place string
+
+// Lines are counted in text of lines, from 1 and with the header; rows in everything else, from 1.
+const (
+	Line Place = "line"
+	Row  Place = "row"
+)

@@ -1,0 +1,195 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gavel-relay/gavel/scenarios/dataset"
+)
+
+// batch holds the rows of an input that are not committed yet. It is the sink of the input's
+// reader.
+type batch struct {
+	catalogue *catalogue
+	input     *Input
+	place     dataset.Place
+	limit     int
+	told      func(*Input)
+	stopped   func() error // not nil: the import has to end after this batch
+	from      int64        // the last row that was committed when the reading began
+
+	bids       []*dataset.Bid
+	deliveries []*dataset.Delivery
+	bad        bytes.Buffer
+	rows       int64
+	badRows    int64
+	at         int64
+}
+
+// Bid implements dataset.Sink.
+func (b *batch) Bid(at int64, row *dataset.Bid) error {
+	if at <= b.from {
+		return nil
+	}
+	b.bids = append(b.bids, row)
+	return b.counted(at)
+}
+
+// Delivery implements dataset.Sink.
+func (b *batch) Delivery(at int64, row *dataset.Delivery) error {
+	if at <= b.from {
+		return nil
+	}
+	b.deliveries = append(b.deliveries, row)
+	return b.counted(at)
+}
+
+// rejected is a line of a file of rows that cannot be imported.
+type rejected struct {
+	File   string        `json:"file"`
+	Place  dataset.Place `json:"place"`
+	At     int64         `json:"at"`
+	Reason string        `json:"reason"`
+	Text   string        `json:"text"`
+}
+
+// Bad implements dataset.Sink.
+func (b *batch) Bad(at int64, text string, why error) error {
+	if at <= b.from {
+		return nil
+	}
+	line, err := json.Marshal(rejected{b.input.Name, b.place, at, why.Error(), text})
+	if err != nil {
+		return fmt.Errorf("keep a bad row: %w", err)
+	}
+	b.bad.Write(append(line, '\n'))
+	b.badRows++
+	return b.counted(at)
+}
+
+// maxBadBytes bounds what bad rows of one batch take in memory.
+const maxBadBytes = 16 << 20
+
+func (b *batch) counted(at int64) error {
+	b.rows++
+	b.at = at
+	if b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
+		return nil
+	}
+	if err := b.commit(); err != nil {
+		return err
+	}
+	return b.stopped()
+}
+
+// commit writes the rows into the tables, and remembers in the catalogue how far the input is
+// imported.
+func (b *batch) commit() error {
+	var renames [][2]string
+	added, known := int64(0), b.rows-b.badRows
+	for _, merge := range []func() ([][2]string, dataset.Merged, error){
+		func() ([][2]string, dataset.Merged, error) { return mergeTable(b.catalogue, dataset.Bids, b.bids) },
+		func() ([][2]string, dataset.Merged, error) {
+			return mergeTable(b.catalogue, dataset.Deliveries, b.deliveries)
+		},
+	} {
+		made, merged, err := merge()
+		if err != nil {
+			return err
+		}
+		renames = append(renames, made...)
+		added += merged.Added
+	}
+	if b.bad.Len() > 0 {
+		rename, err := b.writeBad()
+		if err != nil {
+			return err
+		}
+		renames = append(renames, rename)
+	}
+	in := b.input
+	in.At, in.Rows, in.Bad = max(in.At, b.at), in.Rows+b.rows, in.Bad+b.badRows
+	in.Added, in.Known = in.Added+added, in.Known+known-added
+	if err := b.catalogue.commit(renames); err != nil {
+		return err
+	}
+	clear(b.bids)
+	clear(b.deliveries)
+	b.bids, b.deliveries, b.rows, b.badRows = b.bids[:0], b.deliveries[:0], 0, 0
+	b.bad.Reset()
+	b.told(in)
+	return nil
+}
+
+// writeBad writes the side file of this batch. Its name has the place of its last row, so that a
+// batch that is imported again has the same.
+func (b *batch) writeBad() ([2]string, error) {
+	name := fmt.Sprintf("%s-%d.ndjson", strings.NewReplacer("/", "_", "\\", "_").Replace(b.input.ID), b.at)
+	file, rename, err := b.catalogue.create(path.Join("rejected", name))
+	if err != nil {
+		return rename, err
+	}
+	_, err = file.Write(b.bad.Bytes())
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return rename, fmt.Errorf("write bad rows: %w", err)
+	}
+	b.catalogue.step()
+	return rename, nil
+}
+
+// mergeTable writes, for each hour that the rows are of, a new file with the old file's rows and
+// these.
+func mergeTable[R any](c *catalogue, table *dataset.Table[R], rows []*R) (renames [][2]string, all dataset.Merged,
+	err error) {
+	parts := map[dataset.Part][]*R{}
+	for _, row := range rows {
+		part := table.Part(c.Network, row)
+		parts[part] = append(parts[part], row)
+	}
+	for _, part := range slices.SortedFunc(maps.Keys(parts), dataset.ComparePart) {
+		place := path.Join(table.Name, part.Path())
+		rename, merged, err := mergePart(c, table, place, table.Sort(parts[part]))
+		if err != nil {
+			return nil, all, fmt.Errorf("write %s: %w", place, err)
+		}
+		renames = append(renames, rename)
+		all.Added += merged.Added
+		all.Known += merged.Known
+		c.step()
+	}
+	return renames, all, nil
+}
+
+func mergePart[R any](c *catalogue, table *dataset.Table[R], place string, rows []*R) (rename [2]string,
+	merged dataset.Merged, err error) {
+	var old *dataset.Reader[R]
+	was, err := os.Open(filepath.Join(c.dir, place))
+	switch {
+	case err == nil:
+		defer func() { err = errors.Join(err, was.Close()) }()
+		if old, err = dataset.NewReader(table, c.Network, was); err != nil {
+			return rename, merged, err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return rename, merged, err
+	}
+	file, rename, err := c.create(place)
+	if err != nil {
+		return rename, merged, err
+	}
+	out, err := dataset.NewWriter(table, c.Network, file)
+	if err != nil {
+		return rename, merged, errors.Join(err, file.Close())
+	}
+	merged, err = dataset.Merge(table, old, rows, out)
+	return rename, merged, errors.Join(err, out.Close(), file.Sync(), file.Close())
+}

@@ -1,0 +1,14 @@
+// Package replay imports archives of auctions into a data set on disk: it opens files, keeps a
+// catalogue of what was imported, and goes on where a killed import was. What a row is, and what
+// the formats are, is package dataset's.
+//
+//	FILES ─open (zip, gzip)─▶ rows ─batch─▶ commit: new files, then the catalogue, then renames ─▶ DIR
+//
+//	DIR/dataset.json                          the catalogue: network, inputs and their counts
+//	DIR/bids/day=2024-06-12/07.parquet        the bids for slots that begin between 07:00 and 08:00 UTC
+//	DIR/deliveries/day=…
+//	DIR/rejected/ID-N.ndjson                  rows that cannot be imported, with file, place and reason
+//
+// The catalogue decides: a file that it does not name as committed is removed when the data set is
+// opened the next time.
+package replay

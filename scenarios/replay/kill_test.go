@@ -1,0 +1,75 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// killAt is the environment variable that makes this test's process an import that kills itself at
+// its n-th change of the disk.
+const killAt = "GAVEL_TEST_KILL_AT"
+
+// Killed at any change of the disk, an import goes on where it was: in the end no byte of the data
+// set, counts included, is other than without the kill.
+func TestKilled(t *testing.T) {
+	if at := os.Getenv(killAt); at != "" {
+		importUntilKilled(t, at, os.Getenv("GAVEL_TEST_INTO"), strings.Split(os.Getenv("GAVEL_TEST_FILES"), "\n"))
+		return
+	}
+	csv := write(t, "day.csv", append(sample(t, "relayscan_all.csv"), "1,2,3\n"...))
+	files := []string{csv, all[0]}
+	whole := options(t.TempDir())
+	whole.BatchRows = 4
+	steps := 0
+	whole.step = func() { steps++ }
+	imported(t, whole, files...)
+	if steps < 20 {
+		t.Fatalf("only %d changes of the disk", steps)
+	}
+	want := tree(t, whole.Into)
+	for at := 1; at <= steps; at++ {
+		o := options(t.TempDir())
+		o.BatchRows = 4
+		child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+		child.Env = append(os.Environ(), fmt.Sprintf("%s=%d", killAt, at), "GAVEL_TEST_INTO="+o.Into,
+			"GAVEL_TEST_FILES="+strings.Join(files, "\n"))
+		out, err := child.CombinedOutput()
+		if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+			t.Fatalf("the import was not killed at %d: %v\n%s", at, err, out)
+		}
+		imported(t, o, files...)
+		if got := tree(t, o.Into); !maps.Equal(got, want) {
+			t.Errorf("killed at change %d of %d, the data set is another: %q in place of %q\n%s", at, steps,
+				names(got), names(want),
+				got["dataset.json"])
+		}
+	}
+}
+
+func importUntilKilled(t *testing.T, at, into string, files []string) {
+	t.Helper()
+	left, err := strconv.Atoi(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(into)
+	o.BatchRows = 4
+	o.step = func() {
+		if left--; left == 0 {
+			if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+			select {} // the signal comes
+		}
+	}
+	if _, err := Import(context.Background(), files, o); err != nil {
+		t.Fatal(err)
+	}
+}
