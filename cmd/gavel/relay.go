@@ -35,7 +35,22 @@ func relayCommand(start func(context.Context, relayConfig) error) *cli.Command {
 
 func relayFlags() []cli.Flag {
 	f := flags(relayEnv)
-	return slices.Concat([]cli.Flag{
+	return slices.Concat(f.relayPlaces(), f.journalFlags("archive"), f.escrowFlags(), f.relayAuction(),
+		f.relayLimits(), []cli.Flag{
+			f.span("linger", 0,
+				"how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
+			f.span("received-for", 0, "how long received blocks stay in the archive; 0 is for ever"),
+			f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
+			f.text("log-level", "info", "debug, info, warn or error"),
+			f.text("log-format", "text", "text or json"),
+			f.toggle("print-config", "print the effective configuration, without secrets, and end"),
+			run.ConfigFlag(),
+		})
+}
+
+// relayPlaces are who the relay talks to, and where it keeps what.
+func (f flags) relayPlaces() []cli.Flag {
+	return []cli.Flag{
 		f.text("network", eth.Custom, "network that the beacon nodes must be on: "+strings.Join(eth.NetworkNames(), ", ")+
 			"; custom asks no question"),
 		f.text("listen", ":9062", "host:port of the public API"),
@@ -56,7 +71,12 @@ func relayFlags() []cli.Flag {
 			"URL of the archive, such as postgres://user@host/gavel; better in the environment if it holds a password"),
 		f.described("journal", "in this process",
 			"URL of a NATS cluster with JetStream that keeps journal, escrow and guard"),
-	}, f.journalFlags("archive"), f.escrowFlags(), []cli.Flag{
+	}
+}
+
+// relayAuction are the rules of auctions and deliveries, and how long their steps may take.
+func (f flags) relayAuction() []cli.Flag {
+	return []cli.Flag{
 		f.toggle("escrow-in-memory", "keep the escrow off the disk: safe in a cluster with replicas only"),
 		f.described("builders-file", "none", "YAML list of builders that are treated in a way of their own"),
 		f.described("webhook", "none",
@@ -80,6 +100,12 @@ func relayFlags() []cli.Flag {
 			"write also into the journal what strangers sent in vain (submissions that changed nothing, signed blocks that "+
 				"no validator signed): for devnets, since anybody can make it grow"),
 		f.toggle("no-cancellations", "refuse ?cancellations=1"),
+	}
+}
+
+// relayLimits are what one client, and all together, may ask of the relay.
+func (f flags) relayLimits() []cli.Flag {
+	return []cli.Flag{
 		f.number("requests-per-second", 200, "requests of one client address in a second; 0 is no bound"),
 		f.number("burst", 400, "requests of one client address at once"),
 		f.number("builder-requests-per-second", 500, "requests of one builder with an API key in a second; 0 is no bound"),
@@ -99,12 +125,5 @@ func relayFlags() []cli.Flag {
 		f.number("top-bid-listeners-per-client", 20, "such listeners of one address, or of one builder with an API key"),
 		f.number("top-bid-queue", 256, "leading bids that such a listener may be behind before it is cut"),
 		f.toggle("top-bid-needs-key", "let only builders with an API key listen to the leading bids"),
-		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
-		f.span("received-for", 0, "how long received blocks stay in the archive; 0 is for ever"),
-		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
-		f.text("log-level", "info", "debug, info, warn or error"),
-		f.text("log-format", "text", "text or json"),
-		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
-		run.ConfigFlag(),
-	})
+	}
 }

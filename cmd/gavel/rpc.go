@@ -29,7 +29,20 @@ func rpcCommand(start func(context.Context, rpcConfig) error) *cli.Command {
 
 func rpcFlags() []cli.Flag {
 	f := flags(rpcEnv)
-	return slices.Concat([]cli.Flag{
+	return slices.Concat(f.rpcPlaces(), f.journalFlags("ledger"), f.rpcOrders(), f.rpcDialect(), f.rpcLimits(), []cli.Flag{
+		f.span("stale-after", 5*time.Minute, "how old the newest block may be before /readyz says so"),
+		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
+		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
+		f.text("log-level", "info", "debug, info, warn or error"),
+		f.text("log-format", "text", "text or json"),
+		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
+		run.ConfigFlag(),
+	})
+}
+
+// rpcPlaces are who the RPC talks to, and where it keeps what.
+func (f flags) rpcPlaces() []cli.Flag {
+	return []cli.Flag{
 		f.text("listen", ":9072", "host:port of the JSON-RPC"),
 		f.text("admin-listen", "127.0.0.1:9073", "host:port of metrics and health; empty for none"),
 		f.described("execution-rpc", "needed",
@@ -44,7 +57,12 @@ func rpcFlags() []cli.Flag {
 		f.described("db", "SQLite in the data directory",
 			"URL of the ledger, such as postgres://user@host/gavel; better in the environment if it holds a password"),
 		f.described("journal", "in this process", "URL of a NATS cluster with JetStream that keeps the journal"),
-	}, f.journalFlags("ledger"), []cli.Flag{
+	}
+}
+
+// rpcOrders are how long orders live, and what refunds come to.
+func (f flags) rpcOrders() []cli.Flag {
+	return []cli.Flag{
 		f.described("journal-listen", "none",
 			"loopback host:port at which gavel stream, on this machine, may read a journal in this process"),
 		f.span("orders-for", 0, "how long the ledger remembers orders that have ended; 0 is for ever"),
@@ -60,6 +78,12 @@ func rpcFlags() []cli.Flag {
 		f.span("refund-details-delay", 0, "how old a block must be before its refunds are listed"),
 		f.number("refunds-per-page", 500, "refunds that an answer lists at most"),
 		f.span("refund-totals-every", 0, "how often totals of refunds are computed; 0 is always"),
+	}
+}
+
+// rpcDialect are names and forms in which deployed services and the description differ.
+func (f flags) rpcDialect() []cli.Flag {
+	return []cli.Flag{
 		f.text("vendor-prefix", "vendor_", "neutral word for flashbots_ in names of methods"),
 		f.text("pool-prefix", "pool_", "neutral word for buildernet_ in names of methods"),
 		f.text("signature-headers", "X-Flashbots-Signature,X-Vendor-Signature,X-BuilderNet-Signature",
@@ -68,6 +92,12 @@ func rpcFlags() []cli.Flag {
 		f.toggle("literal",
 			"do what the interface description says where deployed services do something else: see docs/differences.md"),
 		f.toggle("legacy-errors", "answer errors as {\"error\":\"text\"} with a status, as services did before 2024"),
+	}
+}
+
+// rpcLimits are what one client, one signer, and all together may ask of the RPC.
+func (f flags) rpcLimits() []cli.Flag {
+	return []cli.Flag{
 		f.described("simulations", "one for each processor", "bundles that are simulated at a time"),
 		f.number("requests-per-second", 10_000, "requests of one client address in a second; 0 is no bound"),
 		f.number("signer-requests-per-second", 10_000, "requests of one signer in a second; 0 is no bound"),
@@ -85,12 +115,5 @@ func rpcFlags() []cli.Flag {
 			"memory for request bodies that are being read and worked on, at least 64; an address has a quarter of it"),
 		f.number("body-kilobytes-per-second", 64,
 			"kilobytes of a request body that have to come in a second, after its first; 0 is no bound"),
-		f.span("stale-after", 5*time.Minute, "how old the newest block may be before /readyz says so"),
-		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
-		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
-		f.text("log-level", "info", "debug, info, warn or error"),
-		f.text("log-format", "text", "text or json"),
-		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
-		run.ConfigFlag(),
-	})
+	}
 }

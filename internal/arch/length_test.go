@@ -20,7 +20,6 @@ var catalogues = map[string]string{
 	"conformance/suite/sidecar/": "the specs of an operation",
 	"conformance/suite/builder/": "the specs of an operation",
 	"conformance/mutant/":        "the mutants of an interface",
-	"cmd/gavel/":                 "the flags of a command",
 }
 
 // Every function outside a catalogue can be read in one look. Tests are stories and may be longer.
