@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
-// Asked is a request for a header, with what the answer is compared with.
-type Asked struct {
+// HeaderRequest is a request for a header, with what the answer is compared with.
+type HeaderRequest struct {
 	Slot     phase0.Slot
 	Parent   phase0.Hash32
 	Proposer phase0.BLSPubKey
@@ -39,7 +39,7 @@ type Answer struct {
 
 // JudgeAnswer returns the faults of one answer. relay is the relay's key; with the zero key any
 // signer is right. patience is how long proposers wait (wall time).
-func JudgeAnswer(network *eth.Spec, relay phase0.BLSPubKey, asked Asked, answer Answer,
+func JudgeAnswer(network *eth.Spec, relay phase0.BLSPubKey, asked HeaderRequest, answer Answer,
 	patience time.Duration) []Finding {
 	var found findings
 	switch {
@@ -69,7 +69,7 @@ func (f findings) in(slot phase0.Slot) []Finding {
 	return f
 }
 
-func (f *findings) judgeBid(network *eth.Spec, relay phase0.BLSPubKey, asked Asked,
+func (f *findings) judgeBid(network *eth.Spec, relay phase0.BLSPubKey, asked HeaderRequest,
 	v *builderspec.VersionedSignedBuilderBid) {
 	bid, err := read(v)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *findings) judgeBid(network *eth.Spec, relay phase0.BLSPubKey, asked Ask
 	f.judgeGasLimit(asked, bid.gasLimit)
 }
 
-func (f *findings) judgeGasLimit(asked Asked, limit uint64) {
+func (f *findings) judgeGasLimit(asked HeaderRequest, limit uint64) {
 	switch {
 	case asked.ParentGasLimit == 0:
 	case asked.GasLimit != 0:

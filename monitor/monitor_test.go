@@ -28,7 +28,7 @@ var (
 	relayKey  = bls.Derive("relay", 1)
 	validator = bls.Derive("validator", 1)
 	parent    = phase0.Hash32{0xaa}
-	question  = Asked{Slot: 7, Parent: parent, Proposer: validator.PublicKey(), ParentGasLimit: 30_000_000,
+	question  = HeaderRequest{Slot: 7, Parent: parent, Proposer: validator.PublicKey(), ParentGasLimit: 30_000_000,
 		GasLimit: 36_000_000}
 )
 
@@ -133,23 +133,24 @@ func TestJudgeSlot(t *testing.T) {
 	served := map[phase0.Hash32]*uint256.Int{one: uint256.NewInt(9)}
 	listed := func(hash phase0.Hash32, value uint64) []Delivered { return []Delivered{{hash, uint256.NewInt(value)}} }
 	for name, c := range map[string]struct {
-		over Over
+		over PastSlot
 		want string
 	}{
-		"good": {Over{Landed: one, Served: served, Best: true, Listed: listed(one, 9), ListedByAny: true},
+		"good": {PastSlot{Landed: one, Served: served, Best: true, Listed: listed(one, 9), ListedByAny: true},
 			""},
-		"another relay's":      {Over{Landed: two, Served: served, ListedByAny: true}, ""},
-		"nothing":              {Over{}, ""},
-		"missed, not the best": {Over{Served: served}, ""},
-		"withheld": {Over{Served: served, Best: true},
+		"another relay's":      {PastSlot{Landed: two, Served: served, ListedByAny: true}, ""},
+		"nothing":              {PastSlot{}, ""},
+		"missed, not the best": {PastSlot{Served: served}, ""},
+		"withheld": {PastSlot{Served: served, Best: true},
 			"withheld: 1 headers were served, and the slot has no block"},
-		"unlisted":          {Over{Landed: one, Served: served}, "unlisted-delivery: 0x01"},
-		"listed by another": {Over{Landed: one, Served: served, ListedByAny: true}, ""},
-		"list unavailable": {Over{Landed: one, Served: served, ListErr: errors.New("503")},
+		"unlisted":          {PastSlot{Landed: one, Served: served}, "unlisted-delivery: 0x01"},
+		"listed by another": {PastSlot{Landed: one, Served: served, ListedByAny: true}, ""},
+		"list unavailable": {PastSlot{Landed: one, Served: served, ListErr: errors.New("503")},
 			"unavailable: list of delivered payloads: 503"},
-		"listed, other block": {Over{Landed: two, Listed: listed(one, 9), ListedByAny: true}, "listed-unlanded: 0x01"},
-		"listed, no block":    {Over{Listed: listed(one, 9)}, "listed-unlanded: 0x01"},
-		"listed for less":     {Over{Landed: one, Served: served, Listed: listed(one, 8), ListedByAny: true}, "value: 0x01"},
+		"listed, other block": {PastSlot{Landed: two, Listed: listed(one, 9), ListedByAny: true}, "listed-unlanded: 0x01"},
+		"listed, no block":    {PastSlot{Listed: listed(one, 9)}, "listed-unlanded: 0x01"},
+		"listed for less": {PastSlot{Landed: one, Served: served, Listed: listed(one, 8), ListedByAny: true},
+			"value: 0x01"},
 	} {
 		found := JudgeSlot(c.over)
 		if got := words(found); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") || len(found) > 1 {
@@ -172,14 +173,15 @@ func TestJudgeRegistration(t *testing.T) {
 	forged := &builderv1.SignedValidatorRegistration{Message: message,
 		Signature: relayKey.Sign(eth.SigningRoot(root, network.BuilderDomain()))}
 	for name, c := range map[string]struct {
-		shown Shown
+		shown ShownRegistration
 		want  string
 	}{
-		"good":              {Shown{Registration: good, Serves: true}, ""},
-		"none, no headers":  {Shown{}, ""},
-		"none, but headers": {Shown{Serves: true}, "registrations: headers are served for 0x"},
-		"forged":            {Shown{Registration: forged}, "registrations: the registration of 0x"},
-		"unavailable":       {Shown{Err: errors.New("relay answers 503")}, "unavailable: registration: relay answers 503"},
+		"good":              {ShownRegistration{Registration: good, Serves: true}, ""},
+		"none, no headers":  {ShownRegistration{}, ""},
+		"none, but headers": {ShownRegistration{Serves: true}, "registrations: headers are served for 0x"},
+		"forged":            {ShownRegistration{Registration: forged}, "registrations: the registration of 0x"},
+		"unavailable": {ShownRegistration{Err: errors.New("relay answers 503")},
+			"unavailable: registration: relay answers 503"},
 	} {
 		c.shown.Proposer = validator.PublicKey()
 		if got := words(JudgeRegistration(network, c.shown)); !strings.HasPrefix(got, c.want) ||
@@ -187,7 +189,7 @@ func TestJudgeRegistration(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	wrong := Shown{Registration: good, Proposer: relayKey.PublicKey()}
+	wrong := ShownRegistration{Registration: good, Proposer: relayKey.PublicKey()}
 	if got := words(JudgeRegistration(network, wrong)); !strings.HasPrefix(got, "registrations: asked for") {
 		t.Errorf("another validator's: %q", got)
 	}

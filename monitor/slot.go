@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
-// Over is a slot that is over, with what one relay did in it.
-type Over struct {
+// PastSlot is a slot that is over, with what one relay did in it.
+type PastSlot struct {
 	Slot phase0.Slot
 	// Landed is the hash of the slot's block on the chain; zero when there is none.
 	Landed phase0.Hash32
@@ -36,7 +36,7 @@ type Delivered struct {
 }
 
 // JudgeSlot returns the contradictions between what a relay served, what it lists, and the chain.
-func JudgeSlot(over Over) []Finding {
+func JudgeSlot(over PastSlot) []Finding {
 	var found findings
 	if over.ListErr != nil {
 		found.add(Unavailable, "list of delivered payloads: %v", over.ListErr)
@@ -70,8 +70,8 @@ func word(hash phase0.Hash32) string {
 	return fmt.Sprintf("%#x", hash[:])
 }
 
-// Shown is what a relay shows of a proposer's registration.
-type Shown struct {
+// ShownRegistration is what a relay shows of a proposer's registration.
+type ShownRegistration struct {
 	Slot     phase0.Slot
 	Proposer phase0.BLSPubKey
 	// Registration is nil if the relay answers that it has none.
@@ -83,7 +83,7 @@ type Shown struct {
 
 // JudgeRegistration returns the faults of a registration that a relay shows, or that it does not
 // show although it serves headers for the proposer.
-func JudgeRegistration(network *eth.Spec, shown Shown) []Finding {
+func JudgeRegistration(network *eth.Spec, shown ShownRegistration) []Finding {
 	var found findings
 	registration := shown.Registration
 	switch {

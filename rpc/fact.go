@@ -104,13 +104,13 @@ type OrderEnded struct {
 	BlockHash common.Hash `json:"block_hash,omitzero"`
 	// ValueWei is what the block's fee recipient earned by a landed order.
 	ValueWei *uint256.Int `json:"value,omitempty"`
-	// Life sums up what happened before the end.
-	Life Life `json:"life,omitzero"`
+	// Summary is what happened before the end.
+	Summary Summary `json:"life,omitzero"`
 }
 
-// Life is what is remembered of an order when the pool has forgotten it. A projection that keeps it
-// need not follow the order's earlier facts.
-type Life struct {
+// Summary is what is remembered of an order when the pool has forgotten it. A projection that keeps
+// it need not follow the order's earlier facts.
+type Summary struct {
 	Kind       Kind      `json:"kind"`
 	ReceivedAt time.Time `json:"received_at"`
 	// SimulatedAt is when a simulation succeeded first, zero if none has. SimulationError is the

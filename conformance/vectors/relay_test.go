@@ -51,7 +51,7 @@ func judgeHeader(t *testing.T, spec *eth.Spec, media wire.Media, raw []byte, c v
 		return relay.Malformed.With("%v", err)
 	}
 	checked := caseOf(t, spec, c.Known)
-	checked.Header, checked.Submission = h, check.StandIn(h)
+	checked.Header, checked.Submission = h, check.SubmissionOfHeader(h)
 	if refused := check.Run(checked); refused != nil {
 		return refused
 	}

@@ -104,7 +104,7 @@ func (m *Monitor) ask(ctx context.Context, slot phase0.Slot) error {
 	if err != nil {
 		return err
 	}
-	asked := monitor.Asked{Slot: slot, Parent: head.Hash, Proposer: proposer, ParentGasLimit: head.GasLimit}
+	asked := monitor.HeaderRequest{Slot: slot, Parent: head.Hash, Proposer: proposer, ParentGasLimit: head.GasLimit}
 	m.all(func(r *watched) {
 		question := asked
 		if registration, err := r.registration(ctx, proposer); err == nil && registration != nil &&
@@ -131,12 +131,12 @@ func (m *Monitor) judge(ctx context.Context, slot phase0.Slot) error {
 	if err != nil {
 		return err
 	}
-	overs, shown := make([]monitor.Over, len(m.relays)), make([]monitor.Shown, len(m.relays))
+	overs, shown := make([]monitor.PastSlot, len(m.relays)), make([]monitor.ShownRegistration, len(m.relays))
 	m.each(func(i int, r *watched) {
-		over := monitor.Over{Slot: slot, Landed: landed.Hash, Served: r.served[slot]}
+		over := monitor.PastSlot{Slot: slot, Landed: landed.Hash, Served: r.served[slot]}
 		over.Listed, over.ListErr = r.delivered(ctx, slot)
 		overs[i] = over
-		one := monitor.Shown{Slot: slot, Proposer: proposer, Serves: len(r.served[slot]) > 0}
+		one := monitor.ShownRegistration{Slot: slot, Proposer: proposer, Serves: len(r.served[slot]) > 0}
 		one.Registration, one.Err = r.registration(ctx, proposer)
 		shown[i] = one
 		delete(r.served, slot)

@@ -40,7 +40,7 @@ func broken(err error) bool {
 }
 
 // header asks for one header.
-func (r *watched) header(ctx context.Context, asked monitor.Asked) monitor.Answer {
+func (r *watched) header(ctx context.Context, asked monitor.HeaderRequest) monitor.Answer {
 	began := time.Now()
 	bid, err := r.client.Header(ctx, asked.Slot, asked.Parent, asked.Proposer)
 	answer := monitor.Answer{Took: time.Since(began), Bid: bid}

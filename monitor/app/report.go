@@ -92,7 +92,7 @@ func (r *report) asked(name string, answer monitor.Answer) {
 	r.headers.WithLabelValues(name, result).Inc()
 }
 
-func (r *report) slotOver(name string, over monitor.Over) {
+func (r *report) slotOver(name string, over monitor.PastSlot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one := r.of(name)

@@ -32,7 +32,8 @@ type Case struct {
 	// Attributes are those of the submission's parent and slot; nil if no beacon node has announced
 	// them.
 	Attributes *relay.Attributes
-	// Header is a bid whose payload follows; then Submission stands in for it (see StandIn).
+	// Header is a bid whose payload follows; then Submission stands in for it (see
+	// SubmissionOfHeader).
 	Header *relay.HeaderSubmission
 	// SignatureLater skips the signature, which the caller verifies later. It is set if an API key has
 	// shown whose bid it is.

@@ -99,7 +99,7 @@ func goodHeader(t *testing.T, fork eth.Fork) *Case {
 	if s.Blobs != nil {
 		c.Header.Commitments = s.Blobs.Commitments
 	}
-	c.Submission = StandIn(c.Header)
+	c.Submission = SubmissionOfHeader(c.Header)
 	return c
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// StandIn makes a submission of all that a header says of its payload, so that most rules apply to
-// both.
-func StandIn(h *relay.HeaderSubmission) *relay.Submission {
+// SubmissionOfHeader makes a submission of all that a header says of its payload, so that most
+// rules apply to both.
+func SubmissionOfHeader(h *relay.HeaderSubmission) *relay.Submission {
 	return &relay.Submission{
 		Fork: h.Fork, Trace: h.Trace, Requests: h.Requests, Signature: h.Signature, ReceivedAt: h.ReceivedAt,
 		Cancellable: h.Cancellable,

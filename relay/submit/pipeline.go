@@ -114,7 +114,7 @@ func (p *Pipeline) Submit(ctx context.Context, s *relay.Submission, ahead *specu
 // before it is here waits for it. So for these bids a served header does not mean that its payload
 // is in the escrow; the builder's collateral stands for it.
 func (p *Pipeline) SubmitHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
-	a := &attempt{submission: check.StandIn(h), header: h}
+	a := &attempt{submission: check.SubmissionOfHeader(h), header: h}
 	a.judged.HeaderFirst = true
 	refused := p.run(ctx, a, headerOnly)
 	if refused != nil {

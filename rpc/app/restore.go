@@ -18,14 +18,14 @@ func (a *App) restore(ctx context.Context) error {
 	if err := a.refunds.restore(ctx, a.indexer.Apply); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	place, err := a.snapshots.restore(ctx, func(fact rpc.Fact) {
+	sequence, err := a.snapshots.restore(ctx, func(fact rpc.Fact) {
 		a.lifecycle.Apply(fact)
 		a.indexer.Apply(fact)
 	}, a.reputation.Restore)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	from, err := a.snapshots.checkPlace(ctx, place)
+	from, err := a.snapshots.checkSequence(ctx, sequence)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
@@ -53,7 +53,7 @@ func (a *App) restore(ctx context.Context) error {
 	if err := a.refunds.takeOver(ctx, recipients); err != nil {
 		return fmt.Errorf("keep what facts say as state: %w", err)
 	}
-	if a.snapshots.crowded || place == 0 && a.snapshots.count > 0 { // from a version that took no snapshots
+	if a.snapshots.crowded || sequence == 0 && a.snapshots.count > 0 { // from a version that took no snapshots
 		if err := a.snapshots.take(ctx); err != nil {
 			return fmt.Errorf("restore: %w", err)
 		}

@@ -95,10 +95,10 @@ type lastSnapshot struct {
 // snapshotNote is stored with a snapshot.
 type snapshotNote struct {
 	Number uint64 `json:"number"`
-	// Journal is the log's identity; Place is the sequence number of the snapshot's StateKept in
+	// Journal is the log's identity; Sequence is the number of the snapshot's StateKept in
 	// it.
-	Journal string `json:"journal"`
-	Place   uint64 `json:"place"`
+	Journal  string `json:"journal"`
+	Sequence uint64 `json:"place"`
 }
 
 // frozen is the content of a snapshot.
@@ -226,8 +226,8 @@ func (s *snapshots) checkJournal(ctx context.Context) {
 	if err != nil {
 		return // other parts report a journal that is unavailable
 	}
-	s.crowded = extent.First > 1 && extent.Last > s.last.note.Place &&
-		s.last.note.Place < extent.First+(extent.Last-extent.First)/2
+	s.crowded = extent.First > 1 && extent.Last > s.last.note.Sequence &&
+		s.last.note.Sequence < extent.First+(extent.Last-extent.First)/2
 }
 
 func (s *snapshots) due() bool {
@@ -250,7 +250,7 @@ func (s *snapshots) take(ctx context.Context) error {
 	defer func() { s.wanted, s.frozen = 0, nil }()
 	receipt := s.facts.PutAcked(rpc.StateKept{At: time.Now(), Number: s.wanted})
 	if err := receipt.Wait(ctx); err != nil {
-		return fmt.Errorf("mark the place of a snapshot: %w", err)
+		return fmt.Errorf("mark the state of a snapshot: %w", err)
 	}
 	for s.drain(); s.frozen == nil; s.drain() { // the ack may come before the queue has passed the fact to observe
 		select {
@@ -259,11 +259,11 @@ func (s *snapshots) take(ctx context.Context) error {
 			return fmt.Errorf("take a snapshot: %w", ctx.Err())
 		}
 	}
-	place, err := s.placeOf(ctx, s.wanted)
+	sequence, err := s.sequenceOf(ctx, s.wanted)
 	if err != nil {
 		return err
 	}
-	note := snapshotNote{Number: s.wanted, Journal: s.journal.ID(), Place: place}
+	note := snapshotNote{Number: s.wanted, Journal: s.journal.ID(), Sequence: sequence}
 	items, held := 0, s.frozen
 	err = s.list.put(ctx, note, func(yield func([]byte, error) bool) {
 		for item, err := range held.items() {
@@ -288,9 +288,9 @@ func (s *snapshots) take(ctx context.Context) error {
 	return nil
 }
 
-// placeOf is the sequence number of the StateKept with a number.
-func (s *snapshots) placeOf(ctx context.Context, number uint64) (uint64, error) {
-	place, data, err := s.journal.LastWithSeq(ctx, subjectPrefix+rpc.StateKept{}.Subject())
+// sequenceOf is the sequence number of the StateKept with a number.
+func (s *snapshots) sequenceOf(ctx context.Context, number uint64) (uint64, error) {
+	sequence, data, err := s.journal.LastWithSeq(ctx, subjectPrefix+rpc.StateKept{}.Subject())
 	if err != nil {
 		return 0, err
 	}
@@ -301,7 +301,7 @@ func (s *snapshots) placeOf(ctx context.Context, number uint64) (uint64, error) 
 	if mark.Number != number {
 		return 0, fmt.Errorf("the newest snapshot is %d, not %d", mark.Number, number)
 	}
-	return place, nil
+	return sequence, nil
 }
 
 // items returns the items of the list, each with its subject. An item is valid until the next one.
@@ -338,7 +338,7 @@ func appendItem(to []byte, subject string, data []byte) []byte {
 // restore passes on the content of the last snapshot. It returns the sequence number after which
 // the facts continue, 0 if there is no snapshot.
 func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
-	signer func(reputation.Saved)) (place uint64, err error) {
+	signer func(reputation.Saved)) (sequence uint64, err error) {
 	var note snapshotNote
 	items := 0
 	err = s.list.read(ctx, &note, func(data []byte) error {
@@ -368,13 +368,13 @@ func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
 		return 0, fmt.Errorf("read the snapshot: %w", err)
 	}
 	s.last = lastSnapshot{note: note, at: time.Now(), items: items}
-	return note.Place, nil
+	return note.Sequence, nil
 }
 
-// checkPlace makes sure after a restart that the snapshot's place is one of this log. The log may
-// end before it, after a power cut, or be another log. Then later facts would be mistaken for facts
-// that the snapshot has, so a new snapshot is taken.
-func (s *snapshots) checkPlace(ctx context.Context, place uint64) (from uint64, err error) {
+// checkSequence makes sure after a restart that the snapshot's sequence is one of this log. The log
+// may end before it, after a power cut, or be another log. Then later facts would be mistaken for
+// facts that the snapshot has, so a new snapshot is taken.
+func (s *snapshots) checkSequence(ctx context.Context, sequence uint64) (from uint64, err error) {
 	extent, err := s.journal.LogInfo(ctx)
 	if err != nil {
 		return 0, err
@@ -383,18 +383,18 @@ func (s *snapshots) checkPlace(ctx context.Context, place uint64) (from uint64, 
 	s.bounds = extent
 	s.mu.Unlock()
 	switch {
-	case place == 0:
+	case sequence == 0:
 		return 1, nil
 	case s.last.note.Journal != s.journal.ID():
 		s.crowded = true
 		return 1, nil
-	case place > extent.Last:
+	case sequence > extent.Last:
 		s.crowded = true
 		return extent.Last + 1, nil
-	case extent.First > place+1:
+	case extent.First > sequence+1:
 		s.log.Error("the journal has forgotten facts that came after the last snapshot: orders and cancels that were "+
 			"answered last may be lost; give it more "+
-			"room or time (--facts-megabytes, --facts-for)", "facts", extent.First-place-1)
+			"room or time (--facts-megabytes, --facts-for)", "facts", extent.First-sequence-1)
 	}
-	return place + 1, nil
+	return sequence + 1, nil
 }

@@ -272,7 +272,7 @@ func TestLogBehindTheSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	ahead := app.snapshots.last.note
-	ahead.Place += 1000
+	ahead.Sequence += 1000
 	if err := app.snapshots.list.put(t.Context(), ahead, func(yield func([]byte, error) bool) {
 		for saved := range app.reputation.Save() {
 			data, err := json.Marshal(saved)

@@ -12,10 +12,10 @@ import (
 // callParams is params[0] of eth_callBundle. The fields after timestamp are not in the interface
 // description.
 type callParams struct {
-	Txs         LaterList `json:"txs"`
-	BlockNumber Number    `json:"blockNumber"`
-	StateBlock  Block     `json:"stateBlockNumber"`
-	Timestamp   Number    `json:"timestamp"`
+	Txs         RawList `json:"txs"`
+	BlockNumber Number  `json:"blockNumber"`
+	StateBlock  Block   `json:"stateBlockNumber"`
+	Timestamp   Number  `json:"timestamp"`
 
 	Coinbase      *Address  `json:"coinbase"`
 	TimeoutMs     Number    `json:"timeout"`

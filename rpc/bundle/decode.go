@@ -85,7 +85,7 @@ func hashes(txs []*incomingTx) []common.Hash {
 
 // readTxs reads the field txs, but does not decode the transactions: their number and size are
 // checked first.
-func readTxs(path string, list LaterList, limits Config) ([]*incomingTx, error) {
+func readTxs(path string, list RawList, limits Config) ([]*incomingTx, error) {
 	if list.Count() > limits.MaxTxs {
 		return nil, rpc.BundleTooManyTxs.With("%s has %d, want at most %d", path, list.Count(), limits.MaxTxs)
 	}

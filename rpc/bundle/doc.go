@@ -32,7 +32,7 @@
 // Names are compared exactly. A name that comes twice is refused, and so is one that the struct
 // does not know: no part of a request is ignored silently. Members that clients send although they
 // have no effect are listed too, see Tolerant. No memory is allocated by the number of elements
-// that a request claims: a LaterList is counted first, and read only when its caller has accepted
+// that a request claims: a RawList is counted first, and read only when its caller has accepted
 // the count. The scanner is internal/jsonscan, in its unchecked form, since the envelope has
 // checked all of the body. The bytes must be one JSON value, as a json.RawMessage from a decoder
 // is. Other bytes give an error or nonsense, never a panic.

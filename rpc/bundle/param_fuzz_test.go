@@ -24,7 +24,7 @@ type everything struct {
 	UUID    UUID        `json:"uuid"`
 	Flag    bool        `json:"flag"`
 	Texts   []string    `json:"texts"`
-	Later   LaterList   `json:"later"`
+	Later   RawList     `json:"later"`
 	Inner   *everything `json:"inner"`
 }
 

@@ -18,11 +18,11 @@ type example struct {
 	To      *Address    `json:"to"`
 	Names   []string    `json:"names"`
 	Fast    bool        `json:"fast"`
-	Body    LaterList
+	Body    RawList
 	Privacy struct {
 		Hints []string `json:"hints"`
 	} `json:"privacy"`
-	Later LaterList `json:"later"`
+	Later RawList `json:"later"`
 }
 
 // NoEffect implements Tolerant.
@@ -121,7 +121,7 @@ func TestLaterListIsCountedFirst(t *testing.T) {
 	const n = 1_000_000
 	params := json.RawMessage(`[{"later":[` + strings.Repeat(`{},`, n) + `{}]}]`)
 	var p struct {
-		Later LaterList `json:"later"`
+		Later RawList `json:"later"`
 	}
 	allocated := testing.AllocsPerRun(1, func() {
 		if err := ReadPositional(params, &p); err != nil || p.Later.Count() != n+1 {
@@ -134,7 +134,7 @@ func TestLaterListIsCountedFirst(t *testing.T) {
 }
 
 func TestElements(t *testing.T) {
-	var list LaterList
+	var list RawList
 	if err := list.Read([]byte(`[1, "0x2", "x"]`)); err != nil || list.Count() != 3 {
 		t.Fatal(err, list.Count())
 	}
@@ -149,19 +149,19 @@ func TestElements(t *testing.T) {
 	if err != nil || len(numbers) != 2 || numbers[1].Value != 2 {
 		t.Error(numbers, err)
 	}
-	if none, err := ReadElements[Number]("", LaterList{}); err != nil || none != nil {
+	if none, err := ReadElements[Number]("", RawList{}); err != nil || none != nil {
 		t.Error(none, err)
 	}
 }
 
 func TestLater(t *testing.T) {
 	var p struct {
-		Given, Null, Missing Later
+		Given, Null, Missing RawValue
 	}
 	type form struct {
-		Given   Later `json:"given"`
-		Null    Later `json:"null"`
-		Missing Later `json:"missing"`
+		Given   RawValue `json:"given"`
+		Null    RawValue `json:"null"`
+		Missing RawValue `json:"missing"`
 	}
 	f := form(p)
 	if err := ReadParam("it", json.RawMessage(` {"given":{"a":[1]},"null":null} `), &f); err != nil {

@@ -5,14 +5,14 @@ import (
 	"reflect"
 )
 
-// Later is a value that its caller reads later, when it knows what type to expect. It refers to the
-// request's memory.
-type Later struct {
+// RawValue is a value that its caller reads later, when it knows what type to expect. It refers to
+// the request's memory.
+type RawValue struct {
 	raw []byte
 }
 
 // Read implements Field.
-func (l *Later) Read(raw []byte) error {
+func (l *RawValue) Read(raw []byte) error {
 	l.raw = nil
 	if !isNull(raw) {
 		l.raw = raw
@@ -21,20 +21,20 @@ func (l *Later) Read(raw []byte) error {
 }
 
 // Set says that the request has a value.
-func (l Later) Set() bool { return l.raw != nil }
+func (l RawValue) Set() bool { return l.raw != nil }
 
 // JSON returns the value as it came, nil if there was none.
-func (l Later) JSON() json.RawMessage { return l.raw }
+func (l RawValue) JSON() json.RawMessage { return l.raw }
 
-// LaterList is a list that has been counted but not read. It refers to the request's memory.
-type LaterList struct {
+// RawList is a list that has been counted but not read. It refers to the request's memory.
+type RawList struct {
 	raw []byte
 	n   int
 }
 
 // Read implements Field.
-func (l *LaterList) Read(raw []byte) error {
-	*l = LaterList{}
+func (l *RawList) Read(raw []byte) error {
+	*l = RawList{}
 	if isNull(raw) {
 		return nil
 	}
@@ -43,11 +43,11 @@ func (l *LaterList) Read(raw []byte) error {
 }
 
 // Count is the number of elements.
-func (l LaterList) Count() int { return l.n }
+func (l RawList) Count() int { return l.n }
 
 // ReadElements reads the list; path is its place in the request, for errors. MaxList does not apply
 // to it.
-func ReadElements[T any](path string, l LaterList) ([]T, error) {
+func ReadElements[T any](path string, l RawList) ([]T, error) {
 	if l.n == 0 {
 		return nil, nil
 	}

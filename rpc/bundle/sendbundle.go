@@ -13,7 +13,7 @@ import (
 // sendParams is params[0] of eth_sendBundle. The fields after builders are not in the
 // interface description.
 type sendParams struct {
-	Txs             LaterList   `json:"txs"`
+	Txs             RawList     `json:"txs"`
 	BlockNumber     Number      `json:"blockNumber"`
 	MinTimestamp    Number      `json:"minTimestamp"`
 	MaxTimestamp    Number      `json:"maxTimestamp"`

@@ -15,7 +15,7 @@ import (
 // their decoding; refunds, hints and wantRefund; their signatures. Only the senders that get
 // refunds, or whose orders others may follow, are recovered now; see ToExec for the others.
 func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
-	var raw Later
+	var raw RawValue
 	if err := ReadPositional(params, &raw); err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 }
 
 // readShare reads a bundle that is sent, or simulated as if it was sent.
-func readShare(raw Later, simulates bool, in Intake) (*rpc.Order, error) {
+func readShare(raw RawValue, simulates bool, in Intake) (*rpc.Order, error) {
 	r := shareReader{
 		limits: in.Limits, maxDepth: in.Limits.MaxDepth, maxBackruns: in.Limits.MaxBackruns, simulates: simulates,
 		windowOf: sendWindow(in),

@@ -19,7 +19,7 @@ type bundleParams struct {
 		Block    Number `json:"block"`
 		MaxBlock Number `json:"maxBlock"`
 	} `json:"inclusion"`
-	Body     LaterList `json:"body"`
+	Body     RawList `json:"body"`
 	Validity struct {
 		Refund       []refundParams `json:"refund"`
 		RefundConfig []shareParams  `json:"refundConfig"`
@@ -27,7 +27,7 @@ type bundleParams struct {
 	Privacy         sharePrivacy   `json:"privacy"`
 	Metadata        metadataParams `json:"metadata"`
 	ReplacementUUID UUID           `json:"replacementUuid"`
-	Simulation      Later          `json:"simOptions"`
+	Simulation      RawValue       `json:"simOptions"`
 }
 
 // sharePrivacy says who may know of a bundle.
@@ -46,7 +46,7 @@ type metadataParams struct {
 type elementParams struct {
 	Hash       *HashParam `json:"hash"`
 	Tx         *HexBytes  `json:"tx"`
-	Bundle     Later      `json:"bundle"`
+	Bundle     RawValue   `json:"bundle"`
 	CanRevert  bool       `json:"canRevert"`
 	RevertMode string     `json:"revertMode"`
 }
@@ -84,7 +84,7 @@ type shareReader struct {
 
 // form reads the bundle at path. depth is how many bundles it is in; within is the window of the
 // bundle around it, nil for none.
-func (r *shareReader) form(path string, raw Later, depth int, within *rpc.Window) (*shareForm, error) {
+func (r *shareReader) form(path string, raw RawValue, depth int, within *rpc.Window) (*shareForm, error) {
 	if depth > r.maxDepth {
 		return nil, rpc.BundleTooDeep.With("%s", path)
 	}

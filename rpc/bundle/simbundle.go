@@ -25,7 +25,7 @@ type Simulation struct {
 // be anywhere, and it may have more than one backrun. Overrides are in its simOptions or in the
 // second parameter, which takes precedence, field by field. Errors are *rpc.Refused.
 func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
-	var raw, second Later
+	var raw, second RawValue
 	if err := ReadPositional(params, &raw, &second); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (f *shareForm) hasRefunds() error {
 // if it was sent. It refuses overrides, because with chosen overrides the answer would reveal more.
 // Errors are *rpc.Refused.
 func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
-	var raw, second Later
+	var raw, second RawValue
 	if err := ReadPositional(params, &raw, &second); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type simulationParams struct {
 
 // readSimulation reads overrides at path. It refuses two spellings of one override with different
 // values.
-func readSimulation(path string, raw Later) (p simulationParams, err error) {
+func readSimulation(path string, raw RawValue) (p simulationParams, err error) {
 	if !raw.Set() {
 		return p, nil
 	}
@@ -53,7 +53,7 @@ func (p simulationParams) mergeOver(below simulationParams) simulationParams {
 }
 
 // readOptions returns the overrides in a bundle and those after it; the latter take precedence.
-func readOptions(inside, after Later) (simulationParams, error) {
+func readOptions(inside, after RawValue) (simulationParams, error) {
 	below, err := readSimulation("params[0].simOptions", inside)
 	if err != nil {
 		return below, err

@@ -26,7 +26,7 @@ func orderSent(seq int64, fact rpc.OrderSent) (projection.Change, error) {
 // orders. An order that its signer sent again has the same row. ReceivedAt and SimulatedAt are the
 // first order's, the rest the newest one's. An older order's end that comes late changes nothing.
 func orderEnded(_ int64, fact rpc.OrderEnded) (projection.Change, error) {
-	if fact.Life.Kind == "" {
+	if fact.Summary.Kind == "" {
 		return nil, errors.New("an end without a life")
 	}
 	var value []byte
@@ -39,8 +39,8 @@ func orderEnded(_ int64, fact rpc.OrderEnded) (projection.Change, error) {
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (hash, signer) DO UPDATE SET id = excluded.id, kind = excluded.kind, state = excluded.state,
 		reason = excluded.reason, simulated_us = COALESCE(orders.simulated_us, excluded.simulated_us), simulation_error = excluded.simulation_error,
 		ended_us = excluded.ended_us, block = excluded.block, block_hash = excluded.block_hash, value = excluded.value WHERE excluded.id >= orders.id`,
-		fact.Hash[:], fact.Signer[:], int64(fact.ID), string(fact.Life.Kind), string(fact.State), fact.Reason,
-		fact.Life.ReceivedAt.UnixMicro(), microOf(fact.Life.SimulatedAt), fact.Life.SimulationError,
+		fact.Hash[:], fact.Signer[:], int64(fact.ID), string(fact.Summary.Kind), string(fact.State), fact.Reason,
+		fact.Summary.ReceivedAt.UnixMicro(), microOf(fact.Summary.SimulatedAt), fact.Summary.SimulationError,
 		fact.At.UnixMicro(), int64(fact.Block), fact.BlockHash[:], value), nil
 }
 

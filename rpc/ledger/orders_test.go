@@ -29,7 +29,7 @@ func offered(second int, id uint64, builder, failure string) rpc.Fact {
 func ended(second int, id uint64, state rpc.State, reason string, received int) rpc.OrderEnded {
 	fact := rpc.OrderEnded{
 		At: at(second), OrderRef: ref(id), State: state, Reason: reason, Block: 5, BlockHash: head(5, 0).Hash,
-		Life: rpc.Life{Kind: rpc.KindBundle, ReceivedAt: at(received)},
+		Summary: rpc.Summary{Kind: rpc.KindBundle, ReceivedAt: at(received)},
 	}
 	if state == rpc.Landed {
 		fact.ValueWei = wei(77)
@@ -40,8 +40,8 @@ func ended(second int, id uint64, state rpc.State, reason string, received int) 
 // simulated is the end of an order for which a simulation had succeeded at a second, if that is not
 // 0, and the newest had failed, if there is a text.
 func simulated(fact rpc.OrderEnded, second int, failure string) rpc.OrderEnded {
-	if fact.Life.SimulationError = failure; second > 0 {
-		fact.Life.SimulatedAt = at(second)
+	if fact.Summary.SimulationError = failure; second > 0 {
+		fact.Summary.SimulatedAt = at(second)
 	}
 	return fact
 }

@@ -26,7 +26,7 @@ func (m *Methods) refundsByBlock() Method {
 				Number bundle.Number `json:"block_number"`
 				Cursor string        `json:"cursor"`
 			}
-			var first bundle.Later
+			var first bundle.RawValue
 			var second string
 			if err := bundle.ReadPositional(call.Params, &first, &second); err != nil {
 				return nil, err

@@ -29,7 +29,7 @@ func (m *Methods) refundsByBundle() Method {
 				Hash   *bundle.HashParam `json:"bundle_hash"`
 				Cursor string            `json:"cursor"`
 			}
-			var first bundle.Later
+			var first bundle.RawValue
 			var second string
 			if err := bundle.ReadPositional(call.Params, &first, &second); err != nil {
 				return nil, err
@@ -46,7 +46,7 @@ func (m *Methods) refundsByBundle() Method {
 }
 
 // objectOr reads the first parameter: an object, or only its main value.
-func objectOr(first bundle.Later, whole, value any) error {
+func objectOr(first bundle.RawValue, whole, value any) error {
 	raw := first.JSON()
 	if raw == nil {
 		return nil

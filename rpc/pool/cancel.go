@@ -59,7 +59,7 @@ func (p *Pool) Refuse(at time.Time, id uint64) []rpc.Fact {
 func (p *Pool) end(at time.Time, e *entry, state rpc.State, reason string) []rpc.Fact {
 	facts := p.applyAll(rpc.OrderEnded{
 		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash,
-		Life: e.life(),
+		Summary: e.summary(),
 	})
 	if state == rpc.Landed {
 		return facts

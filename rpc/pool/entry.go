@@ -71,18 +71,18 @@ func (e *entry) simulated(at time.Time, s rpc.Simulation) {
 	}
 }
 
-// life sums up what happened so far. For an order that follows another one it leaves out how the
+// summary sums up what happened so far. For an order that follows another one it leaves out how the
 // order did: only package lifecycle decides what of that may be known, while it has both orders.
-func (e *entry) life() rpc.Life {
-	life := rpc.Life{Kind: e.order.Kind, ReceivedAt: e.order.ReceivedAt}
+func (e *entry) summary() rpc.Summary {
+	summary := rpc.Summary{Kind: e.order.Kind, ReceivedAt: e.order.ReceivedAt}
 	if e.order.Follows != 0 {
-		return life
+		return summary
 	}
-	life.SimulatedAt = e.succeededAt
+	summary.SimulatedAt = e.succeededAt
 	if n := len(e.simulations); n > 0 {
-		life.SimulationError = e.simulations[n-1].Error
+		summary.SimulationError = e.simulations[n-1].Error
 	}
-	return life
+	return summary
 }
 
 // valueWei is the value of the newest simulation, nil when there is none or it failed.

@@ -62,10 +62,10 @@ func TestTheEndTellsTheLife(t *testing.T) {
 	for _, fact := range facts {
 		replayed.Apply(fact)
 	}
-	want := rpc.Life{Kind: rpc.KindShare, ReceivedAt: at(0), SimulatedAt: at(1), SimulationError: "nonce too low"}
+	want := rpc.Summary{Kind: rpc.KindShare, ReceivedAt: at(0), SimulatedAt: at(1), SimulationError: "nonce too low"}
 	for name, pool := range map[string]*Pool{"pool": p, "next life's": replayed} {
 		ends := pool.Block(at(12), rpc.Head{Number: 101}, nil)
-		if len(ends) != 1 || ends[0].(rpc.OrderEnded).Life != want {
+		if len(ends) != 1 || ends[0].(rpc.OrderEnded).Summary != want {
 			t.Errorf("%s: %+v, want a life %+v", name, ends, want)
 		}
 	}
