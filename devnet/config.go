@@ -211,8 +211,11 @@ func (c *Config) completeForks() error {
 	}
 	schedule := make([]eth.ForkPoint, len(c.Forks)) // the caller's slice stays as it was
 	for i, point := range c.Forks {
-		if !point.Fork.Known() {
+		switch {
+		case !point.Fork.Known():
 			return fmt.Errorf("fork %s is unknown: give one of %s", point.Fork, eth.ForkNames())
+		case !point.Fork.HasBlindedBlocks():
+			return fmt.Errorf("fork %s: the devnet has no blocks of it: give one of %s", point.Fork, eth.ForkNames())
 		}
 		if i > 0 && (c.Forks[i-1].Fork.Includes(point.Fork) || point.Epoch <= c.Forks[i-1].Epoch) {
 			return fmt.Errorf("forks has %s@%d after %s@%d: give later forks at later epochs",

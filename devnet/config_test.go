@@ -68,6 +68,8 @@ func TestCheck(t *testing.T) {
 			func(c *Config) { c.Speed = 600 },
 			"slot 12s at speed 600 leaves only 20ms a slot: give a speed of at most 120, or longer slots",
 		},
+		{func(c *Config) { c.Fork = eth.Gloas },
+			"fork gloas: the devnet has no blocks of it: give one of bellatrix, capella, deneb, electra, fulu"},
 		{func(c *Config) { c.Fork = 99 }, "fork fork(99) is unknown: give one of bellatrix, capella, deneb, electra, fulu"},
 		{
 			func(c *Config) { c.Fork, c.Forks = eth.Deneb, []eth.ForkPoint{{Fork: eth.Electra}} },

@@ -48,7 +48,8 @@ var (
 	NotReady = Refusals.Define("not-ready", "not ready",
 		"The relay is starting or stopping: validators or duties are not known yet, or no more requests are taken. Or no "+
 			"beacon node has told of a head for long, "+
-			"or a test of the relay's own way to deliver a payload has failed: then no headers are served until it succeeds.")
+			"or a test of the relay's own way to deliver a payload has failed: then no headers are served until it succeeds. "+
+			"Or the next slot is in a fork that this relay does not serve.")
 )
 
 // Refusals of registerValidator.

@@ -242,6 +242,10 @@ func (r *reader) forks(p *Plan, n *node) {
 				eth.ForkNames())
 			return
 		}
+		if !fork.HasBlindedBlocks() {
+			r.fail(item.line, "forks", "%s: a scenario's network has no blocks of it: give one of %s", fork, eth.ForkNames())
+			return
+		}
 		epoch := 0
 		if found {
 			if epoch, err = parseCount(epochText, 0, maxCount); err != nil {

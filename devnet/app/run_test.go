@@ -195,7 +195,8 @@ func attack(t *testing.T, endpoint display.Endpoint) {
 			"another type":      {"text/plain", "", "fulu", "[]"},
 			"another encoding":  {"application/json", "br", "fulu", "[]"},
 			"not gzip":          {"application/json", "gzip", "fulu", "[]"},
-			"an unknown fork":   {"application/octet-stream", "", "gloas", strings.Repeat("\x00", 400)},
+			"an unknown fork":   {"application/octet-stream", "", "phase0", strings.Repeat("\x00", 400)},
+			"a later fork":      {"application/octet-stream", "", "gloas", strings.Repeat("\x00", 400)},
 			"another fork":      {"application/octet-stream", "", "deneb", strings.Repeat("\x00", 400)},
 			"a list of numbers": {"application/json", "", "fulu", `[1,2,3]`},
 		} {

@@ -241,5 +241,8 @@ func forkOf(r *http.Request) (eth.Fork, error) {
 	if err != nil {
 		return 0, bad("%s: %v", versionHeader, err)
 	}
+	if !fork.HasBlindedBlocks() {
+		return 0, bad("%s: this node has no blocks of %s", versionHeader, fork)
+	}
 	return fork, nil
 }

@@ -101,7 +101,7 @@ func answer(r *http.Request, validator exec.Validator, raw []byte) *response {
 	}
 	fork := eth.ForkValidatedBy(asked.Method)
 	switch {
-	case !fork.Known():
+	case !fork.HasBlindedBlocks(): // unknown, or later than what this server has a form of
 		out.Error = &failure{codeMethod, fmt.Sprintf("the method %.80s does not exist/is not available", asked.Method)}
 		return out
 	case len(asked.Params) != 1:

@@ -130,6 +130,10 @@ func TestAnswers(t *testing.T) {
 			call("eth_call", ""), valid,
 			`{"jsonrpc":"2.0","id":"x7","error":{"code":-32601,"message":"the method eth_call does not exist/is not available"}}`,
 		},
+		"a later fork's method": {
+			call("flashbots_validateBuilderSubmissionV6", "{}"), valid, `{"jsonrpc":"2.0","id":"x7","error":{"code":-32601,` +
+				`"message":"the method flashbots_validateBuilderSubmissionV6 does not exist/is not available"}}`,
+		},
 		"a batch":  {"[]", valid, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not served"}}`},
 		"not JSON": {"{", valid, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`},
 	} {

@@ -3,8 +3,8 @@ package eth
 import "fmt"
 
 // Column is what a package has for each fork, as if it were one more column of Table. It is for
-// values whose type differs between forks. A test of internal/arch requires an entry for each row
-// of Table.
+// values whose type differs between forks. A test of internal/arch requires an entry for each of
+// Forks.
 type Column[T any] map[Fork]T
 
 // Of returns a fork's entry. The error wraps ErrFork and names what the fork lacks.

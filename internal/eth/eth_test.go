@@ -15,6 +15,7 @@ func testSpec() *Spec {
 			{Fork: Deneb, Epoch: 0, Version: phase0.Version{4}},
 			{Fork: Electra, Epoch: 2, Version: phase0.Version{5}},
 			{Fork: Fulu, Epoch: 3, Version: phase0.Version{6}},
+			{Fork: Gloas, Epoch: 5, Version: phase0.Version{7}},
 		},
 		Blobs: []BlobLimit{{Epoch: 4, MaxBlobs: 15}},
 	}
@@ -59,7 +60,8 @@ func TestSlotsEpochsAndForks(t *testing.T) {
 	for slot, want := range map[phase0.Slot]struct {
 		fork  Fork
 		blobs uint64
-	}{0: {Deneb, 6}, 63: {Deneb, 6}, 64: {Electra, 9}, 95: {Electra, 9}, 96: {Fulu, 9}, 128: {Fulu, 15}} {
+	}{0: {Deneb, 6}, 63: {Deneb, 6}, 64: {Electra, 9}, 95: {Electra, 9}, 96: {Fulu, 9}, 128: {Fulu, 15},
+		159: {Fulu, 15}, 160: {Gloas, 15}} {
 		if got := s.ForkAt(slot); got != want.fork {
 			t.Errorf("slot %d: fork %s, want %s", slot, got, want.fork)
 		}
@@ -87,7 +89,12 @@ func TestForkNames(t *testing.T) {
 			t.Errorf("%s does not come back: %v, %v", f, back, err)
 		}
 	}
-	if _, err := ParseFork("gloas"); err == nil {
-		t.Error("gloas has no blinded blocks and must not parse")
+	for _, unknown := range []string{"", "phase0", "heze", "gloas "} {
+		if f, err := ParseFork(unknown); err == nil {
+			t.Errorf("%q is %s", unknown, f)
+		}
+	}
+	if f, err := ParseFork("Gloas"); err != nil || f != Gloas || f.HasBlindedBlocks() || ForkOf(f.DataVersion()) != 0 {
+		t.Errorf("gloas is %s, %v", f, err)
 	}
 }

@@ -3,6 +3,7 @@ package eth
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/attestantio/go-eth2-client/spec"
@@ -22,6 +23,7 @@ const (
 	Deneb
 	Electra
 	Fulu
+	Gloas
 )
 
 // ErrFork means that a package does not support what was asked for in a fork.
@@ -44,8 +46,8 @@ func (f Fork) Known() bool { return f > 0 && int(f) <= len(Table) }
 // introduced.
 func (f Fork) Includes(other Fork) bool { return f >= other }
 
-// Forks lists all forks of the table, oldest first.
-func Forks() []Fork {
+// KnownForks lists all forks of the table, oldest first: a network may go over to each of them.
+func KnownForks() []Fork {
 	all := make([]Fork, len(Table))
 	for i := range all {
 		all[i] = Fork(i + 1)
@@ -53,11 +55,17 @@ func Forks() []Fork {
 	return all
 }
 
-// ForkNames lists the names of all forks, oldest first, as flags and errors show them.
+// Forks lists the forks with blinded blocks, oldest first. These are the forks that all packages
+// have forms of; a later one is known, and refused by name.
+func Forks() []Fork {
+	return slices.DeleteFunc(KnownForks(), func(f Fork) bool { return !f.HasBlindedBlocks() })
+}
+
+// ForkNames lists the names of Forks, as flags and errors show them.
 func ForkNames() string {
-	names := make([]string, len(Table))
-	for i := range Table {
-		names[i] = Table[i].Name
+	var names []string
+	for _, f := range Forks() {
+		names = append(names, f.String())
 	}
 	return strings.Join(names, ", ")
 }
@@ -71,9 +79,9 @@ func (f Fork) String() string {
 	return f.row().Name
 }
 
-// ParseFork reads a fork name in any letter case.
+// ParseFork reads the name of a known fork, in any letter case.
 func ParseFork(name string) (Fork, error) {
-	for _, f := range Forks() {
+	for _, f := range KnownForks() {
 		if strings.EqualFold(name, f.row().Name) {
 			return f, nil
 		}

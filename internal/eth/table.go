@@ -93,4 +93,10 @@ var Table = []Row{
 		Operations: allCommittees, Lookahead: true,
 		Validation: Validation{Method: "flashbots_validateBuilderSubmissionV5", ParentBeaconRoot: true}, NewPayload: 4,
 	},
+	{ // bids stand in blocks (EIP-7732): see internal/eth/gloas
+		Name: "gloas", Spec: "specs/gloas", Withdrawals: true,
+		Blobs: Blobs{PerBlock: 9, Proofs: CellsPerBlob, Schedule: true}, Requests: true,
+		Operations: allCommittees, Lookahead: true,
+		Validation: Validation{Method: "flashbots_validateBuilderSubmissionV6", ParentBeaconRoot: true}, NewPayload: 5,
+	},
 }

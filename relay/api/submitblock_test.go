@@ -145,7 +145,7 @@ func TestSubmitBlockRefusesWhatIsNoSubmission(t *testing.T) {
 func TestSubmitBlockLooksAtTheVersion(t *testing.T) {
 	text, ssz := submission(t)
 	for encoding, body := range map[string][]byte{"": text, isSSZ: ssz} {
-		for _, fork := range eth.Forks() {
+		for _, fork := range eth.KnownForks() {
 			d := &builderFakePorts{}
 			answer := askHandler(t, d.handler(), submitPath, encoding+"Eth-Consensus-Version: "+strings.ToUpper(fork.String()),
 				body)
@@ -199,7 +199,7 @@ func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
 		"JSON that says SSZ":       {"", isSSZ, text, relay.Malformed},
 		// slot 1 is deneb's, which has no requests
 		"REL-SUB-25 another fork's form":    {"", isSSZ, at(1, ssz), relay.Malformed},
-		"REL-SUB-29 an unknown version":     {"", "Eth-Consensus-Version: gloas", text, relay.UnknownFork},
+		"REL-SUB-29 an unknown version":     {"", "Eth-Consensus-Version: phase0", text, relay.UnknownFork},
 		"REL-SUB-29 another fork's version": {"", "Eth-Consensus-Version: electra", text, relay.WrongFork},
 		"text":                              {"", "Content-Type: text/plain", text, relay.UnsupportedMediaType},
 		"an unknown encoding":               {"", "Content-Encoding: br", text, relay.UnsupportedMediaType},

@@ -3,17 +3,40 @@ package app
 import (
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/wire"
 )
 
 // stopped says whether no headers are served: because the operator wants that, or because their
 // payloads could not be delivered now.
 func (a *App) stopped() bool { return a.killed.On() || a.probe.Broken() }
 
-// Ready says whether validators and duties are known, payloads could be delivered now, and the
-// relay is not stopping.
+// Ready says whether validators and duties are known, payloads could be delivered now, the next
+// slot is of a fork that the relay serves, and the relay is not stopping.
 func (a *App) Ready() bool {
-	return a.informed() && !a.probe.Broken()
+	return a.informed() && !a.probe.Broken() && unserved(a.spec, a.registry.Head().Slot+1) == nil
+}
+
+// unserved returns an error that names the fork of a slot in which there are no auctions; nil if
+// there are.
+func unserved(spec *eth.Spec, slot phase0.Slot) error {
+	if fork := spec.ForkAt(slot); !wire.Serves(fork) {
+		return relay.NotReady.With("slot %d is in %s, which this relay does not serve", slot, fork)
+	}
+	return nil
+}
+
+// warnOfForks tells the operator which forks of the network's schedule the relay does not serve.
+func (a *App) warnOfForks() {
+	for _, point := range a.spec.Forks {
+		if !wire.Serves(point.Fork) {
+			a.log.Warn("the network's schedule has a fork that this relay does not serve: it answers in no slot of it",
+				"fork", point.Fork, "epoch", point.Epoch)
+		}
+	}
 }
 
 func (a *App) informed() bool {
@@ -35,6 +58,9 @@ func (a *App) readiness() error {
 			int(-lag))
 	}
 	head := a.registry.Head()
+	if err := unserved(a.spec, head.Slot+1); err != nil {
+		return err
+	}
 	if behind := a.cfg.Clock.Now().Sub(a.spec.SlotStart(head.Slot)); behind > a.cfg.StaleAfter {
 		return relay.NotReady.With("the newest head, of slot %d, is %s old", head.Slot, behind.Round(time.Second))
 	}

@@ -37,6 +37,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := eth.CheckNetwork(cfg.Network, a.spec); err != nil {
 		return err
 	}
+	a.warnOfForks()
 	if cfg.Journal.URL != "" {
 		a.instance = rand.Text()[:12]
 		a.log.Info("this is one instance of a cluster", "instance", a.instance)

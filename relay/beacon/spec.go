@@ -87,7 +87,7 @@ func fillSpec(spec *eth.Spec, config map[string]json.RawMessage) error {
 	if spec.SlotsPerEpoch, err = t.number("SLOTS_PER_EPOCH"); err != nil {
 		return err
 	}
-	for _, fork := range eth.Forks() {
+	for _, fork := range eth.KnownForks() {
 		name := strings.ToUpper(fork.String())
 		epoch, err := t.number(name + "_FORK_EPOCH")
 		if err != nil || epoch == farFuture {
