@@ -6,6 +6,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
@@ -38,18 +39,61 @@ func checkSize(txs []*incomingTx, limits Config) error {
 
 // decode decodes transactions in the form that a node accepts: blob transactions with their blobs.
 func decode(txs []*incomingTx) error {
+	total, lists := 0, 0
 	for _, s := range txs {
 		raw, err := s.hex.Bytes()
 		if err != nil {
 			return rpc.BundleUndecodable.With("%s: %s", s.path(), err)
 		}
-		s.raw, s.Transaction = raw, new(types.Transaction)
-		if err := s.UnmarshalBinary(raw); err != nil {
+		s.raw = raw
+		total += len(raw)
+		lists += countLists(raw)
+	}
+	if most := freeLists + total/bytesPerList; lists > most {
+		return rpc.BundleTooLarge.With("%d lists, such as addresses of access lists and authorizations, in %d bytes of "+
+			"raw transactions, want at most %d", lists, total, most)
+	}
+	for _, s := range txs {
+		s.Transaction = new(types.Transaction)
+		if err := s.UnmarshalBinary(s.raw); err != nil {
 			return rpc.BundleUndecodable.With("%s: %s", s.path(), err)
 		}
-		s.hash = hashOf(raw, s.Transaction)
+		s.hash = hashOf(s.raw, s.Transaction)
 	}
 	return nil
+}
+
+// The transactions of a request may have freeLists lists, and one more for each bytesPerList of
+// their bytes. An authorization of 27 bytes takes 128 of memory, several times over while its list
+// grows, and an address without slots half of that. A real authorization has about 95 bytes.
+const (
+	freeLists    = 1024
+	bytesPerList = 64
+	// maxListDepth is how deep lists can be in a transaction: in a blob transaction with its blobs,
+	// the slots of an address in its access list.
+	maxListDepth = 5
+)
+
+// countLists counts the lists in a transaction, as far as it is RLP; decoding refuses the rest.
+func countLists(raw []byte) int {
+	if len(raw) > 0 && raw[0] < 0x80 { // a type stands before the list
+		raw = raw[1:]
+	}
+	return listsIn(raw, maxListDepth)
+}
+
+func listsIn(data []byte, depth int) (lists int) {
+	for depth > 0 && len(data) > 0 {
+		kind, content, rest, err := rlp.Split(data)
+		if err != nil {
+			break
+		}
+		if kind == rlp.List {
+			lists += 1 + listsIn(content, depth-1)
+		}
+		data = rest
+	}
+	return lists
 }
 
 // hashOf is the hash of a decoded transaction. The raw bytes are its only valid encoding (a node
