@@ -64,8 +64,8 @@ var (
 	BundleTooManyTxs = Refusals.Define("bundle-too-many-txs", "too many txs in bundle",
 		"At most 100 transactions with eth_sendBundle and eth_callBundle, 50 with mev_sendBundle and mev_simBundle.")
 	BundleTooLarge = Refusals.Define("bundle-too-large", "bundle too large",
-		"At most 300,000 bytes in all, counted as raw transactions. In them at most 1,024 lists, such as addresses of access "+
-			"lists and authorizations, and one more for each 64 bytes.")
+		"At most 300,000 bytes in all, counted as raw transactions. In them at most 1,024 lists, such as addresses of "+
+			"access lists and authorizations, and one more for each 64 bytes.")
 	BundleMissingBlock = Refusals.Define("bundle-missing-block", "bundle missing blockNumber",
 		"eth_callBundle needs the block that it is simulated for.")
 	BundleVersion = Refusals.Define("bundle-version", "unsupported bundle version",
