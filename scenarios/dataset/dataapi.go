@@ -23,7 +23,7 @@ var dataAPIArray = Format{
 
 var dataAPILines = Format{
 	Name: "data-api", Place: Row,
-	Doc:    "the same rows, one object per line",
+	Doc:    "rows of the Data API, one object per line",
 	begins: func(head []byte) bool { return beginsTrace(head, '{', "") },
 	Read:   func(in io.Reader, from Origin, to Sink) error { return readTraces(in, false, "data-api", from, to) },
 }

@@ -100,13 +100,10 @@ func (i *importing) source(s source) error {
 			return nil
 		}
 	}
-	stream, err := s.open()
-	if err != nil {
-		i.results = append(i.results, Result{Input: &Input{Name: s.name, Failure: err.Error()}})
-		return nil
+	format, read, closer, err := s.recognise()
+	if closer != nil {
+		defer closer.Close() // it was only read
 	}
-	defer stream.Close() // it was only read
-	format, text, err := plain(stream)
 	if err != nil {
 		i.results = append(i.results, Result{Input: &Input{Name: s.name, Failure: err.Error()}})
 		return nil
@@ -118,7 +115,7 @@ func (i *importing) source(s source) error {
 		stopped: i.ctx.Err,
 	}
 	sink := sinkErrors{Sink: b}
-	err = format.Read(text, dataset.Origin{Network: i.options.Network, Relay: i.options.Relay}, &sink)
+	err = read(dataset.Origin{Network: i.options.Network, Relay: i.options.Relay}, &sink)
 	if sink.err != nil {
 		return sink.err
 	}

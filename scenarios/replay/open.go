@@ -20,6 +20,8 @@ import (
 type source struct {
 	id, name string
 	open     func() (io.ReadCloser, error)
+	// parquet is not nil for a Parquet file, which is read out of order.
+	parquet *io.SectionReader
 }
 
 // openSources reads a file once for its hash and lists what is in it. The caller closes the file.
@@ -43,10 +45,13 @@ func openSources(path string) (file *os.File, sources []source, err error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, fmt.Errorf("read: %w", err)
 	}
+	whole := io.NewSectionReader(file, 0, size)
+	if dataset.IsParquet(head[:n]) {
+		return file, []source{{id: id, name: path, parquet: whole}}, nil
+	}
 	if !bytes.HasPrefix(head[:n], []byte("PK\x03\x04")) {
-		return file, []source{{id, path, func() (io.ReadCloser, error) {
-			return io.NopCloser(io.NewSectionReader(file, 0, size)), nil
-		}}}, nil
+		open := func() (io.ReadCloser, error) { return io.NopCloser(whole), nil }
+		return file, []source{{id: id, name: path, open: open}}, nil
 	}
 	archive, err := zip.NewReader(file, size)
 	if err != nil {
@@ -56,9 +61,32 @@ func openSources(path string) (file *os.File, sources []source, err error) {
 		if entry.FileInfo().IsDir() {
 			continue
 		}
-		sources = append(sources, source{id + "/" + entry.Name, path + "/" + entry.Name, entry.Open})
+		sources = append(sources, source{id: id + "/" + entry.Name, name: path + "/" + entry.Name, open: entry.Open})
 	}
 	return file, sources, nil
+}
+
+// recognise opens a source, finds its format, and returns how its rows are read. The caller closes
+// what is not nil.
+func (s source) recognise() (format *dataset.Format, read func(dataset.Origin, dataset.Sink) error, closer io.Closer,
+	err error) {
+	if s.parquet != nil {
+		if format, err = dataset.RecogniseParquet(s.parquet); err != nil {
+			return nil, nil, nil, err
+		}
+		return format, func(from dataset.Origin, to dataset.Sink) error {
+			return format.ReadParquet(s.parquet, from, to)
+		}, nil, nil
+	}
+	stream, err := s.open()
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("open: %w", err)
+	}
+	format, text, err := plain(stream)
+	if err != nil {
+		return nil, nil, stream, err
+	}
+	return format, func(from dataset.Origin, to dataset.Sink) error { return format.Read(text, from, to) }, stream, nil
 }
 
 // maxLayers is how often content may be compressed within itself.
