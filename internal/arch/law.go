@@ -26,7 +26,8 @@ type Rule struct {
 // Pure are the packages whose results follow from their arguments alone: they get the time as an
 // argument, start no goroutine, wait for nothing and lock nothing.
 var Pure = []string{
-	"internal/eth", "internal/eth/gloas", "internal/eth/shape", "internal/jsonscan", "internal/orderflow",
+	"internal/eth", "internal/eth/gloas", "internal/eth/gloas/bidcheck", "internal/eth/gloas/envelopecheck",
+	"internal/eth/shape", "internal/jsonscan", "internal/orderflow",
 	"relay", "relay/auction", "relay/check", "relay/wire", "rpc", "rpc/bundle", "rpc/pool", "rpc/refund",
 	"stream", "devnet", "scenarios", "scenarios/dataset", "monitor",
 }

@@ -162,6 +162,11 @@ func TestDecodeIsStrict(t *testing.T) {
 			t.Errorf("%v: want %s", err, name)
 		}
 	}
+	gap := lengthen(bytes.Clone(valid), 8) // bytes that belong to no value, before the first one
+	gap[offsetsAt] += 8
+	if _, err := parcelShape.Decode(gap); err == nil || !strings.Contains(err.Error(), "list: an offset is wrong") {
+		t.Errorf("a gap: %v", err)
+	}
 	if _, err := innerShape.Decode(make([]byte, 17)); err == nil {
 		t.Error("a byte is left over, and nobody minds")
 	}

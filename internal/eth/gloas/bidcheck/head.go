@@ -1,0 +1,13 @@
+package bidcheck
+
+import "fmt"
+
+// OnHead requires that the bid is on the head, with its payload or without, as a block would be
+// built now.
+func OnHead(c *Case) string {
+	bid := c.Bid.Message
+	if on := (Head{bid.ParentBlockRoot, bid.ParentBlockHash}); on != c.Head {
+		return fmt.Sprintf("on %#x and %#x, the head is %#x and %#x", on.Root, on.Hash, c.Head.Root, c.Head.Hash)
+	}
+	return ""
+}

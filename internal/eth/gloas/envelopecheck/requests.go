@@ -1,0 +1,12 @@
+package envelopecheck
+
+import "github.com/gavel-relay/gavel/internal/eth/gloas"
+
+// Requests requires the execution requests that the bid commits to.
+func Requests(c *Case) string {
+	root, err := gloas.Mainnet.ExecutionRequests.Root(c.Envelope.Message.ExecutionRequests)
+	if err != nil {
+		return err.Error()
+	}
+	return differ(root, c.Bid.ExecutionRequestsRoot)
+}
