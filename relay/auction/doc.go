@@ -15,4 +15,8 @@
 // Strictly greater wins; at equal value the bid that entered the book first stays. No bid is
 // forgotten while the slot runs, so after a cancellation the next best bid leads (decisions 2, 3
 // and 4).
+//
+// Book is one auction at one relay. Board is all auctions of a slot at several instances, made of a
+// log of entries that all of them apply in one order (decision 19); it is a model that no service
+// runs on yet.
 package auction

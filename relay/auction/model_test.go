@@ -79,13 +79,13 @@ func (m *model) withdraw(builder phase0.BLSPubKey) {
 	m.bids = kept
 }
 
-// exclude takes bids in force away; what they have replaced does not come back.
-func (m *model) exclude(recipient relay.FeeRecipient) {
+// exclude takes bids in force away that match; what they have replaced does not come back.
+func (m *model) exclude(match func(relay.Bid) bool) {
 	places := m.inForce()
 	slices.Sort(places)
 	var kept []relay.Bid
 	for _, i := range places {
-		if m.bids[i].FeeRecipient != recipient {
+		if !match(m.bids[i]) {
 			kept = append(kept, m.bids[i])
 		}
 	}
@@ -104,8 +104,9 @@ func TestBookAgainstModel(t *testing.T) {
 			action := rapid.IntRange(0, 19).Draw(t, "action")
 			if action == 1 {
 				before := describeTop(book.Top())
-				outcome := book.Exclude(func(bid relay.Bid) bool { return bid.FeeRecipient == recipient })
-				naive.exclude(recipient)
+				match := func(bid relay.Bid) bool { return bid.FeeRecipient == recipient }
+				outcome := book.Exclude(match)
+				naive.exclude(match)
 				compare(t, &book, &naive, before, outcome)
 				continue
 			}
