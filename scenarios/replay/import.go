@@ -26,7 +26,7 @@ type Options struct {
 }
 
 // DefaultBatchRows keeps an import below 512 MiB.
-const DefaultBatchRows = 200_000
+const DefaultBatchRows = 100_000
 
 // Result is what came of one input.
 type Result struct {
@@ -109,6 +109,7 @@ func (i *importing) source(s source) error {
 		return nil
 	}
 	in := i.catalogue.input(s.id, s.name)
+	was := *in
 	in.Format, in.Failure = format.Name, ""
 	b := &batch{
 		catalogue: i.catalogue, input: in, place: format.Place, limit: i.options.BatchRows, from: in.At, told: i.told,
@@ -124,6 +125,9 @@ func (i *importing) source(s source) error {
 		in.Failure = err.Error()
 	}
 	i.results = append(i.results, Result{Input: in})
+	if *in == was && b.rows == 0 { // it fails where it failed before
+		return nil
+	}
 	return b.commit()
 }
 

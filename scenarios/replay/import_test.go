@@ -204,6 +204,11 @@ func TestFailures(t *testing.T) {
 		if !strings.Contains(results[1].Failure, "no such file") || results[2].Added != 6 {
 			t.Errorf("%s: %+v and %+v", name, results[1].Input, results[2].Input)
 		}
+		before := tree(t, dir)
+		again, err := Import(context.Background(), []string{filepath.Join(filepath.Dir(results[0].Name), name)}, options(dir))
+		if !errors.Is(err, ErrIncomplete) || again[0].Failure != results[0].Failure || !maps.Equal(before, tree(t, dir)) {
+			t.Errorf("%s again: %v, %+v", name, err, again[0].Input)
+		}
 		var table strings.Builder
 		if err := WriteTable(&table, results); err != nil ||
 			!strings.Contains(table.String(), "FAILED: "+results[0].Failure) {
