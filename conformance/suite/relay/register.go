@@ -209,9 +209,10 @@ func register(r *specs) {
 			body := encode(t, []any{map[string]any{"message": message, "signature": "0x" + fmt.Sprintf("%0192x", 0)}})
 			t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, body)), http.StatusBadRequest)
 		}
-	})
-	r.It("REL-REG-10", "refuses a registration without gas_limit that is signed for none", func(t *suite.T) {
-		one := r.fresh(t)
+		if t.World == nil {
+			return
+		}
+		one := r.fresh(t) // nothing else is wrong with it: it is signed for a gas limit of 0
 		one.Message.GasLimit = 0
 		sign(t, one, r.validators(t)[t.World.Facts.Restless()])
 		body := bytes.Replace(encode(t, []any{one}), []byte(`"gas_limit":"0",`), nil, 1)
