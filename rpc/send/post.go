@@ -35,13 +35,13 @@ func (r *refusal) Error() string { return fmt.Sprintf("refused: %d %.300q", r.co
 // Each wait between attempts is twice as long as the one before.
 func (s *Sender) deliver(ctx context.Context, to string, m message) error {
 	var again retryable
-	wait := s.cfg.Backoff
-	for attempt := 0; ; attempt++ {
+	pauses := run.Backoff{First: s.cfg.Backoff, Longest: s.cfg.Backoff << s.cfg.Retries}
+	for failures := 1; ; failures++ {
 		err := s.post(ctx, to, m)
-		if err == nil || !errors.As(err, &again) || attempt == s.cfg.Retries || run.Pause(ctx, wait) != nil {
+		if err == nil || !errors.As(err, &again) || failures > s.cfg.Retries ||
+			run.Pause(ctx, pauses.After(failures)) != nil {
 			return err
 		}
-		wait *= 2
 	}
 }
 
