@@ -91,10 +91,12 @@ func (c *Config) Check() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if !probe.Has(c.Fork) {
-		return fmt.Errorf("fork %s: the suite builds no blocks of it", c.Fork)
+	for _, fork := range []eth.Fork{c.Fork, c.last()} {
+		if !probe.Has(fork) {
+			return fmt.Errorf("fork %s: the suite builds no blocks of it", fork)
+		}
 	}
-	if c.Next != 0 && (!probe.Has(c.Next) || c.Next == c.Fork || !c.Next.Includes(c.Fork) || c.NextEpoch == 0) {
+	if c.Next != 0 && (c.Next == c.Fork || !c.Next.Includes(c.Fork) || c.NextEpoch == 0) {
 		return fmt.Errorf("fork %s from epoch %d on: give a later fork than %s, and an epoch above 0", c.Next, c.NextEpoch,
 			c.Fork)
 	}
