@@ -153,6 +153,10 @@ func (l *Local) open(ctx context.Context) error {
 	return err
 }
 
+// headPoll is how often the RPCs ask for a new block, in wall time. The world's clock is faster
+// than the wall, so the usual half second is most of a slot: an order could be a block late for it.
+const headPoll = 25 * time.Millisecond
+
 // openSet opens and serves a set of services. It returns their URLs and the RPC.
 func (l *Local) openSet(ctx context.Context, s set) (at target.Literal, rpc *devnetapp.RPC, err error) {
 	quiet := devnetapp.Env{Clock: l.world.Clock(), Log: slog.New(slog.DiscardHandler)}
@@ -167,7 +171,7 @@ func (l *Local) openSet(ctx context.Context, s set) (at target.Literal, rpc *dev
 	}
 	s.rpc.Index, s.rpc.Seed = s.index, servicesSeed
 	s.rpc.ExecutionURL, s.rpc.Chain = l.world.Facts.ExecutionURL, l.world.Chain().Chain().Config()
-	s.rpc.BlockTime = l.world.Spec().SlotDuration
+	s.rpc.BlockTime, s.rpc.PollEvery = l.world.Spec().SlotDuration, headPoll
 	if rpc, err = devnetapp.OpenRPC(ctx, s.rpc, quiet); err != nil {
 		return at, nil, err
 	}

@@ -43,5 +43,22 @@ func combinationMutants() []Mutant {
 			asks(submitPath, func(e *Exchange) bool {
 				return sends(e, "Content-Encoding", "br") && e.say(http.StatusOK, "", "")
 			})},
+		{"W08", "relay", "builder_pubkey is ignored beside block_number", []string{"REL-CMB-05"},
+			beside(deliveredPath, "builder_pubkey", "block_number")},
+		{"W09", "relay", "slot is ignored beside proposer_pubkey", []string{"REL-CMB-05"},
+			beside(deliveredPath, "slot", "proposer_pubkey")},
+		{"W10", "relay", "block_hash is ignored beside slot", []string{"REL-CMB-06"},
+			beside(receivedPath, "block_hash", "slot")},
 	}
+}
+
+// beside is a fault that removes a parameter from queries that have another one, too.
+func beside(path, name, other string) func() Fault {
+	return asks(path, func(e *Exchange) bool {
+		if query := e.Request.URL.Query(); query.Has(name) && query.Has(other) {
+			query.Del(name)
+			e.Request.URL.RawQuery = query.Encode()
+		}
+		return false
+	})
 }

@@ -54,36 +54,5 @@ func filterMutants() []Mutant {
 					e.say(http.StatusOK, jsonType, "[]")
 				}
 			})},
-		{"D30", "relay", "payloads that were refused for the request are listed as delivered", []string{"REL-DAT-29"},
-			listsRefused(func(said string) bool { return !strings.Contains(said, "publish") })},
-		{"D31", "relay", "payloads that no beacon node took are listed as delivered", []string{"REL-DAT-29"},
-			listsRefused(func(said string) bool { return strings.Contains(said, "publish") })},
-	}
-}
-
-// listsRefused is a fault by which a payload is listed as delivered although its request was
-// refused, if the refusal says so.
-func listsRefused(is func(said string) bool) func() Fault {
-	return func() Fault {
-		newest, refused := map[string]any{}, map[string]any{}
-		return Fault{Answer: func(e *Exchange) {
-			slot, _, _ := submitted(e.Asked)
-			switch {
-			case e.on(submitPath) && e.Status < 300:
-				newest[slot] = at(e.asked(), "message")
-			case strings.HasSuffix(e.Request.URL.Path, "/builder/blinded_blocks") &&
-				e.Status == http.StatusBadRequest && is(string(e.Body)):
-				if hash, _ := object(newest[slot])["block_hash"].(string); hash != "" {
-					refused[hash] = newest[slot]
-				}
-			case e.on(deliveredPath) && e.Status == http.StatusOK:
-				if trace := refused[e.Request.URL.Query().Get("block_hash")]; trace != nil {
-					e.edit(func(d any) any {
-						list, _ := d.([]any)
-						return append(list, trace)
-					})
-				}
-			}
-		}}
 	}
 }

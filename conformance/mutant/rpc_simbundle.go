@@ -48,6 +48,14 @@ func simBundleMutants() []Mutant {
 				o["timeout"] = 1
 			}
 		})},
+		{"R78", "rpc", "numbers of simOptions in hexadecimal are ignored", []string{"RPC-SIM-28"},
+			simOption(func(o map[string]any) {
+				for _, name := range []string{"blockNumber", "timestamp", "gasLimit", "baseFee"} {
+					if _, text := o[name].(string); text {
+						delete(o, name)
+					}
+				}
+			})},
 		{"R77", "rpc", "the base fee is 7 wei unless told", []string{"RPC-SIM-17", "RPC-SIM-24"},
 			simOption(func(o map[string]any) {
 				if o["baseFee"] == nil {

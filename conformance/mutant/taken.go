@@ -90,15 +90,6 @@ func takenMutants() []Mutant {
 			takes(unlikeFirst("execution_payload", "withdrawals"))},
 		{"L91", "relay", "takes any parent", []string{"REL-SUB-30"},
 			takes(unlikeFirst("execution_payload", "parent_hash"))},
-		{"L92", "relay", "takes any block hash on which message and payload agree", []string{"REL-SUB-18"},
-			takes(func(s, first map[string]any, _ uint64) bool {
-				for _, member := range []string{"timestamp", "prev_randao", "withdrawals", "parent_hash"} {
-					if first == nil || unlikeFirst("execution_payload", member)(s, first, 0) {
-						return false
-					}
-				}
-				return !disagree("block_hash")(s, nil, 0) && !disagree("gas_used")(s, nil, 0)
-			})},
 		{"L93", "relay", "takes commitments and proofs without blobs", []string{"REL-SUB-28"},
 			takes(func(s, _ map[string]any, _ uint64) bool {
 				bundle := at(s, "blobs_bundle")
@@ -109,10 +100,6 @@ func takenMutants() []Mutant {
 			})},
 		{"L94", "relay", "takes values that are no decimal numbers", []string{"REL-SUB-34"},
 			takes(func(s, _ map[string]any, _ uint64) bool { return !isDecimal(at(s, "message")["value"]) })},
-		{"L95", "relay", "takes SSZ of the version of another fork", []string{"REL-SUB-29"},
-			pardons(submitPath, func(e *Exchange) bool {
-				return e.hasMedia(octets) && strings.Contains(string(e.Body), "consensus version")
-			})},
 		{"L96", "relay", "takes any content type", []string{"REL-SUB-24"}, pardons(submitPath, func(e *Exchange) bool {
 			return !e.hasMedia(octets) && !e.hasMedia(jsonType)
 		})},

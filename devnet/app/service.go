@@ -117,7 +117,9 @@ type RPCConfig struct {
 	Chain        *params.ChainConfig `json:"chain"`
 	Builders     []send.Builder      `json:"builders"`
 	BlockTime    time.Duration       `json:"block_time"`
-	Payers       []common.Address    `json:"payers"`
+	// PollEvery is how often the RPC asks the node for a new block, in wall time; 0 means the usual.
+	PollEvery time.Duration    `json:"poll_every,omitempty"`
+	Payers    []common.Address `json:"payers"`
 	// EarliestBlock is the first block whose refunds are listed.
 	EarliestBlock uint64 `json:"earliest_block,omitempty"`
 	// Limits bound what clients can use. Without a rate, the RPC takes any number of requests.
@@ -157,7 +159,8 @@ func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
 		states := chain.NewStates(c.Blocks)
 		cfg.Chain, cfg.States = states, states
 	} else {
-		opened.nodes, err = state.New(state.Options{URLs: []string{c.ExecutionURL}, Config: c.Chain, Log: env.Log})
+		opened.nodes, err = state.New(state.Options{URLs: []string{c.ExecutionURL}, Config: c.Chain,
+			PollEvery: c.PollEvery, Log: env.Log})
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,13 @@ const zeroHash = "0x000000000000000000000000000000000000000000000000000000000000
 // someKey is a valid public key that no validator of the world has.
 var someKey = fmt.Sprintf("%#x", probe.DeriveBLSKey("nobody").Public[:])
 
+// readsRegistrations ends the spec as inconclusive unless the target refuses what is no list of
+// registrations: who answers 200 to that has read nothing.
+func readsRegistrations(t *suite.T) {
+	t.Prepared(t.Do(proposerAPI(t), post(registerPath, jsonType, []byte("not json"))), "send what is no registration",
+		http.StatusBadRequest)
+}
+
 // general: rules that all operations have in common.
 func general(r *specs) {
 	r.It("REL-GEN-01", "serves its paths below /eth/v1/builder", func(t *suite.T) {
@@ -54,8 +61,10 @@ func general(r *specs) {
 	})
 	r.It("REL-GEN-03", "answers 404 to a path that it does not have", func(t *suite.T) {
 		t.Status(t.Get(proposerAPI(t), "/eth/v1/builder/conformance-suite-asks-for-nothing"), http.StatusNotFound)
+		t.Prepared(t.Get(proposerAPI(t), statusPath), "ask for a path that it has", http.StatusOK)
 	})
 	r.It("REL-GEN-04", "never answers 5xx to malformed input", func(t *suite.T) {
+		seen := false // or nothing was read that could be malformed
 		for _, request := range malformed() {
 			api := proposerAPI(t)
 			switch {
@@ -66,13 +75,19 @@ func general(r *specs) {
 			}
 			answer := t.Do(api, request)
 			t.Check(answer.Status < 500, "a status below 500 for "+request.Method+" "+request.Path, answer)
+			seen = seen || answer.Status >= http.StatusBadRequest
 		}
+		if !seen {
+			t.Inconclusive("no malformed input is refused")
+		}
+		t.Prepared(t.Get(proposerAPI(t), statusPath), "ask for the status", http.StatusOK)
 	})
 	r.It("REL-GEN-05", "takes requests without authentication", func(t *suite.T) {
 		answer := t.Do(proposerAPI(t), post("/eth/v1/builder/validators", jsonType, []byte("[]")))
 		t.Check(answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden,
 			"neither 401 nor 403", answer)
 		t.Status(t.Get(proposerAPI(t), statusPath), http.StatusOK)
+		readsRegistrations(t)
 	})
 	r.It("REL-GEN-06", "answers 429 with Retry-After beyond its rate", func(t *suite.T) {
 		t.RetryAfter(t.Limited(*t.Target.Limits.Relay, probe.Request{Method: http.MethodGet, Path: statusPath}))

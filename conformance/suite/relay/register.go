@@ -197,6 +197,7 @@ func register(r *specs) {
 	})
 	r.It("REL-REG-08", "takes an empty list", func(t *suite.T) {
 		t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, []byte("[]"))), http.StatusOK)
+		readsRegistrations(t)
 	})
 	r.It("REL-REG-09", "refuses what is not JSON", func(t *suite.T) {
 		t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, []byte("not json"))), http.StatusBadRequest)

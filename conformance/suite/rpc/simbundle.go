@@ -199,6 +199,23 @@ func simBundle(s *suite.Set) {
 			t.Check(m.logged(t, 0).Uint64() == f.usual(header), fmt.Sprint(f.usual(header)), m.logged(t, 0))
 		})
 	}
+	for _, f := range []struct{ name, instruction string }{{"blockNumber", opNumber}, {"timestamp", opTime},
+		{"gasLimit", opGasLimit}, {"baseFee", opBaseFee}} {
+		s.It("RPC-SIM-28", "reads "+f.name+" in hexadecimal", func(t *suite.T) {
+			const given = 5_000_000_007 // above all that the block would have, and its base fee below what is paid
+			tx := money(t).create(0, emit(f.instruction))
+			_, options := parent(t)
+			params := now(t, tx)
+			if f.name == "blockNumber" {
+				params["inclusion"] = object{"block": hexNumber(given)}
+			}
+			m := works(t, params, with(options, object{f.name: hexNumber(given)}))
+			t.Check(m.logged(t, 0).Uint64() == given, fmt.Sprint(given), m.logged(t, 0))
+		})
+	}
+	s.It("RPC-SIM-28", "reads a timeout in hexadecimal", func(t *suite.T) {
+		works(t, now(t, money(t).send(1)), object{"timeout": "0x3"})
+	})
 	s.It("RPC-SIM-15", "takes another fee recipient", func(t *suite.T) {
 		w := money(t)
 		m := works(t, now(t, w.create(0, emit(opCoinbase))), object{"coinbase": sink.Hex()})

@@ -132,8 +132,10 @@ func register(s *suite.Set) {
 		told(list, scripted.Refuse(http.StatusBadRequest), t.Relays.All[0])
 		told(list, scripted.HangUp, t.Relays.All[1])
 		t.Status(send(t, list), http.StatusOK)
+		arrived(t, t.Relays.All[2], list[0])
 	})
 	s.It("SID-REG-06", "does not say that they were taken when no relay takes them", func(t *suite.T) {
+		t.Prepared(send(t, batch(t, 2)), "send registrations that relays take", http.StatusOK)
 		list := batch(t, 1)
 		told(list, scripted.Refuse(http.StatusBadRequest), t.Relays.All...)
 		answer := send(t, list)

@@ -349,6 +349,7 @@ func history(s *suite.Set) {
 	})
 	s.It("STR-HIS-23", "answers 404 to a path that it does not have", func(t *suite.T) {
 		t.Status(t.Get(client(t), "/api/v1/conformance"), http.StatusNotFound)
+		t.Prepared(t.Get(client(t), infoPath), "ask for a path that it has", http.StatusOK)
 	})
 }
 

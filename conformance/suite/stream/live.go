@@ -109,14 +109,14 @@ func live(s *suite.Set) {
 		}
 		t.Check(len(quiet.lines) > 0, "some line", "silence")
 	})
-	s.It("STR-LIV-07", "asks for no authentication", func(t *suite.T) { open(t).Close() })
+	s.It("STR-LIV-07", "asks for no authentication", func(t *suite.T) { openEvents(t).Close() })
 	s.It("STR-LIV-08", "sends its head at once", func(t *suite.T) {
-		stream := open(t)
+		stream := openEvents(t)
 		defer stream.Close()
 		t.Check(stream.OpenedAfter < 2*time.Second, "the head of the answer within two seconds", stream.OpenedAfter)
 	})
 	s.It("STR-LIV-12", "is not packed unasked", func(t *suite.T) {
-		stream := open(t)
+		stream := openEvents(t)
 		defer stream.Close()
 		t.Check(stream.Header.Get("Content-Encoding") == "", "no Content-Encoding", stream.Header.Get("Content-Encoding"))
 	})

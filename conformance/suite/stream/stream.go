@@ -46,6 +46,17 @@ func openWith(t *suite.T, c *probe.Client) *probe.Stream {
 	return s
 }
 
+// openEvents is open for a spec of the answer's head. It ends as inconclusive if the answer is no
+// stream of events, which STR-LIV-01 tells.
+func openEvents(t *suite.T) *probe.Stream {
+	s := open(t)
+	if !strings.HasPrefix(s.Header.Get("Content-Type"), "text/event-stream") {
+		s.Close()
+		t.Inconclusive("the answer is no text/event-stream")
+	}
+	return s
+}
+
 // listening opens the stream for a spec that sends orders. The spec is inconclusive if the target
 // has no RPC.
 func listening(t *suite.T) *probe.Stream {
