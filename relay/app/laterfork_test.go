@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httputil"
@@ -44,7 +45,9 @@ func goingOverToGloas(t *testing.T, node, epoch string) string {
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {
 		must(t, server.Close())
-		<-ended
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("serve the beacon node: %v", err)
+		}
 	})
 	return "http://" + listener.Addr().String()
 }

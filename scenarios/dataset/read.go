@@ -65,9 +65,6 @@ func (r *Reader[R]) Next() (*R, error) {
 	return row, nil
 }
 
-// Rows returns the number of rows in the file.
-func (r *Reader[R]) Rows() int64 { return r.in.in.NumRows() }
-
 // fill puts the column's cell of row i of the batch into a row of a table. Null leaves it as it is.
 func (c *column) fill(cell any, i int) error {
 	if c.at < 0 || c.index[i] < 0 {

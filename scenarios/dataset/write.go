@@ -93,7 +93,10 @@ func (w *Writer[R]) flush() error {
 	if len(w.pending) == 0 {
 		return nil
 	}
-	group := w.out.AppendRowGroup()
+	group, err := w.out.AppendRowGroupChecked()
+	if err != nil {
+		return fmt.Errorf("begin a row group: %w", err)
+	}
 	for _, c := range w.table.Columns {
 		chunk, err := group.NextColumn()
 		if err == nil {

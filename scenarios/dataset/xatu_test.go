@@ -95,7 +95,10 @@ func parquetFile(t testing.TB, rows int, columns []testColumn) []byte {
 	}
 	var out bytes.Buffer
 	w := file.NewParquetWriter(&out, root)
-	group := w.AppendRowGroup()
+	group, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range columns {
 		chunk, err := group.NextColumn()
 		if err != nil {

@@ -35,7 +35,7 @@ type Result struct {
 	Before bool
 }
 
-// ErrIncomplete: some inputs could not be imported, or not to their end.
+// ErrIncomplete says that some inputs could not be imported, or not to their end.
 var ErrIncomplete = errors.New("not everything was imported")
 
 // Import adds the rows of files to a data set. It goes on with the next file if one fails, and then

@@ -230,7 +230,11 @@ func TestOneNetworkOneImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
+	defer func() {
+		if err := c.close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	if _, err := Import(context.Background(), all[:1], options(dir)); err == nil ||
 		!strings.Contains(err.Error(), "another import is at work there") {
 		t.Errorf("two imports: %v", err)
