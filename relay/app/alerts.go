@@ -22,8 +22,6 @@ type alertConfig struct {
 	URLs []string
 	HTTP *http.Client
 	Log  *slog.Logger
-	// Pause is the wait before the second try; 0 means 1 s. It doubles before each further try.
-	Pause time.Duration
 }
 
 // alerts tells the operator at once what should not wait: demotions, payloads that were refused to
@@ -54,13 +52,13 @@ const (
 	tries  = 3
 )
 
+// retry is the pause before a further try.
+var retry = run.Backoff{First: time.Second, Longest: 4 * time.Second}
+
 // newAlerts returns alerts whose queue Run sends.
 func newAlerts(cfg alertConfig) *alerts {
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{Timeout: 10 * time.Second}
-	}
-	if cfg.Pause == 0 {
-		cfg.Pause = time.Second
 	}
 	return &alerts{alertConfig: cfg, queue: make(chan alert, queued)}
 }
@@ -153,13 +151,11 @@ func (a *alerts) Run(ctx context.Context) error {
 }
 
 func (a *alerts) send(ctx context.Context, url string, body []byte) (err error) {
-	pause := a.Pause
 	for try := range tries {
 		if try > 0 {
-			if err := run.Pause(ctx, pause); err != nil {
+			if err := run.Pause(ctx, retry.After(try)); err != nil {
 				return err
 			}
-			pause *= 2
 		}
 		if err = a.post(ctx, url, body); err == nil {
 			return nil

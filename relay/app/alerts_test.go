@@ -101,6 +101,7 @@ func TestAlertIsSentUntilItArrives(t *testing.T) {
 	h := new(hook)
 	h.failures.Store(2)
 	alerting(t, []string{"http://hook"}, h, io.Discard, func(a *alerts) {
+		began := time.Now()
 		a.Record(demoted())
 		var got map[string]any
 		if err := json.Unmarshal(<-h.bodies, &got); err != nil {
@@ -113,6 +114,9 @@ func TestAlertIsSentUntilItArrives(t *testing.T) {
 		}
 		if h.calls.Load() != 3 {
 			t.Errorf("%d tries", h.calls.Load())
+		}
+		if waited := time.Since(began); waited != 3*time.Second {
+			t.Errorf("%v between three tries, want a second and two", waited)
 		}
 	})
 }

@@ -60,24 +60,23 @@ type Options struct {
 
 // withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
-	orElse := func(value *int, usual int) {
-		if *value <= 0 {
-			*value = usual
-		}
-	}
-	orElse(&o.Blocks, 8)
-	orElse(&o.StateBytes, 64<<20)
-	orElse(&o.CodeBytes, 128<<20)
-	if o.Try <= 0 {
-		o.Try = 2 * time.Second
-	}
-	if o.PollEvery <= 0 {
-		o.PollEvery = 500 * time.Millisecond
-	}
+	o.Blocks = positiveOr(o.Blocks, 8)
+	o.StateBytes = positiveOr(o.StateBytes, 64<<20)
+	o.CodeBytes = positiveOr(o.CodeBytes, 128<<20)
+	o.Try = positiveOr(o.Try, 2*time.Second)
+	o.PollEvery = positiveOr(o.PollEvery, 500*time.Millisecond)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
+}
+
+// positiveOr returns the value if it is above zero, otherwise the usual one.
+func positiveOr[T int | time.Duration](value, usual T) T {
+	if value > 0 {
+		return value
+	}
+	return usual
 }
 
 // States opens states of the nodes' chain, and follows that chain. It is safe for concurrent use.
