@@ -18,7 +18,7 @@ type leaderSyncs struct {
 }
 
 // syncLeaders syncs until the benchmark ends. Facts have to reach the leaders that it returns.
-func syncLeaders(b *testing.B, payloads escrow) (leaders *topSync, noted *leaderSyncs) {
+func syncLeaders(b testing.TB, payloads escrow) (leaders *topSync, noted *leaderSyncs) {
 	b.Helper()
 	noted = new(leaderSyncs)
 	leaders = newTopSync(func(ctx context.Context, id relay.PayloadID) error {

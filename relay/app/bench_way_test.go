@@ -120,13 +120,13 @@ func (nobodyExecutes) Validate(context.Context, *exec.Block) exec.Verdict {
 }
 
 // openBench opens the way; dir is where the escrow's files are, memory without.
-func openBench(b *testing.B, dir string) *benchWay {
+func openBench(b testing.TB, dir string) *benchWay {
 	b.Helper()
 	return openBenchWith(b, journal.Config{Dir: dir})
 }
 
 // openBenchWith is openBench with a journal of one's own.
-func openBenchWith(b *testing.B, config journal.Config) *benchWay {
+func openBenchWith(b testing.TB, config journal.Config) *benchWay {
 	b.Helper()
 	h := &benchWay{board: new(noticeBoard), spec: benchSpec()}
 	var err error
@@ -307,14 +307,14 @@ func (n *network) Read(p []byte) (int, error) {
 
 // submit sends a body that is all here, and returns how long it took from the body's last byte to
 // the bid on the board, and to the end of the answer.
-func (h *benchWay) submit(b *testing.B, from int, identified bool, media wire.Media,
+func (h *benchWay) submit(b testing.TB, from int, identified bool, media wire.Media,
 	body []byte) (visible, answered time.Duration) {
 	b.Helper()
 	return h.receive(b, from, identified, media, newLastRead(body))
 }
 
 // receive is submit of a body that comes as it comes.
-func (h *benchWay) receive(b *testing.B, from int, identified bool, media wire.Media,
+func (h *benchWay) receive(b testing.TB, from int, identified bool, media wire.Media,
 	reader *lastRead) (visible, answered time.Duration) {
 	b.Helper()
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/relay/v1/builder/blocks"+h.query, reader)
@@ -333,7 +333,7 @@ func (h *benchWay) receive(b *testing.B, from int, identified bool, media wire.M
 }
 
 // benchFacts are written to the journal until the benchmark ends.
-func benchFacts(b *testing.B, j *journal.Journal, listeners ...relay.Facts) *facts {
+func benchFacts(b testing.TB, j *journal.Journal, listeners ...relay.Facts) *facts {
 	b.Helper()
 	record := newFacts(j, slog.New(slog.DiscardHandler), factEncoder{}, nil, listeners...)
 	b.Cleanup(func() {
