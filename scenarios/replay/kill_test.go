@@ -44,6 +44,18 @@ func TestKilled(t *testing.T) {
 		if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 			t.Fatalf("the import was not killed at %d: %v\n%s", at, err, out)
 		}
+		opened, err := openCatalogue(o.Into, o.Network, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := opened.close(); err != nil {
+			t.Fatal(err)
+		}
+		for name := range tree(t, o.Into) {
+			if strings.Contains(name, newMark) {
+				t.Errorf("killed at change %d of %d, %s stays", at, steps, name)
+			}
+		}
 		imported(t, o, files...)
 		if got := tree(t, o.Into); !maps.Equal(got, want) {
 			t.Errorf("killed at change %d of %d, the data set is another: %q in place of %q\n%s", at, steps,
