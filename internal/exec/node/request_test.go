@@ -205,7 +205,8 @@ func TestRequestHasNoNull(t *testing.T) {
 
 func TestWhatCannotBeAsked(t *testing.T) {
 	for name, spoil := range map[string]func(*exec.Block){
-		"a fork without method":  func(b *exec.Block) { b.Fork = eth.Fulu + 1 },
+		"a fork that is unknown": func(b *exec.Block) { b.Fork = eth.Fork(100) },
+		"a fork of another form": func(b *exec.Block) { b.Fork = eth.Gloas },
 		"no payload":             func(b *exec.Block) { b.Payload = nil },
 		"no base fee":            func(b *exec.Block) { b.Payload.BaseFeePerGas = nil },
 		"no message":             func(b *exec.Block) { b.Trace = nil },
