@@ -98,8 +98,9 @@ func TestFuzzTellsFindingsFromDeadlines(t *testing.T) {
 		output string
 		status int
 	}{
-		"it ends well":     {"fuzz: elapsed: 10s, execs: 4711 (471/sec)\nPASS\n", 0},
-		"its time is over": {late + "FAIL\n", 0},
+		"it ends well":                     {"fuzz: elapsed: 10s, execs: 4711 (471/sec)\nPASS\n", 0},
+		"its time is over":                 {late + "FAIL\n", 0},
+		"earlier inputs take all its time": {"fuzz: elapsed: 10s, gathering baseline coverage: 403/538 completed\nPASS\n", 0},
 		"a finding": {
 			"--- FAIL: FuzzOne (0.02s)\n    --- FAIL: FuzzOne (0.00s)\n        one_test.go:9: wrong\n\n    Failing input " +
 				"written to testdata/fuzz/FuzzOne/1\n", 1},
