@@ -1,6 +1,9 @@
 package jsonscan
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Scanner goes through a document from its first byte to its last.
 type Scanner struct {
@@ -65,6 +68,14 @@ func (s *Scanner) Peek() byte {
 func (s *Scanner) AtEnd() bool {
 	s.Peek()
 	return s.At >= len(s.Doc)
+}
+
+// End returns an error if something follows the document.
+func (s *Scanner) End() error {
+	if !s.AtEnd() {
+		return errors.New("something follows the document")
+	}
+	return nil
 }
 
 // Members reads an object. It calls member with each name; member must read the value.

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/gavel-relay/gavel/internal/jsonscan"
@@ -18,14 +17,6 @@ type cursor struct {
 
 func newCursor(body []byte) cursor {
 	return cursor{jsonscan.Scanner{Doc: body, MaxDepth: maxDepth}}
-}
-
-// end returns an error if something follows the document.
-func (c *cursor) end() error {
-	if !c.AtEnd() {
-		return errors.New("something follows the document")
-	}
-	return nil
 }
 
 // digits reads a string of 0x and whole bytes, and returns what follows the 0x. The caller's

@@ -117,7 +117,7 @@ func registrationsJSON(body []byte) (*Registrations, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, c.end()
+	return r, c.End()
 }
 
 // read reads the entry with this index. An entry that is JSON but not a registration is bad; the

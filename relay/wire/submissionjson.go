@@ -47,7 +47,7 @@ func decodeJSON[T any](body []byte, as shape[T], into *T) error {
 	if err := as.read(&c, into); err != nil {
 		return err
 	}
-	return c.end()
+	return c.End()
 }
 
 var submissionShapes = perFork(func(fork eth.Fork) shape[relay.Submission] {

@@ -109,14 +109,6 @@ func (m members[T]) other(c *cursor, others *jsonscan.Names, name []byte) error 
 	return err
 }
 
-// end returns an error if something follows the document.
-func (c *cursor) end() error {
-	if !c.AtEnd() {
-		return errors.New("something follows the document")
-	}
-	return nil
-}
-
 // list reads a list of up to most items, or null.
 func (c *cursor) list(most int, item func() error) error {
 	switch c.Peek() {

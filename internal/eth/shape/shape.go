@@ -77,7 +77,7 @@ func (s Shape[T]) FromJSON(body []byte) (*T, error) {
 	v, c := new(T), newCursor(body)
 	err := s.ofJSON(&c, v)
 	if err == nil {
-		err = c.end()
+		err = c.End()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode JSON: %w", err)
