@@ -16,7 +16,10 @@ IMAGE     ?= gavel:dev
 LAB_IMAGE ?= gavel-lab:dev
 
 # What conformance-image judges it by: clauses of all three interfaces, in slots of a second, so that it takes a minute.
-IMAGE_CLAUSES ?= REL-STA-* REL-REG-* REL-DUT-* REL-HDR-* REL-PAY-0* RPC-* STR-EVT-* STR-INF-*
+IMAGE_CLAUSES ?= REL-GEN-01 REL-STA-* REL-REG-* REL-DUT-* REL-SUB-01 REL-HDR-* REL-PAY-0* REL-DAT-01 RPC-* STR-LIV-01 STR-HIS-01 STR-EVT-* STR-INF-*
+
+# What conformance-forks judges: bids, payloads and what is submitted have the form of their fork.
+FORK_CLAUSES ?= REL-HDR-01 REL-HDR-09 REL-PAY-01 REL-PAY-07 REL-PAY-11 REL-SUB-17
 
 # How long each fuzz target runs.
 FUZZTIME ?= 60s
@@ -34,7 +37,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance vectors conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks vectors conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test test-clients faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,21 +59,26 @@ devnet: needs lab ## run a network in this process: SLOTS, SLOT, SPEED, FORK; AR
 	@bin/gavel-lab devnet --slots $(SLOTS) $(if $(SLOT),--slot $(SLOT)) $(if $(SPEED),--speed $(SPEED)) $(if $(FORK),--fork $(FORK)) $(ARGS)
 
 scenarios: lab ## run every story of the library, each once more without what it is about: it must end otherwise
-	@bin/gavel-lab scenario run --all --variants --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
+	@scripts/leftovers.sh bin/gavel-lab scenario run --all --variants --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
 
 contracts: ## compile the devnet's contracts; needs Node.js, and npm for the compiler; ARGS=--check only compares
 	scripts/contracts.sh $(ARGS)
 
 test: needs-tests ## run all tests with the race detector; a folder, mount or process that is left behind fails
-	scripts/leftovers.sh go test -race ./...
-	go test ./rpc/method -run Memory # whole bodies, which take minutes with the race detector
+	scripts/leftovers.sh go test -race -timeout 30m ./...
+	go test ./rpc/method ./relay/api -run Memory # whole bodies, which take minutes with the race detector
 
-faults: needs-faults lab ## show what holds when processes are killed, disks are full or slow, and power is cut: tests, then stories
-	scripts/leftovers.sh scripts/faults.sh
+faults: fault-tests lab ## show what holds when processes are killed, disks are full or slow, and power is cut: tests, then stories
 	@scripts/leftovers.sh bin/gavel-lab scenario run --faults --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
+
+fault-tests: needs-faults ## the tests of faults alone; scenarios has their stories as well
+	scripts/leftovers.sh scripts/faults.sh
 
 conformance: lab ## judge our own relay, stream, RPC, sidecar and builder by the conformance suite: flags in ARGS, report in bin/conformance
 	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
+
+conformance-forks: lab ## judge the relay by a handful of clauses in worlds of the older forks; conformance ARGS="--forks all" asks all of all
+	@bin/gavel-lab conformance run --devnet --forks bellatrix,capella,deneb,electra --slot 1s $(foreach c,$(FORK_CLAUSES),--clause $(c)) --out bin/conformance-forks $(ARGS)
 
 vectors: lab ## write the test vectors for implementations in any language to bin/vectors: docs/vectors.md; flags in ARGS
 	@rm -rf bin/vectors
@@ -136,7 +144,8 @@ fuzz: needs ## run every fuzz target of the module for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 docs: ## write the generated documents anew
-	go test -count=1 ./relay/api ./relay/check ./relay/app ./rpc/jsonrpc ./rpc/app ./stream/api ./stream/app ./internal/observe ./internal/arch ./scenarios ./scenarios/dataset ./conformance/clauses ./cmd/... -run 'Docs$$' -update
+	go test -count=1 ./relay/api ./relay/check ./relay/app ./rpc/jsonrpc ./rpc/app ./stream/api ./stream/app ./internal/observe ./internal/arch ./scenarios ./scenarios/dataset ./scenarios/backtest ./conformance/clauses ./cmd/... -run 'Docs$$' -update
+	go test -count=1 ./deploy -run 'Docs$$' -update # boards and alerts follow from docs/metrics.md
 
 install-needs: ## install what is missing on Debian, or say what is
 	scripts/needs.sh tests

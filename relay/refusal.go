@@ -160,6 +160,9 @@ var (
 	SubmissionEscrowDown = Refusals.Define("submission-escrow-unavailable", "the block could not be kept",
 		"A bid counts only once its payload is kept safely, which is not possible now. This says nothing about the block; "+
 			"submit again.")
+	SubmissionAuctionDown = Refusals.Define("submission-auction-unavailable", "the auction could not be reached",
+		"In a cluster a bid counts once it is in the auction log that all instances share. The log does not take it, does "+
+			"not answer in time, or was not read as a whole here. The bid may count or not; submit again.")
 	SubmissionEscrowCrowded = Refusals.Define("submission-escrow-crowded", "too many blocks are kept for you already",
 		"Blocks of this builder, this address, or of all strangers take all the room that they may, and none of them can "+
 			"go: they lead, were served, or are being executed.")

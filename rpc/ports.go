@@ -7,9 +7,9 @@ type Facts interface {
 	Record(fact Fact)
 }
 
-// Keeper is Facts that can also confirm: a client is promised something only when the journal has
-// it.
-type Keeper interface {
+// DurableFacts are Facts that also confirm: a client is promised something only when the journal
+// has it.
+type DurableFacts interface {
 	Facts
 	// Keep is Record for facts that belong together. kept waits until the journal has all of them,
 	// and returns nil. If the journal does not confirm in time, it returns JournalUnavailable; then

@@ -34,6 +34,10 @@ awk -v cores="$(nproc)" '
 		printf "  %-62s %9s %-4s %7s %-4s %s\n", row[4], (least ? "≥ " : "≤ ") row[3], unit, got, unit, met ? "met" : "MISSED"
 	}
 ' "$raw" - <<'GOALS'
+BenchmarkBook/final/100000|bids/s|>1000000|bids of a slot of 100,000 by 100 builders into the book, final ones
+BenchmarkBook/cancellable/100000|bids/s|>1000000|the same with cancellations
+BenchmarkReplay/1000|bids/s|>1000000|bids of archives once they are read: inferred, played and explained, slots of 1,000
+BenchmarkReplay/100000|bids/s|>1000000|the same, slots of 100,000 bids by 100 builders
 BenchmarkHeaderOverLoopback/journal|of-bare|>0.8|getHeader over loopback, times the requests/s of a bare handler
 BenchmarkHeader/ssz|allocs/op|0|getHeader, allocations in our own read path
 BenchmarkRegistrations/unchanged|entries/s|>600000|unchanged registrations over loopback, JSON, 500 a request
@@ -55,6 +59,8 @@ BenchmarkReceiveToVisible/memory_signature_first|p50-µs|2500|its signature veri
 BenchmarkReceiveToVisible/file_signature_first|p50-µs|3500|its signature verified first, escrow in files, median
 BenchmarkReceiveToVisible/memory_10_Gbit|p50-µs|1000|trusted bid at 10 Gbit/s visible, escrow in memory, median
 BenchmarkReceiveToVisible/memory_10_Gbit|whole-p50-µs|1000|its header signed as well, so that a getHeader can be written, median
+BenchmarkInstances|above-p50-µs|2000|trusted bid visible at two instances of a cluster, above one instance there, medians
+BenchmarkInstances|p99-µs|20000|trusted bid visible at two instances of a cluster, 99 of 100
 BenchmarkPayloadToPublish/memory|p99-ms|10|signed block to publication, escrow in memory, 99 of 100
 BenchmarkPayloadToPublish/file|p99-ms|10|signed block to publication, escrow in files, 99 of 100
 BenchmarkRestart|ready-ms|2000|restart to ready with 100,000 registrations

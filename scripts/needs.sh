@@ -2,7 +2,7 @@
 # Looks for what the Makefile needs. What is missing it installs, where that is Debian and we are root, or says how to:
 #
 #   scripts/needs.sh build    # a C compiler (BLS and SQLite are built with cgo), git, make, and whose certificates count, for what go fetches
-#   scripts/needs.sh tests    # also PostgreSQL, of which the tests start a server of their own, curl, and Chromium, which looks at the stream's page
+#   scripts/needs.sh tests    # also PostgreSQL, of which the tests start a server of their own, curl, Chromium, which looks at pages, and Prometheus, whose promtool checks alerts
 #   scripts/needs.sh faults   # the same, and it says so if no disk can be broken here: the tests and stories that do so are skipped then
 #
 # Go itself is the operator's choice; it is only checked. All that is missing is named at once.
@@ -27,6 +27,7 @@ if [[ $what != build ]]; then
 		missing+=(postgresql)
 	fi
 	command -v curl >/dev/null || missing+=(curl)
+	command -v promtool >/dev/null || missing+=(prometheus)
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 fi
 

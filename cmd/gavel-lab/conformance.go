@@ -143,12 +143,18 @@ func clientFlags() []cli.Flag {
 				"our own; see docs/conformance.md",
 		},
 		&cli.StringFlag{Name: "relays-listen",
-			Usage: "host:port of the first of the relays for a sidecar or builder, the next ones follow; for one that runs " +
+			Usage: "host:port of the first of the relays for a sidecar, builder or consensus client, the next ones follow; " +
+				"for one that runs " +
 				"already 127.0.0.1:9200"},
 		&cli.StringFlag{
 			Name: "builder",
 			Usage: "command that starts a block builder, with words such as {relays} and {beacon}; gavel is our own, running " +
 				"one that runs already in the world of --world; see docs/conformance.md",
+		},
+		&cli.StringFlag{
+			Name: "consensus",
+			Usage: "URL of the Beacon API of a consensus client that runs already with the suite's relays; gavel are the " +
+				"devnet's own proposers; see docs/conformance.md",
 		},
 	}
 }
@@ -208,7 +214,7 @@ func sourceOf(cmd *cli.Command) (from app.Source, err error) {
 	}
 	from.World.BlobsLater = len(cmd.StringSlice("inside")) > 0
 	named := cmd.String("target")+cmd.String("relay")+cmd.String("stream")+cmd.String("rpc")+cmd.String("sidecar")+
-		cmd.String("builder") != ""
+		cmd.String("builder")+cmd.String("consensus") != ""
 	if !from.Local && (named || from.Image == "") {
 		if from.Target, err = targetOf(cmd); err != nil {
 			return from, app.Mistake("%v", err)
@@ -249,6 +255,13 @@ func targetOf(cmd *cli.Command) (*target.Target, error) {
 		t.Builder = &target.Builder{Running: true}
 	default:
 		t.Builder = &target.Builder{Command: what}
+	}
+	switch where := cmd.String("consensus"); where {
+	case "":
+	case app.OwnConsensus:
+		t.Consensus = &target.Consensus{Own: true}
+	default:
+		t.Consensus = &target.Consensus{BeaconURL: where}
 	}
 	return t, t.Complete()
 }

@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/clauses"
@@ -13,6 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/relay/builders"
 )
 
 // essential are clauses of all three interfaces that only servers keep which follow the world, hear
@@ -91,4 +97,42 @@ func startedContainers(t *testing.T, engine *app.Docker, image string) (*target.
 		t.Error(err)
 	}
 	return started.Target, logs
+}
+
+// The relays in containers read the list of trusted builders, and the suite has their keys, so that
+// clauses about trust are judged there too.
+func TestTrustedBuildersInContainers(t *testing.T) {
+	ours, err := app.GavelInContainers(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	relays := 0
+	for _, c := range ours.Containers {
+		if c.Command[0] != "relay" {
+			continue
+		}
+		relays++
+		path, given := strings.CutPrefix(c.Command[len(c.Command)-1], "--builders-file=")
+		list, err := builders.Parse([]byte(c.Files[path]))
+		if !given || err != nil || len(list) != len(ours.Relay.TrustedBuilders) || len(list) == 0 {
+			t.Fatalf("%s: %d builders for %d keys: %v", c.Name, len(list), len(ours.Relay.TrustedBuilders), err)
+		}
+		known := map[phase0.BLSPubKey]bool{}
+		for _, b := range list {
+			known[b.Pubkeys[0]] = b.Optimistic && b.CollateralWei != nil
+		}
+		for _, text := range ours.Relay.TrustedBuilders {
+			secret, err := hexutil.Decode(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key, err := bls.NewSecretKey(secret)
+			if err != nil || !known[key.PublicKey()] {
+				t.Errorf("%s does not trust the owner of a key of the target: %v", c.Name, err)
+			}
+		}
+	}
+	if relays != 2 {
+		t.Errorf("%d relays, want the usual one and one in literal mode", relays)
+	}
 }

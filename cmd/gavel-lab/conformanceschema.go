@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/conformance/schema"
+	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
 func schemaCommand() *cli.Command {
@@ -25,7 +25,7 @@ func schemaCommand() *cli.Command {
 
 // writeSchemas writes the documents into a folder, and makes the folder if there is none.
 func writeSchemas(folder string) error {
-	documents, err := schema.Files()
+	documents, err := suite.DocumentFiles()
 	if err != nil {
 		return err
 	}

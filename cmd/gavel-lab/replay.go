@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/scenarios"
+	"github.com/gavel-relay/gavel/scenarios/backtest"
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 	"github.com/gavel-relay/gavel/scenarios/replay"
 )
@@ -16,7 +19,7 @@ import (
 func replayCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "replay",
-		Usage: "make a data set of archives of auctions",
+		Usage: "make a data set of archives of auctions, and replay them in the relay's auction code",
 		Commands: []*cli.Command{
 			{
 				Name:      "import",
@@ -31,8 +34,66 @@ func replayCommand() *cli.Command {
 				},
 				Action: importArchives,
 			},
+			replayRunCommand(),
 		},
 	}
+}
+
+func replayRunCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "run",
+		Usage: "play the auctions of a data set in the relay's auction code, and explain where the archive differs",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "dataset", Value: "dataset", TakesFile: true, Usage: "folder of the data set"},
+			&cli.StringSliceFlag{Name: "infer",
+				Usage: "how to infer what archives do not say, as rule=choice; see docs/replay.md"},
+			&cli.StringFlag{Name: "what-if", TakesFile: true,
+				Usage: "hold the auctions also under the rules of this file, in each of its variants; see docs/replay.md"},
+			&cli.StringFlag{Name: "relay", Usage: "replay only the auctions of this relay"},
+			&cli.StringFlag{Name: "shard", Value: "1/1",
+				Usage: "replay only a part of the slots, i/n; the parts' results together are those of a whole run"},
+			&cli.StringFlag{Name: "out", TakesFile: true,
+				Usage: "folder for results.parquet and results.csv, with a row for each auction, and report.json"},
+			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
+		},
+		Action: replayAuctions,
+	}
+}
+
+func replayAuctions(ctx context.Context, cmd *cli.Command) error {
+	how, err := backtest.Infer(cmd.StringSlice("infer"))
+	if err != nil {
+		return run.Usage(err)
+	}
+	options := replay.RunOptions{
+		Dir: cmd.String("dataset"), Out: cmd.String("out"), How: how, Relay: cmd.String("relay"),
+	}
+	if options.Shard, options.Shards, err = replay.ParseShard(cmd.String("shard")); err != nil {
+		return run.Usage(err)
+	}
+	if file := cmd.String("what-if"); file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return run.Usage(fmt.Errorf("read the what-if: %w", err))
+		}
+		variants, err := scenarios.ParseWhatIf(file, text)
+		if err != nil {
+			return run.Usage(err)
+		}
+		for _, w := range variants {
+			options.Variants = append(options.Variants, backtest.NewVariant(w))
+		}
+	}
+	report, err := replay.Run(ctx, options)
+	if err != nil {
+		return err
+	}
+	if cmd.Bool("json") {
+		encoder := json.NewEncoder(cmd.Root().Writer)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(report)
+	}
+	return report.WriteText(cmd.Root().Writer)
 }
 
 func importArchives(ctx context.Context, cmd *cli.Command) error {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,6 +32,43 @@ func TestReplayImport(t *testing.T) {
 		program.Writer = &out
 		args := append([]string{"gavel-lab", "replay", "import", "--into", dir}, strings.Fields(c.args)...)
 		status := run.Main(program, args, &errs)
+		if status != c.status || !strings.Contains(out.String(), c.stdout) || !strings.Contains(errs.String(), c.stderr) {
+			t.Errorf("%s: status %d\n%s%s", c.args, status, out.String(), errs.String())
+		}
+	}
+}
+
+func TestReplayRun(t *testing.T) {
+	dir := t.TempDir()
+	whatIf, wrong := filepath.Join(dir, "later.yaml"), filepath.Join(dir, "wrong.yaml")
+	if err := errors.Join(os.WriteFile(whatIf, []byte("ask: $t\nprice: second\nvary: {t: [2s, 3s]}"), 0o644),
+		os.WriteFile(wrong, []byte("ask: soon"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   string
+		status int
+		stdout string
+		stderr string
+	}{
+		{"import --into " + dir + " --relay flashbots ../../scenarios/dataset/testdata/flashbots-7567001.json", 0,
+			"imported", ""},
+		{"run --dataset " + dir, 0, "as-archived         1         1         12", ""},
+		{"run --dataset " + dir + " --infer asked=-20s", 0, "as-archived         1         0         12", ""},
+		{"run --dataset " + dir + " --what-if " + whatIf, 0, "\nt=3s                1         1         12", ""},
+		{"run --dataset " + dir + " --what-if " + whatIf, 0, "A model, not a replay: t=2s: price", ""},
+		{"run --dataset " + dir + " --what-if " + wrong, 2, "", "wrong.yaml:1: ask: \"soon\" is no time"},
+		{"run --dataset " + dir + " --what-if " + dir + "/none", 2, "", "read the what-if"},
+		{"run --dataset " + dir + " --json", 0, `"inferred": {`, ""},
+		{"run --dataset " + dir + "/none", 2, "", "is no data set"},
+		{"run --dataset " + dir + " --infer colour=red", 2, "", "there is no such rule"},
+		{"run --dataset " + dir + " --shard 3/2", 2, "", "write it as i/n"},
+		{"run " + dir, 2, "", "takes flags only"},
+	} {
+		var out, errs bytes.Buffer
+		program := root(nil)
+		program.Writer = &out
+		status := run.Main(program, append([]string{"gavel-lab", "replay"}, strings.Fields(c.args)...), &errs)
 		if status != c.status || !strings.Contains(out.String(), c.stdout) || !strings.Contains(errs.String(), c.stderr) {
 			t.Errorf("%s: status %d\n%s%s", c.args, status, out.String(), errs.String())
 		}

@@ -24,6 +24,12 @@ func (f flags) described(name, whenEmpty, usage string) cli.Flag {
 	return &cli.StringFlag{Name: name, DefaultText: whenEmpty, Sources: f.env(name), Usage: usage}
 }
 
+// region makes the flag that names where the service runs.
+func (f flags) region() cli.Flag {
+	return f.described("region", "none",
+		"the operator's name of the place where this runs, such as eu-west, for the metrics")
+}
+
 func (f flags) span(name string, value time.Duration, usage string) cli.Flag {
 	return &cli.DurationFlag{Name: name, Value: value, Sources: f.env(name), Usage: usage}
 }

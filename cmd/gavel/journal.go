@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // journalFlags are the flags of a service that writes a journal. View names the projection that
 // reads the facts: archive, ledger or history.
 func (f flags) journalFlags(view string) []cli.Flag {
-	return []cli.Flag{
+	return append(f.accessFlags(), []cli.Flag{
 		f.described("journal-replicas", "as the streams are; 3 for new ones if the cluster has three servers",
 			"replicas of each stream in the cluster, 1 to 5"),
 		f.toggle("journal-change-streams",
@@ -25,7 +26,42 @@ func (f flags) journalFlags(view string) []cli.Flag {
 			" must have read them by then; state is kept apart, for good"),
 		f.described("facts-megabytes", "16384, or half of a small disk",
 			"how much of them; the oldest go first. 0 is no bound"),
+	}...)
+}
+
+// accessFlags are the flags for a cluster that knows its users, or uses TLS.
+func (f flags) accessFlags() []cli.Flag {
+	return []cli.Flag{
+		f.described("journal-credentials", "none", "credentials file (JWT and seed) for the journal's cluster"),
+		f.described("journal-ca", "those of the system",
+			"PEM file of the authorities that have signed the certificates of the cluster's servers; it also makes TLS needed"),
+		f.described("journal-cert", "none", "PEM file with the certificate by which the cluster knows this process"),
+		f.described("journal-key", "none", "PEM file with that certificate's key"),
 	}
+}
+
+// readAccess reads the flags of accessFlags.
+func readAccess(cmd *cli.Command, cfg *journal.Config) error {
+	cfg.Access = journal.Access{Credentials: cmd.String("journal-credentials"), CA: cmd.String("journal-ca"),
+		Certificate: cmd.String("journal-cert"), Key: cmd.String("journal-key")}
+	for _, file := range []struct{ flag, path string }{
+		{"journal-credentials", cfg.Access.Credentials}, {"journal-ca", cfg.Access.CA},
+		{"journal-cert", cfg.Access.Certificate}, {"journal-key", cfg.Access.Key},
+	} {
+		if file.path == "" {
+			continue
+		}
+		if cfg.URL == "" {
+			return fmt.Errorf("%s is for a cluster: give its URL with journal, or leave it out", file.flag)
+		}
+		if _, err := os.ReadFile(file.path); err != nil {
+			return fmt.Errorf("%s: %w", file.flag, err)
+		}
+	}
+	if (cfg.Access.Certificate == "") != (cfg.Access.Key == "") {
+		return errors.New("journal-cert and journal-key belong together: give both, or none")
+	}
+	return nil
 }
 
 // moved makes the flag that allows a service to open a journal's folder that was copied, restored,
@@ -59,6 +95,9 @@ func (f flags) escrowFlags() []cli.Flag {
 // default, and a negative number means no bound.
 func readJournal(cmd *cli.Command, cfg *journal.Config) error {
 	cfg.URL, cfg.ChangeStreams = cmd.String("journal"), cmd.Bool("journal-change-streams")
+	if err := readAccess(cmd, cfg); err != nil {
+		return err
+	}
 	if text := cmd.String("journal-replicas"); text != "" {
 		replicas, err := strconv.Atoi(text)
 		if err != nil || replicas < 1 || replicas > 5 {

@@ -15,7 +15,7 @@ func root() *cli.Command {
 		Usage: "an auction house for Ethereum block building",
 		Commands: []*cli.Command{
 			relayCommand(serveRelay), rpcCommand(serveRPC), streamCommand(serveStream), monitorCommand(serveMonitor),
-			signCommand(), versionCommand(),
+			journalCommand(), signCommand(), versionCommand(),
 		},
 	}
 }

@@ -40,6 +40,7 @@ func relayFlags() []cli.Flag {
 			f.span("linger", 0,
 				"how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
 			f.span("received-for", 0, "how long received blocks stay in the archive; 0 is for ever"),
+			f.region(),
 			f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
 			f.text("log-level", "info", "debug, info, warn or error"),
 			f.text("log-format", "text", "text or json"),
@@ -91,7 +92,7 @@ func (f flags) relayAuction() []cli.Flag {
 		f.number("validation-concurrency", 4, "blocks that one validation node executes at a time"),
 		f.number("executors", 2, "blocks taken on trust that are executed at a time"),
 		f.span("publish-timeout", 4*time.Second, "how long the publication of a block may take"),
-		f.span("start-timeout", 30*time.Second, "how long to wait for a beacon node at start"),
+		f.span("start-timeout", 30*time.Second, "how long to wait at start for a beacon node, and for the journal's cluster"),
 		f.span("stale-after", 5*time.Minute, "how old the newest head may be before /readyz says so"),
 		f.toggle("literal",
 			"do what the interface description says: offer no bid before its block was executed, whoever is trusted; see "+
@@ -99,6 +100,8 @@ func (f flags) relayAuction() []cli.Flag {
 		f.toggle("record-refused",
 			"write also into the journal what strangers sent in vain (submissions that changed nothing, signed blocks that "+
 				"no validator signed): for devnets, since anybody can make it grow"),
+		f.toggle("website", "serve pages for browsers at the public API: auctions, builders, proposers"),
+		f.toggle("website-hide-losing", "show no values of bids that do not lead on the website while their auction runs"),
 		f.toggle("no-cancellations", "refuse ?cancellations=1"),
 	}
 }

@@ -40,23 +40,28 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		"--validation-node", "http://v", "--admin-token-file", written(t, "token", " 0123456789abcdef\n"), "--data-dir", "d",
 		"--db", "postgres://h/g",
 		"--journal", "nats://h", "--journal-replicas", "3", "--journal-change-streams", "--facts-megabytes", "23",
+		"--journal-credentials", written(t, "creds", "x"), "--journal-ca", written(t, "ca", "x"), "--journal-cert",
+		written(t, "cert", "x"), "--journal-key", written(t, "key", "x"),
 		"--escrow-megabytes", "24",
 		"--evidence-megabytes", "25", "--escrow-in-memory", "--builders-file", written(t, "b.yaml", "- name: x\n"),
 		"--webhook", "http://w", "--header-cutoff", "1s", "--header-delay", "2s", "--payload-cutoff", "3s",
 		"--reveal-delay", "4s",
 		"--header-payload-timeout", "5s", "--validation-timeout", "6s", "--validation-concurrency", "7", "--executors", "8",
 		"--publish-timeout", "9s", "--start-timeout", "10s", "--stale-after", "22s", "--literal", "--no-cancellations",
+		"--website", "--website-hide-losing",
 		"--record-refused", "--requests-per-second", "11", "--burst", "12",
 		"--builder-requests-per-second", "13", "--builder-burst", "14", "--trusted-proxies", "10.0.0.0/8,fd00::/8",
 		"--max-connections", "15",
 		"--body-megabytes", "16", "--top-bid-listeners", "17", "--top-bid-queue", "21", "--top-bid-needs-key", "--linger",
 		"18s", "--received-for", "19s",
-		"--facts-for", "20s", "--trace-endpoint", "http://t", "--log-level", "debug", "--log-format", "json")
+		"--facts-for", "20s", "--trace-endpoint", "http://t", "--region", "eu-west", "--log-level", "debug",
+		"--log-format", "json")
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	reached(t, "Validator ValidatorLive Clock Observe Log", *cfg, cfg.relay, cfg.relay.Limits)
-	reached(t, "StartTimeout Dir Moved ReadOnly Listen EscrowFor Log", cfg.relay.Journal)
+	reached(t, "Validator ValidatorLive ValidationNodes Clock Observe Log", *cfg, cfg.relay, cfg.relay.Limits)
+	reached(t, "StartTimeout Waiting Dir Moved ReadOnly Listen EscrowFor AuctionLog Log",
+		cfg.relay.Journal, cfg.relay.Journal.Access)
 	own, status, _, stderr := callRelay(t, append(needed, "--journal-moved", "0badcafe")...)
 	if status != 0 || own.relay.Journal.Moved != "0badcafe" {
 		t.Errorf("status %d: %s", status, stderr)
@@ -167,6 +172,12 @@ func TestRelayMistakes(t *testing.T) {
 		{testKey, append(needed, "--journal-replicas", "0"), "gavel: journal-replicas is 0: give 1 to 5"},
 		{testKey, append(needed, "--journal-replicas", "3"),
 			"gavel: journal-replicas is for a cluster: give its URL with journal, or leave it out"},
+		{testKey, append(needed, "--journal-ca", "ca.pem"),
+			"gavel: journal-ca is for a cluster: give its URL with journal, or leave it out"},
+		{testKey, append(needed, "--journal", "nats://h", "--journal-credentials", "/nowhere/a.creds"),
+			"gavel: journal-credentials: open /nowhere/a.creds: no such file or directory"},
+		{testKey, append(needed, "--journal", "nats://h", "--journal-cert", "main.go"),
+			"gavel: journal-cert and journal-key belong together: give both, or none"},
 		{testKey, append(needed, "--journal-change-streams"),
 			"gavel: journal-change-streams is for a cluster: give its URL with journal, or leave it out"},
 		{testKey, append(needed, "--journal", "nats://h", "--journal-moved", "0badcafe"),

@@ -51,7 +51,9 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidListenersPerClient: cmd.Int("top-bid-listeners-per-client"),
 			TopBidQueue: cmd.Int("top-bid-queue"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
 			RecordRefused: cmd.Bool("record-refused"), Literal: cmd.Bool("literal"),
+			Website: cmd.Bool("website"), WebsiteHideLosing: cmd.Bool("website-hide-losing"),
 			NoCancellations: cmd.Bool("no-cancellations"), TraceEndpoint: cmd.String("trace-endpoint"),
+			Region:      cmd.String("region"),
 			ReceivedFor: cmd.Duration("received-for"),
 			Limits: app.Limits{
 				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"),

@@ -31,11 +31,13 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 		return run.Usage(err)
 	}
 	cfg.relay.Validator, cfg.relay.ValidatorLive, cfg.relay.Log = pool, pool.Live, log
+	cfg.relay.ValidationNodes = pool.Works
 	key := cfg.relay.Key.PublicKey()
 	log.Info("relay starts", "pubkey", fmt.Sprintf("%#x", key[:]), "network", cfg.relay.Network, "beacon_nodes",
 		len(cfg.relay.BeaconURLs))
 	var relay *app.App
-	err = doors.whileOpening("a beacon node (--beacon)", func() (err error) {
+	err = doors.whileOpening("a beacon node (--beacon)", func(tell func(string)) (err error) {
+		cfg.relay.Journal.Waiting = tell
 		relay, err = app.New(ctx, cfg.relay)
 		return err
 	})

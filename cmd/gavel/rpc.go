@@ -32,6 +32,7 @@ func rpcFlags() []cli.Flag {
 	return slices.Concat(f.rpcPlaces(), f.journalFlags("ledger"), f.rpcOrders(), f.rpcDialect(), f.rpcLimits(), []cli.Flag{
 		f.span("stale-after", 5*time.Minute, "how old the newest block may be before /readyz says so"),
 		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
+		f.region(),
 		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
 		f.text("log-level", "info", "debug, info, warn or error"),
 		f.text("log-format", "text", "text or json"),
@@ -57,6 +58,8 @@ func (f flags) rpcPlaces() []cli.Flag {
 		f.described("db", "SQLite in the data directory",
 			"URL of the ledger, such as postgres://user@host/gavel; better in the environment if it holds a password"),
 		f.described("journal", "in this process", "URL of a NATS cluster with JetStream that keeps the journal"),
+		f.span("start-timeout", 30*time.Second,
+			"how long to wait at start for an execution node, and for the journal's cluster"),
 	}
 }
 

@@ -43,12 +43,14 @@ func TestEveryRPCFieldHasAFlag(t *testing.T) {
 		"--max-orders", "20",
 		"--max-orders-per-signer", "21", "--trusted-proxies", "10.0.0.0/8", "--max-connections", "22", "--body-megabytes",
 		"64", "--stale-after", "23s",
-		"--linger", "24s", "--trace-endpoint", "http://t", "--log-level", "debug", "--log-format", "json")
+		"--linger", "24s", "--trace-endpoint", "http://t", "--region", "eu-west", "--log-level", "debug",
+		"--log-format", "json")
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	cfg.rpc.EarliestBlock = cfg.firstDetails(params.MainnetChainConfig) // when the chain is known
-	reached(t, "FetchAhead Chain States ChainConfig Clock Observe Log", *cfg, cfg.rpc, cfg.rpc.Limits)
+	reached(t, "FetchAhead Genesis ExecutionNodes Chain States ChainConfig Clock Observe Log", *cfg, cfg.rpc,
+		cfg.rpc.Limits)
 	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}; !reflect.DeepEqual(cfg.rpc.Limits.TrustedProxies,
 		want) {
 		t.Errorf("proxies %v", cfg.rpc.Limits.TrustedProxies)

@@ -47,6 +47,7 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 			PoolPrefix:       cmd.String("pool-prefix"),
 			SignatureHeaders: listOf(cmd.String("signature-headers")), LenientSignatures: cmd.Bool("lenient-signatures"),
 			Literal: cmd.Bool("literal"), LegacyErrors: cmd.Bool("legacy-errors"), TraceEndpoint: cmd.String("trace-endpoint"),
+			Region:     cmd.String("region"),
 			StaleAfter: cmd.Duration("stale-after"),
 			Limits: app.Limits{
 				PerSecond:       unbounded(cmd.Int("requests-per-second")),
@@ -63,6 +64,7 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 	if err := readJournal(cmd, &cfg.rpc.Journal); err != nil {
 		return cfg, err
 	}
+	cfg.rpc.Journal.StartTimeout = cmd.Duration("start-timeout")
 	cfg.rpc.Journal.Listen = cmd.String("journal-listen")
 	for _, read := range []func(*cli.Command, func(string) string) error{
 		checkBounds, cfg.readKey, cfg.readBuilders, cfg.readPayers, cfg.readNumbers, cfg.readProxies,
@@ -93,7 +95,8 @@ var shortest = []struct {
 	flag  string
 	least time.Duration
 }{
-	{"block-time", time.Second}, {"stale-after", time.Second}, {"orders-for", 0}, {"refund-details-delay", 0},
+	{"block-time", time.Second}, {"stale-after", time.Second}, {"start-timeout", 0}, {"orders-for", 0},
+	{"refund-details-delay", 0},
 	{"refund-totals-every", 0}, {"linger", 0},
 }
 

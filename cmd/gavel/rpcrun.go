@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/ethereum/go-ethereum/core"
@@ -42,14 +43,20 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 		return run.Usage(err)
 	}
 	defer nodes.Close() //nolint:errcheck // connections that were read from
-	if chain, err = nodes.Config(ctx); err != nil {
-		return fmt.Errorf("learn the chain's forks: %w", err)
-	}
 	defer logStop(ctx, log, "rpc")()
-	cfg.rpc.Chain, cfg.rpc.States, cfg.rpc.ChainConfig, cfg.rpc.Log = nodes, nodes, chain, log
-	cfg.rpc.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: nodes} }
-	cfg.rpc.EarliestBlock = cfg.firstDetails(chain)
-	service, err := app.New(ctx, cfg.rpc)
+	var service *app.App
+	err = doors.whileOpening(needsExecution, func(tell func(string)) error {
+		if chain, err = cfg.learnChain(ctx, nodes, log); err != nil {
+			return err
+		}
+		cfg.rpc.Chain, cfg.rpc.States, cfg.rpc.ChainConfig, cfg.rpc.Log = nodes, nodes, chain, log
+		cfg.rpc.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: nodes} }
+		cfg.rpc.ExecutionNodes = nodes.Answers
+		cfg.rpc.EarliestBlock = cfg.firstDetails(chain)
+		cfg.rpc.Journal.Waiting = tell
+		service, err = app.New(ctx, cfg.rpc)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -57,6 +64,33 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 		"head", service.Head().Number, "signs_as", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), "builders",
 		len(cfg.rpc.Builders))
 	return errors.Join(doors.serve(ctx, service), service.Close())
+}
+
+// needsExecution is what the start waits for first.
+const needsExecution = "an execution node (--execution-rpc)"
+
+// learnChain asks the execution nodes for the chain's forks and its first block, and waits for a
+// node that is away. A node may not have the first block, so it is asked once.
+func (c *rpcConfig) learnChain(ctx context.Context, nodes *state.States, log *slog.Logger) (chain *params.ChainConfig,
+	err error) {
+	err = waitFor(ctx, log, c.rpc.Journal.StartTimeout, needsExecution, func() (err error) {
+		chain, err = nodes.Config(ctx)
+		if err == nil {
+			_, err = nodes.Head(ctx) // a chain that is given in a file is not asked for
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("learn the chain's forks: %w", err)
+	}
+	genesis, err := nodes.BlockByNumber(ctx, 0)
+	if err != nil {
+		log.Warn("the execution node does not tell its first block: the journal is known by the chain's id only",
+			"error", err)
+		return chain, nil
+	}
+	c.rpc.Genesis = genesis.Hash()
+	return chain, nil
 }
 
 // firstDetails returns the first block with detailed fee refunds: the one of the flag, or else the

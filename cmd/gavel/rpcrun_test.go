@@ -27,6 +27,11 @@ import (
 // block is not old.
 func executionNode(t *testing.T) *chain.Node {
 	t.Helper()
+	return executionNodeAt(t, "127.0.0.1:0")
+}
+
+func executionNodeAt(t *testing.T, address string) *chain.Node {
+	t.Helper()
 	key, err := crypto.HexToECDSA(testKey[2:])
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +41,7 @@ func executionNode(t *testing.T) *chain.Node {
 			GenesisTime: time.Now().Truncate(time.Second), SlotDuration: 12 * time.Second, SlotsPerEpoch: 8,
 			Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
 		},
-		ChainID: 99, Funded: []common.Address{crypto.PubkeyToAddress(key.PublicKey)}, RPCAddr: "127.0.0.1:0",
+		ChainID: 99, Funded: []common.Address{crypto.PubkeyToAddress(key.PublicKey)}, RPCAddr: address,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +192,7 @@ func TestRPCCannotRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			public := freePort(t)
 			args := append([]string{"--execution-rpc", node.RPCURL(), "--listen", public, "--admin-listen", "", "--data-dir", "",
-				"--log-level", "error"}, c.args...)
+				"--start-timeout", "0s", "--log-level", "error"}, c.args...)
 			cfg, status, _, stderr := callRPC(t, args...)
 			if status != 0 {
 				t.Fatal(stderr)
@@ -201,6 +206,31 @@ func TestRPCCannotRun(t *testing.T) {
 				_ = listener.Close()
 			}
 		})
+	}
+}
+
+// An execution node that is away at start is waited for; the probe says so meanwhile.
+func TestRPCWaitsForItsNode(t *testing.T) {
+	t.Setenv(rpcKeyEnv, testKey)
+	address, public, admin := freePort(t), freePort(t), freePort(t)
+	cfg, status, _, stderr := callRPC(t, "--execution-rpc", "http://"+address, "--listen", public, "--admin-listen", admin,
+		"--data-dir", "", "--log-level", "error", "--start-timeout", "1m")
+	if status != 0 {
+		t.Fatal(stderr)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- serveRPC(ctx, *cfg) }()
+	until(t, "http://"+admin+"/livez", 200, ended)
+	if body := text(t, "http://"+admin+"/readyz"); !strings.Contains(body, "waits for an execution node") {
+		t.Errorf("/readyz: %s", body)
+	}
+	executionNodeAt(t, address)
+	until(t, "http://"+admin+"/readyz", 200, ended)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

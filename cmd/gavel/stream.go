@@ -25,7 +25,7 @@ func streamCommand(start func(context.Context, streamConfig) error) *cli.Command
 
 func streamFlags() []cli.Flag {
 	f := flags(streamEnv)
-	return []cli.Flag{
+	return append(f.accessFlags(), []cli.Flag{
 		f.text("listen", ":9074", "host:port of the stream and its history"),
 		f.text("admin-listen", "127.0.0.1:9075", "host:port of metrics and health; empty for none"),
 		f.described("journal", "in this process",
@@ -33,6 +33,7 @@ func streamFlags() []cli.Flag {
 				"--journal-listen. It is only read"),
 		f.described("journal-listen", "none",
 			"loopback host:port at which other processes of this machine may write to a journal in this process"),
+		f.span("start-timeout", 30*time.Second, "how long to wait at start for the journal's cluster"),
 		f.moved(),
 		f.text("data-dir", "gavel-stream-data",
 			"directory of the history, and of the journal if it is in this process; empty keeps all in memory, for tests only"),
@@ -66,10 +67,11 @@ func streamFlags() []cli.Flag {
 		f.described("trusted-proxies", "none",
 			"address ranges whose X-Forwarded-For is believed, with commas, such as 10.0.0.0/8"),
 		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
+		f.region(),
 		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
 		f.text("log-level", "info", "debug, info, warn or error"),
 		f.text("log-format", "text", "text or json"),
 		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
 		run.ConfigFlag(),
-	}
+	}...)
 }

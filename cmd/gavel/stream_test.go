@@ -23,7 +23,7 @@ func TestEveryStreamFieldHasAFlag(t *testing.T) {
 		"--cors-origin", "https://example.org", "--network", "mainnet", "--ping", "6s", "--max-listeners", "7",
 		"--queue-kilobytes", "64",
 		"--max-event-bytes", "9", "--max-connections", "10", "--trusted-proxies", "10.0.0.0/8", "--linger", "11s",
-		"--trace-endpoint", "http://t",
+		"--trace-endpoint", "http://t", "--region", "eu-west",
 		"--log-level", "debug", "--log-format", "json")
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)

@@ -40,6 +40,7 @@ func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, erro
 			DataDir: cmd.String("data-dir"), Database: cmd.String("db"), MaxLimit: cmd.Int("max-limit"),
 			Origin:  cmd.String("cors-origin"),
 			Network: cmd.String("network"), Ping: cmd.Duration("ping"), TraceEndpoint: cmd.String("trace-endpoint"),
+			Region:    cmd.String("region"),
 			Hints:     &hints,
 			Retention: history.Retention{Blocks: int64(cmd.Int("keep-blocks")), For: cmd.Duration("keep-for")},
 			Limits: app.Limits{
@@ -53,6 +54,10 @@ func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, erro
 		},
 	}
 	cfg.stream.Journal.URL, cfg.stream.Journal.Listen = cmd.String("journal"), cmd.String("journal-listen")
+	cfg.stream.Journal.StartTimeout = cmd.Duration("start-timeout")
+	if err := readAccess(cmd, &cfg.stream.Journal); err != nil {
+		return cfg, err
+	}
 	if err := readMoved(cmd, &cfg.stream.Journal); err != nil {
 		return cfg, err
 	}
@@ -84,7 +89,7 @@ func checkStreamBounds(cmd *cli.Command) error {
 	for _, bound := range []struct {
 		flag  string
 		least time.Duration
-	}{{"keep-for", 0}, {"ping", time.Second}, {"linger", 0}} {
+	}{{"keep-for", 0}, {"start-timeout", 0}, {"ping", time.Second}, {"linger", 0}} {
 		if value := cmd.Duration(bound.flag); value < bound.least {
 			return fmt.Errorf("%s is %s: give %s or more", bound.flag, value, bound.least)
 		}

@@ -22,7 +22,12 @@ func serveStream(ctx context.Context, cfg streamConfig) error {
 	}
 	defer doors.close()
 	cfg.stream.Log = log
-	service, err := app.New(ctx, cfg.stream)
+	var service *app.App
+	err = doors.whileOpening("its stores", func(tell func(string)) (err error) {
+		cfg.stream.Journal.Waiting = tell
+		service, err = app.New(ctx, cfg.stream)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func TestStreamCannotRun(t *testing.T) {
 	}{
 		"port":         {[]string{"--listen", taken.Addr().String()}, "stop the other program or choose another port"},
 		"admin's port": {[]string{"--admin-listen", taken.Addr().String()}, "stop the other program or choose another port"},
-		"no journal":   {[]string{"--journal", "nats://" + freePort(t)}, "connect to "},
+		"no journal":   {[]string{"--journal", "nats://" + freePort(t), "--start-timeout", "0s"}, "connect to "},
 		"no database":  {[]string{"--db", "cassandra://h"}, "open the history: "},
 		"open to all":  {[]string{"--journal-listen", "0.0.0.0:4222"}, "give a loopback address"},
 	} {

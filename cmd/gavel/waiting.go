@@ -1,29 +1,35 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
 // whileOpening answers at the listeners while a service opens, which may wait for other services:
-// 200 at /livez, and elsewhere 503 with what the service waits for. It answers because a client
-// must not hang: a beacon node that asks the relay before it answers the relay's own request would
-// wait for itself. It returns the error of open, after the listeners are free for the service.
-func (d doors) whileOpening(waitsFor string, open func() error) error {
+// 200 at /livez, and elsewhere 503 with what the service waits for. That is waitsFor, or what open
+// has told last; telling nothing stands for waitsFor. It answers because a client must not hang: a
+// beacon node that asks the relay before it answers the relay's own request would wait for itself.
+// It returns the error of open, after the listeners are free for the service.
+func (d doors) whileOpening(waitsFor string, open func(tell func(what string)) error) error {
+	now := &atomic.Value{}
+	now.Store(opening(waitsFor))
 	var servers []*waitingServer
 	for _, listener := range d.all() {
 		if tcp, ok := listener.(*net.TCPListener); ok {
-			servers = append(servers, serveWaiting(tcp, waitsFor))
+			servers = append(servers, serveWaiting(tcp, now))
 		}
 	}
-	err := open()
+	err := open(func(what string) { now.Store(opening(cmp.Or(what, waitsFor))) })
 	for _, s := range servers {
 		err = errors.Join(err, s.stop())
 	}
@@ -49,13 +55,13 @@ type waitingServer struct {
 	ended    chan error
 }
 
-func serveWaiting(listener *net.TCPListener, waitsFor string) *waitingServer {
+func serveWaiting(listener *net.TCPListener, now *atomic.Value) *waitingServer {
 	handler := serve.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/livez" {
 			serve.Livez(w, r)
 			return
 		}
-		serve.Refuse(w, r, opening(waitsFor))
+		serve.Refuse(w, r, now.Load().(opening))
 	}), slog.New(slog.DiscardHandler))
 	s := &waitingServer{listener: listener, ended: make(chan error, 1), server: &http.Server{
 		Handler: handler, ReadTimeout: time.Second, WriteTimeout: time.Second, MaxHeaderBytes: 60_000,
@@ -88,3 +94,30 @@ type leftOpen struct{ *net.TCPListener }
 
 // Close implements net.Listener.
 func (l leftOpen) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
+
+// How often a start tries what it waits for, and how often the log says so (wall time).
+const (
+	retryEvery = 250 * time.Millisecond
+	tellEvery  = 5 * time.Second
+)
+
+// waitFor tries again until it succeeds, the context ends, or the timeout is over. It returns the
+// last error.
+func waitFor(ctx context.Context, log *slog.Logger, timeout time.Duration, what string, try func() error) error {
+	begun := time.Now()
+	var told time.Time
+	for {
+		err := try()
+		if err == nil || time.Since(begun) >= timeout {
+			return err
+		}
+		if time.Since(told) >= tellEvery {
+			told = time.Now()
+			log.Warn("the start waits for "+what, "waited", time.Since(begun).Round(time.Second), "start_timeout", timeout,
+				"error", err)
+		}
+		if pause := run.Pause(ctx, retryEvery); pause != nil {
+			return errors.Join(err, pause)
+		}
+	}
+}

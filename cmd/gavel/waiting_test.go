@@ -32,7 +32,7 @@ func TestDoorsAnswerWhileTheServiceOpens(t *testing.T) {
 		return response.StatusCode, string(body)
 	}
 	public, admin := d.public.Addr().String(), d.admin.Addr().String()
-	err = d.whileOpening("a beacon node (--beacon)", func() error {
+	err = d.whileOpening("a beacon node (--beacon)", func(tell func(string)) error {
 		for _, url := range [][2]string{{public, "/eth/v1/builder/status"}, {public, "/readyz"}, {admin, "/metrics"},
 			{admin, "/admin/v1/status"}} {
 			if status, body := ask(url[0], url[1]); status != http.StatusServiceUnavailable ||
@@ -42,6 +42,14 @@ func TestDoorsAnswerWhileTheServiceOpens(t *testing.T) {
 		}
 		if status, _ := ask(public, "/livez"); status != http.StatusOK {
 			t.Errorf("/livez: %d", status)
+		}
+		tell("a leader")
+		if _, body := ask(admin, "/readyz"); !strings.Contains(body, "waits for a leader") {
+			t.Errorf("/readyz: %s, want what is waited for now", body)
+		}
+		tell("")
+		if _, body := ask(admin, "/readyz"); !strings.Contains(body, "waits for a beacon node") {
+			t.Errorf("/readyz: %s, want what is waited for now", body)
 		}
 		return nil
 	})
@@ -68,7 +76,7 @@ func TestDoorsAnswerWhileTheServiceOpens(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.close()
-	if err := other.whileOpening("x", func() error { return boom }); !errors.Is(err, boom) {
+	if err := other.whileOpening("x", func(func(string)) error { return boom }); !errors.Is(err, boom) {
 		t.Errorf("%v", err)
 	}
 }

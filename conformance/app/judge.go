@@ -1,16 +1,17 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
 
-	"github.com/gavel-relay/gavel/conformance/mutant/inside"
 	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Judgement is a run as a person asks for it: what is judged and how, what makes it wrong on
@@ -70,6 +71,11 @@ func (j Judgement) Run(ctx context.Context) error {
 		return err
 	}
 	defer endSidecar()
+	var endConsensus func()
+	if options.Proposals, endConsensus, err = j.openConsensus(ctx, options); err != nil {
+		return err
+	}
+	defer endConsensus()
 	stop, err := Mutate(ctx, &options, j.beforeTarget())
 	if err != nil {
 		return err
@@ -101,17 +107,18 @@ func (j Judgement) switchMutants() error {
 	if len(j.Inside) == 0 {
 		return nil
 	}
-	own := j.Source.Target != nil && j.Source.Target.Sidecar != nil && j.Source.Target.Sidecar.Own
+	t := j.Source.Target
+	own := t != nil && (t.Sidecar != nil && t.Sidecar.Own || t.Consensus != nil && t.Consensus.Own)
 	if !j.Source.Local && !own {
-		return Mistake("a mutant of --inside is in our own services: give --devnet or --sidecar gavel, or --mutant " +
-			"for one before a target")
+		return Mistake("a mutant of --inside is in our own services: give --devnet, --sidecar gavel or --consensus " +
+			"gavel, or --mutant for one before a target")
 	}
 	for _, id := range j.Inside {
 		if _, err := overlay.Find(id); err != nil {
 			return Mistake("%v: see gavel-lab conformance prove --list", err)
 		}
 	}
-	if err := inside.Switch(j.Inside...); err != nil {
+	if err := overlay.Switch(j.Inside...); err != nil {
 		return Mistake("%v", err)
 	}
 	return nil
@@ -148,6 +155,23 @@ func (j Judgement) openBuilder(ctx context.Context, o Opened, options Options) (
 		s.Mutant = j.Mutant
 	}
 	return OpenBuilder(ctx, o.Target, s)
+}
+
+// openConsensus opens the relays of a target that is a consensus client. Nothing is opened if the
+// selection has no clause of consensus clients.
+func (j Judgement) openConsensus(ctx context.Context, options Options) (*scripted.Proposals, func(), error) {
+	if options.Target.Consensus != nil && dumb[j.Mutant] != 0 { // it answers, and consensus clients ask
+		options.Target.Consensus = nil
+	}
+	wanted, err := options.wantsInterface("consensus")
+	if err != nil || !wanted {
+		return nil, func() {}, err
+	}
+	listen := j.RelaysListen
+	if listen == "" && !options.Target.Consensus.Own {
+		listen = "127.0.0.1:9200"
+	}
+	return OpenConsensus(ctx, options.Target, cmp.Or(j.Source.World.Fork, eth.Fulu), listen, j.Source.Notes)
 }
 
 // relaysNetwork returns the network in which a sidecar is judged. Its genesis is mainnet's.

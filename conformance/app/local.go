@@ -12,7 +12,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/conformance/mutant/inside"
+	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
 	devnetapp "github.com/gavel-relay/gavel/devnet/app"
@@ -52,7 +52,7 @@ func StartLocal(ctx context.Context, of world.Config, budgets target.Budgets) (l
 		return nil, err
 	}
 	if facts := l.world.Facts; facts.NextFork != "" {
-		inside.ForkAt(facts.At(facts.NextForkSlot))
+		overlay.ForkAt(facts.At(facts.NextForkSlot))
 	}
 	l.group.Go(func() error { return l.world.Run(ctx) })
 	l.Target = &target.Target{
@@ -60,6 +60,7 @@ func StartLocal(ctx context.Context, of world.Config, budgets target.Budgets) (l
 		Chain:          target.Chain{WorldURL: l.world.URL},
 		Sidecar:        &target.Sidecar{Own: true},
 		Builder:        &target.Builder{Own: true},
+		Consensus:      &target.Consensus{Own: true},
 		Budgets:        budgets,
 	}
 	if err := l.open(ctx); err != nil {

@@ -59,7 +59,8 @@ type Proven struct {
 	// mutants.
 	Unnoticed map[string][]string
 	// TooEasy are the clauses that pass on a target that answers everything with one status, in words.
-	// They are looked for only if no mutants are named.
+	// So are entries of allowed whose clauses no longer do. They are looked for only if no mutants are
+	// named.
 	TooEasy []string
 	// InsideTook is how long the mutants inside the services ran, all together.
 	InsideTook time.Duration
@@ -68,7 +69,7 @@ type Proven struct {
 // sanity has one clause of each interface that Baseline judges in addition, so that a target that
 // does not work at all is noticed.
 var sanity = map[string]string{"relay": "REL-GEN-01", "rpc": "RPC-ENV-18", "stream": "STR-LIV-01",
-	"sidecar": "SID-STA-01", "builder": "BLD-SUB-01"}
+	"sidecar": "SID-STA-01", "builder": "BLD-SUB-01", "consensus": "CON-LOC-01"}
 
 // Prove judges the correct target and targets that answer all alike, while it runs the chosen
 // mutants. The error is the caller's mistake or the suite's fault; survivors are in the result.
@@ -177,6 +178,8 @@ func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []repo
 		program, how = p.Mutants, []string{"--sidecar", OwnSidecar, "--inside", m.ID}
 	case m.Iface == "sidecar":
 		how = []string{"--sidecar", OwnSidecar, "--mutant", m.ID}
+	case m.Iface == "consensus":
+		program, how = p.Mutants, []string{"--consensus", OwnConsensus, "--inside", m.ID}
 	case m.Iface == "builder":
 		how = []string{"--builder", OwnBuilder, "--mutant", m.ID}
 	case m.Inside():
@@ -314,20 +317,33 @@ var allowed = map[string]map[string]string{
 }
 
 // tooEasy returns the clauses that pass on a target that answers everything with one status,
-// although allowed does not list them.
+// although allowed does not list them, and those that it lists and that do not pass there.
 func (p Proof) tooEasy(ctx context.Context, f folder) (list []string, err error) {
 	for _, id := range slices.Sorted(maps.Keys(allowed)) {
 		passed, err := p.dumb(ctx, f, id)
 		if err != nil {
 			return nil, err
 		}
-		for _, clause := range passed {
-			if _, may := allowed[id][clause]; !may {
-				list = append(list, fmt.Sprintf("%s passes on a target that answers everything with %s", clause, id))
-			}
-		}
+		list = append(list, unlike(passed, id)...)
 	}
 	return list, nil
+}
+
+// unlike says in words how the clauses that pass on a target of one status differ from those that
+// allowed lists for it.
+func unlike(passed []string, status string) (list []string) {
+	for _, clause := range passed {
+		if _, may := allowed[status][clause]; !may {
+			list = append(list, fmt.Sprintf("%s passes on a target that answers everything with %s", clause, status))
+		}
+	}
+	for _, clause := range slices.Sorted(maps.Keys(allowed[status])) {
+		if !slices.Contains(passed, clause) {
+			list = append(list, fmt.Sprintf("%s no longer passes on a target that answers everything with %s: "+
+				"take it out of allowed", clause, status))
+		}
+	}
+	return list
 }
 
 // dumb runs the suite on a target that answers everything with one status, and returns the ids of

@@ -26,10 +26,10 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/report"
-	"github.com/gavel-relay/gavel/conformance/schema"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/suite/builder"
+	"github.com/gavel-relay/gavel/conformance/suite/consensus"
 	"github.com/gavel-relay/gavel/conformance/suite/relay"
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
 	"github.com/gavel-relay/gavel/conformance/suite/sidecar"
@@ -57,7 +57,9 @@ type Options struct {
 	Relays *scripted.Relays
 	// Auctions are where a builder bids; nil without one. See OpenBuilder.
 	Auctions *scripted.Auctions
-	Seed     int64
+	// Proposals are the relays of a consensus client; nil without one. See OpenConsensus.
+	Proposals *scripted.Proposals
+	Seed      int64
 	// Clock is the time of target and world; nil is the wall clock.
 	Clock clock.Clock
 	// Timeout bounds one spec, in wall time; 0 is a minute, and longer in a world of long slots or
@@ -109,7 +111,8 @@ func Specs() (*clauses.Catalogue, *suite.Set, error) {
 	stream.Specs(set)
 	sidecar.Specs(set)
 	builder.Specs(set)
-	documents, err := schema.Load()
+	consensus.Specs(set)
+	documents, err := suite.LoadDocuments()
 	if err != nil {
 		return nil, nil, fmt.Errorf("the documents are wrong: %w", err)
 	}
@@ -153,7 +156,8 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		return nil, err
 	}
 	results, err := set.Run(running, suite.Config{
-		Target: o.Target, World: around, Relays: o.Relays, Auctions: o.Auctions, Oracle: oracle,
+		Target: o.Target, World: around, Relays: o.Relays, Auctions: o.Auctions, Proposals: o.Proposals,
+		Oracle:   oracle,
 		Selected: func(c clauses.Clause) bool { return chosen[c.ID] },
 		Features: features, Gone: gone, Clock: o.Clock, Seed: o.Seed, Timeout: o.Timeout, Again: o.Again,
 		Retries: o.Retries, Spare: around == nil && !o.Heavy, Progress: o.Progress,
@@ -184,7 +188,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 
 // oracleOf makes the oracle of a target, by the documents in this program.
 func oracleOf(t *target.Target) (*suite.Oracle, error) {
-	documents, err := schema.Load()
+	documents, err := suite.LoadDocuments()
 	if err != nil {
 		return nil, fmt.Errorf("the documents are wrong: %w", err)
 	}

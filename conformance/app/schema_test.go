@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-relay/gavel/conformance/schema"
+	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/internal/serve"
 	relayapi "github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/top"
@@ -28,7 +28,7 @@ type mevRefunds struct{ method.MevRefunds }
 // Each operation that our relay, stream and RPC serve to the public is in the documents, and each
 // one in the documents is served.
 func TestDocumentsAreComplete(t *testing.T) {
-	documents, err := schema.Load()
+	documents, err := suite.LoadDocuments()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ var ownSource = regexp.MustCompile(`\bdescription\b|^docs/spec\.md,`)
 var placedSource = regexp.MustCompile(
 	`^(builder-specs v[0-9]+\.[0-9]+\.[0-9]+|relay-specs [0-9a-f]{7}), [^ ,]+, .+|^RFC [0-9]+, [0-9.]+$`)
 
-var idForm = regexp.MustCompile(`^(REL|STR|RPC|SID|BLD)-[A-Z]{3}-[0-9]{2}[a-z]?$`)
+var idForm = regexp.MustCompile(`^(REL|STR|RPC|SID|BLD|CON)-[A-Z]{3}-[0-9]{2}[a-z]?$`)
 
 // check returns everything that is wrong with the catalogue: faults of single clauses, ids that
 // occur twice, and statements without a clause.
@@ -82,7 +82,7 @@ func (c *Catalogue) cited(source string) (cited []string) {
 // check returns what is wrong with the clause, apart from the other clauses.
 func (c Clause) check() (wrong []string) {
 	if !idForm.MatchString(c.ID) {
-		wrong = append(wrong, "an id is REL, STR, RPC, SID or BLD, three capitals and two digits, such as REL-HDR-04")
+		wrong = append(wrong, "an id is REL, STR, RPC, SID, BLD or CON, three capitals and two digits, such as REL-HDR-04")
 	}
 	if !slices.Contains(Levels, c.Level) {
 		wrong = append(wrong, fmt.Sprintf("level %q is unknown: give one of %v", c.Level, Levels))

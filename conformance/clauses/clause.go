@@ -100,7 +100,8 @@ type Clause struct {
 	Retired string `json:"retired,omitempty"`
 }
 
-// Interface is the first part of the id in words: relay, stream, rpc, sidecar or builder.
+// Interface is the first part of the id in words: relay, stream, rpc, sidecar, builder or
+// consensus.
 func (c Clause) Interface() string { return interfaces[c.ID[:3]] }
 
 // Operation is the first two parts of the id, such as REL-HDR.
@@ -117,17 +118,17 @@ func (c Clause) FeatureHere() string {
 
 // interfaces has the name of each interface by the first part of an id.
 var interfaces = map[string]string{"REL": "relay", "STR": "stream", "RPC": "rpc", "SID": "sidecar",
-	"BLD": "builder"}
+	"BLD": "builder", "CON": "consensus"}
 
 // Interfaces are the names of the interfaces, in the order of the description.
-var Interfaces = []string{"relay", "stream", "rpc", "sidecar", "builder"}
+var Interfaces = []string{"relay", "stream", "rpc", "sidecar", "builder", "consensus"}
 
 // Profiles are the groups, in the order of reports.
 var Profiles = []string{
 	"relay-proposer", "relay-builder", "relay-data", "relay-fork", "stream-live", "stream-history", "stream-fork",
 	"rpc-auth", "rpc-bundle", "rpc-share", "rpc-private", "rpc-refund", "rpc-fork", "sidecar-header", "sidecar-payload",
 	"builder-submission",
-	"builder-relays",
+	"builder-relays", "consensus-proposals",
 }
 
 // Settings are facts about a target that the suite cannot find out by requests, and that

@@ -89,7 +89,7 @@ func TestDifferencesNameTheirClauses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, named := regexp.MustCompile(`(REL|STR|RPC|SID)-[A-Z]{3}-[0-9]{2}`), map[string]bool{}
+	id, named := regexp.MustCompile(`(REL|STR|RPC|SID|BLD|CON)-[A-Z]{3}-[0-9]{2}`), map[string]bool{}
 	for _, row := range strings.Split(string(page), "\n") {
 		if !strings.HasPrefix(row, "| r") && !strings.HasPrefix(row, "| stream") {
 			continue

@@ -206,24 +206,32 @@ func (a *Auctions) Claim(ctx context.Context) (phase0.Slot, error) { return a.Cl
 // ClaimAround is Claim for a spec that disturbs the auctions around its slot too: no other spec has
 // one of so many slots before it and after it.
 func (a *Auctions) ClaimAround(ctx context.Context, before, after phase0.Slot) (phase0.Slot, error) {
+	return a.claimWhere(ctx, before, after, a.Listed)
+}
+
+// ClaimOf is Claim for a slot of one proposer, which is no earlier than from.
+func (a *Auctions) ClaimOf(ctx context.Context, index phase0.ValidatorIndex, from phase0.Slot) (phase0.Slot, error) {
+	return a.claimWhere(ctx, 0, 0, func(slot phase0.Slot) bool {
+		who, _, known := a.Proposer(slot)
+		return known && who == index && slot >= from
+	})
+}
+
+// claimWhere waits until there is a slot that fits and that no other spec has, and gives it to the
+// caller.
+func (a *Auctions) claimWhere(ctx context.Context, before, after phase0.Slot,
+	fits func(phase0.Slot) bool) (phase0.Slot, error) {
 	for {
-		if slot, found := a.claim(before, after); found {
-			return slot, nil
+		from := a.Now() + 2 + before // the next one is built for already
+		for slot := from; slot < from+phase0.Slot(2*a.World.Facts.SlotsPerEpoch); slot++ {
+			if fits(slot) && a.takeSlots(slot-before, slot+after) {
+				return slot, nil
+			}
 		}
 		if err := a.Clock.Until(ctx, a.Clock.Now().Add(a.Network.Slot)); err != nil {
 			return 0, err
 		}
 	}
-}
-
-func (a *Auctions) claim(before, after phase0.Slot) (phase0.Slot, bool) {
-	from := a.Now() + 2 + before // the next one is built for already
-	for slot := from; slot < from+phase0.Slot(2*a.World.Facts.SlotsPerEpoch); slot++ {
-		if a.Listed(slot) && a.takeSlots(slot-before, slot+after) {
-			return slot, true
-		}
-	}
-	return 0, false
 }
 
 // takeSlots gives all slots from first to last to a spec, unless another spec has one of them.

@@ -14,6 +14,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // Endpoint is a call of the Proposer API.
@@ -78,6 +79,7 @@ type Relay struct {
 	Key *probe.BLSKey
 
 	address string
+	clock   clock.Clock // nil for the wall clock
 	// auctions are those that builders bid in here; nil for a relay of sidecars.
 	auctions *Auctions
 
@@ -160,10 +162,13 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 // now is the time by the clock of the builder's world, or of the wall.
 func (r *Relay) now() time.Time {
-	if r.auctions == nil {
-		return time.Now()
+	switch {
+	case r.auctions != nil:
+		return r.auctions.Clock.Now()
+	case r.clock != nil:
+		return r.clock.Now()
 	}
-	return r.auctions.Clock.Now()
+	return time.Now()
 }
 
 // take remembers a request and returns the answer to it.

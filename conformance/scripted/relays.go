@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
@@ -30,6 +31,10 @@ type Config struct {
 	// Listen is the host and port of the first relay; each further one listens at the next port.
 	// If it is empty, all listen at free ports of 127.0.0.1.
 	Listen string
+
+	// Clock is by what relays tell when they were asked; nil means the wall clock, or that of
+	// auctions.
+	Clock clock.Clock
 
 	// auctions are those that builders bid in; nil for relays of sidecars.
 	auctions *Auctions
@@ -62,7 +67,7 @@ func Open(cfg Config) (_ *Relays, err error) {
 			return nil, err
 		}
 		relay := &Relay{Name: name, Key: probe.DeriveBLSKey("scripted relay " + name), address: listener.Addr().String(),
-			auctions: cfg.auctions}
+			clock: cfg.Clock, auctions: cfg.auctions}
 		server := &http.Server{Handler: relay, ReadHeaderTimeout: 10 * time.Second}
 		r.All, r.servers = append(r.All, relay), append(r.servers, server)
 		go func() { _ = server.Serve(listener) }() // Close ends it

@@ -106,7 +106,7 @@ func Gone(ctx context.Context, t *target.Target) map[string]string {
 // silent asks an interface for what every server has, and returns why no whole answer came; empty
 // if one did.
 func silent(ctx context.Context, t *target.Target, iface string) string {
-	if iface == "builder" { // it asks, and is asked nothing; a run begins when it has asked for duties
+	if iface == "builder" || iface == "consensus" { // they ask, and are asked nothing; they are waited for otherwise
 		return ""
 	}
 	path := map[string]string{"relay": "/eth/v1/builder/status", "stream": "/api/v1/history/info", "rpc": "/",

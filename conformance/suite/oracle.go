@@ -9,14 +9,13 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
-	"github.com/gavel-relay/gavel/conformance/schema"
 	"github.com/gavel-relay/gavel/conformance/target"
 )
 
 // Oracle compares every exchange of a run with the documents of package schema, whatever the spec
 // looks at that made it. It is safe for concurrent use.
 type Oracle struct {
-	documents schema.Documents
+	documents Documents
 	bases     []base
 
 	mu      sync.Mutex
@@ -48,7 +47,7 @@ type Fault struct {
 
 // NewOracle makes the oracle of a target. Its addresses are known to it, those of literal instances
 // are not: these differ from what is described on purpose.
-func NewOracle(documents schema.Documents, t *target.Target) *Oracle {
+func NewOracle(documents Documents, t *target.Target) *Oracle {
 	o := &Oracle{documents: documents, answers: map[operation]int{}, binding: map[operation]int{}}
 	add := func(iface string, urls ...string) {
 		for _, url := range urls {
@@ -73,7 +72,7 @@ func NewOracle(documents schema.Documents, t *target.Target) *Oracle {
 }
 
 // document is the document of an interface.
-func (o *Oracle) document(iface string) *schema.Document {
+func (o *Oracle) document(iface string) *Document {
 	if iface == "sidecar" {
 		iface = "relay" // a sidecar serves the Proposer API
 	}
@@ -97,7 +96,7 @@ func (w watcher) Answered(at string, e probe.Exchange, asked []byte, a *probe.An
 			continue
 		}
 		path, _, _ := strings.Cut(strings.TrimPrefix(e.Asked.URL, shownBase(e.Asked.URL, at)), "?")
-		judged := w.document(b.iface).Check(schema.Exchange{Method: e.Asked.Method, Path: path, Asked: asked,
+		judged := w.document(b.iface).Check(Answered{Method: e.Asked.Method, Path: path, Asked: asked,
 			Status: a.Status,
 			Header: a.Header, Body: a.Body})
 		if judged.Operation != "" {
@@ -128,7 +127,7 @@ func (w watcher) Heard(at, data string) {
 	}
 }
 
-func (o *Oracle) note(iface string, judged schema.Judgement, clause string, e *probe.Exchange) {
+func (o *Oracle) note(iface string, judged Judgement, clause string, e *probe.Exchange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.answers[operation{iface, judged.Operation}]++
@@ -149,7 +148,7 @@ func (o *Oracle) note(iface string, judged schema.Judgement, clause string, e *p
 }
 
 // profileOf is the profile of an operation in an interface.
-func profileOf(iface string, v schema.Violation) string {
+func profileOf(iface string, v Violation) string {
 	if iface != "sidecar" {
 		return v.Profile
 	}
@@ -212,8 +211,8 @@ func (o *Oracle) of(iface, id string, level clauses.Level) (answers int, faults 
 // in the whole run: one for what binds, and one for what is advice. They run after all others.
 // Tours has a function for each operation that has the target answer; so the clauses can be judged
 // alone, too. It panics if a tour is missing or has no operation: that is a mistake in the suite.
-func (s *Set) Schemas(iface string, document *schema.Document, tours map[string]func(*T)) {
-	add := func(op schema.Operation, level clauses.Level) {
+func (s *Set) Schemas(iface string, document *Document, tours map[string]func(*T)) {
+	add := func(op Operation, level clauses.Level) {
 		profile := op.Profile
 		if iface == "sidecar" {
 			profile = sidecarProfile(op.ID)
@@ -229,7 +228,7 @@ func (s *Set) Schemas(iface string, document *schema.Document, tours map[string]
 	}
 	operations := document.Operations
 	if document.Iface == "rpc" {
-		operations = append(slices.Clone(operations), schema.TheEnvelope())
+		operations = append(slices.Clone(operations), TheEnvelope())
 	}
 	toured := 0
 	for _, op := range operations {
@@ -243,7 +242,7 @@ func (s *Set) Schemas(iface string, document *schema.Document, tours map[string]
 		if op.Level == clauses.Must {
 			add(op, clauses.Must)
 		}
-		if op.Level != clauses.Must || op.Method != "" || op.ID == schema.Envelope {
+		if op.Level != clauses.Must || op.Method != "" || op.ID == Envelope {
 			add(op, clauses.Should)
 		}
 	}

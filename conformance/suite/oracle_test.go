@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
-	"github.com/gavel-relay/gavel/conformance/schema"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 )
@@ -16,7 +15,7 @@ import (
 // The oracle counts the answers of each operation and knows a fault again, of a relay and of a
 // sidecar. It compares events too, and nothing of an address that is not the target's.
 func TestOracle(t *testing.T) {
-	documents, err := schema.Load()
+	documents, err := suite.LoadDocuments()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 // Package suite runs specs against a target: Ginkgo orders and runs them, Gomega's matchers judge
 // answers, and the outcomes go to the caller. A spec names its clause. So level, feature and mode
-// are written in the catalogue only.
+// are written in the catalogue only. A second oracle compares every answer of a run with documents
+// of the interfaces (schema.go).
 //
 //	catalogue ─▶ Set.It(id, …) ─▶ Ginkgo (random order by seed) ─▶ T ─probe─▶ target
 //	                                                              └─▶ Result: outcome, message, exchanges
@@ -110,6 +111,8 @@ type Config struct {
 	Relays *scripted.Relays
 	// Auctions are where a builder bids; nil without one.
 	Auctions *scripted.Auctions
+	// Proposals are the relays of a consensus client; nil without one.
+	Proposals *scripted.Proposals
 	// Oracle compares all exchanges with their schemas.
 	Oracle *Oracle
 	// Clock is the time of the target and the world; nil means the wall clock.

@@ -35,6 +35,8 @@ type T struct {
 	Relays *scripted.Relays
 	// Auctions are where the target bids, if it is a builder; otherwise nil.
 	Auctions *scripted.Auctions
+	// Proposals are the relays of the target, if it is a consensus client; otherwise nil.
+	Proposals *scripted.Proposals
 	// Random is the spec's own generator, seeded by the run's seed and the spec's name.
 	Random *rand.Rand
 
@@ -110,7 +112,7 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 func newT(ctx context.Context, cfg Config, spec Spec, try uint64) *T {
 	t := &T{
 		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, Relays: cfg.Relays,
-		Auctions: cfg.Auctions,
+		Auctions: cfg.Auctions, Proposals: cfg.Proposals,
 		recorder: probe.NewRecorder(time.Now()), clock: cfg.clockOf(spec.Clause), oracle: cfg.Oracle,
 		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
 	}

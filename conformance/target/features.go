@@ -59,7 +59,7 @@ func Names(names []string, c clauses.Clause) bool {
 	return slices.Contains(names, c.Feature) || slices.Contains(names, c.FeatureHere())
 }
 
-var operationForm = regexp.MustCompile(`^(REL|STR|RPC|SID|BLD)-[A-Z]{3}$`)
+var operationForm = regexp.MustCompile(`^(REL|STR|RPC|SID|BLD|CON)-[A-Z]{3}$`)
 
 // CheckFeatures returns an error if a name is none of clauses.Features, or has something else
 // behind its @ than an operation.

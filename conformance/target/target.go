@@ -28,6 +28,7 @@ type Target struct {
 	RPC            *RPC           `yaml:"rpc,omitempty" json:"rpc,omitempty"`
 	Sidecar        *Sidecar       `yaml:"sidecar,omitempty" json:"sidecar,omitempty"`
 	Builder        *Builder       `yaml:"builder,omitempty" json:"builder,omitempty"`
+	Consensus      *Consensus     `yaml:"consensus,omitempty" json:"consensus,omitempty"`
 	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
 	// Features declares which of clauses.Features the target has. With AutoFeatures, or if they are
 	// left out, the suite finds out by requests.
@@ -108,6 +109,16 @@ type Builder struct {
 	Own bool `yaml:"own,omitempty" json:"own,omitempty"`
 }
 
+// Consensus says where a consensus client with validators comes from. It is a client of relays,
+// which the suite plays, in a network of its own.
+type Consensus struct {
+	// BeaconURL is the Beacon API of a client that runs already, and knows the relays by their
+	// addresses.
+	BeaconURL string `yaml:"beaconUrl,omitempty" json:"beaconUrl,omitempty"`
+	// Own has the run start the devnet's own proposers, in a network for them.
+	Own bool `yaml:"own,omitempty" json:"own,omitempty"`
+}
+
 // Chain says which world the target follows.
 type Chain struct {
 	// WorldURL is the address at which the suite controls the world, as `gavel-lab conformance
@@ -155,8 +166,9 @@ func Parse(data []byte) (*Target, error) {
 // Complete fills in defaults and returns an error if the target is wrong.
 func (t *Target) Complete() error {
 	if t.Relay == nil && t.Stream == nil && t.RPC == nil && t.Sidecar == nil &&
-		t.Builder == nil {
-		return errors.New("the target has no relay, no stream, no rpc, no sidecar and no builder: give one")
+		t.Builder == nil && t.Consensus == nil {
+		return errors.New("the target has no relay, no stream, no rpc, no sidecar, no builder and no consensus client: " +
+			"give one")
 	}
 	if err := t.checkCommand(); err != nil {
 		return err
@@ -180,6 +192,9 @@ func (t *Target) Complete() error {
 	}
 	if b := t.Builder; b != nil && count(b.Running, b.Command != "", b.Own) != 1 {
 		return errors.New("builder: give one of running, command and own")
+	}
+	if c := t.Consensus; c != nil && count(c.BeaconURL != "", c.Own) != 1 {
+		return errors.New("consensus: give one of beaconUrl and own")
 	}
 	t.Features = cmp.Or(t.Features, AutoFeatures)
 	if err := CheckFeatures(t.Declared()); err != nil {
@@ -276,6 +291,9 @@ func (t *Target) Addresses() map[string]string {
 	if t.Sidecar != nil && t.Sidecar.URL != "" {
 		all["sidecar.url"] = t.Sidecar.URL
 	}
+	if t.Consensus != nil && t.Consensus.BeaconURL != "" {
+		all["consensus.beaconUrl"] = t.Consensus.BeaconURL
+	}
 	if t.Chain.WorldURL != "" {
 		all["chain.worldUrl"] = t.Chain.WorldURL
 	}
@@ -299,6 +317,8 @@ func (t *Target) Has(iface string) bool {
 		return t.Sidecar != nil
 	case "builder":
 		return t.Builder != nil
+	case "consensus":
+		return t.Consensus != nil
 	default:
 		return t.RPC != nil
 	}
@@ -315,7 +335,7 @@ func (t *Target) Address(iface string) string {
 		return t.Stream.URL
 	case iface == "sidecar":
 		return t.Sidecar.URL
-	case iface == "builder":
+	case iface == "builder", iface == "consensus":
 		return ""
 	default:
 		return t.RPC.URL

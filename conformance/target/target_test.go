@@ -52,7 +52,7 @@ func TestMode(t *testing.T) {
 
 func TestMistakesAreNamed(t *testing.T) {
 	for _, row := range []struct{ text, want string }{
-		{"implementation: {project: x}", "no relay, no stream, no rpc, no sidecar and no builder"},
+		{"implementation: {project: x}", "no relay, no stream, no rpc, no sidecar, no builder and no consensus client"},
 		{"relay: {proposerUrl: 127.0.0.1}", "give an address such as"},
 		{"stream: {url: 'ftp://x'}", "stream.url"},
 		{"rpc: {url: 'http://x'}\nfeatures: magic",

@@ -146,10 +146,10 @@ func (l *listener) took() bool {
 		answer.Error == nil
 }
 
-// told has the members of a request to a builder that the suite wants to know. One type serves
-// eth_sendBundle, mev_sendBundle, eth_sendPrivateTransaction and eth_cancelBundle, because members
-// of the same name mean the same in all of them.
-type told struct {
+// builderRequest has the members of a request to a builder that the suite wants to know. One type
+// serves eth_sendBundle, mev_sendBundle, eth_sendPrivateTransaction and eth_cancelBundle, because
+// members of the same name mean the same in all of them.
+type builderRequest struct {
 	Txs            []hexutil.Bytes `json:"txs"`
 	Tx             hexutil.Bytes   `json:"tx"`
 	Body           []element       `json:"body"`
@@ -163,12 +163,12 @@ type told struct {
 }
 
 type element struct {
-	Tx     hexutil.Bytes `json:"tx"`
-	Bundle *told         `json:"bundle"`
+	Tx     hexutil.Bytes   `json:"tx"`
+	Bundle *builderRequest `json:"bundle"`
 }
 
 // transactions returns the hashes of all transactions of the request, depth first.
-func (o *told) transactions() (list []common.Hash) {
+func (o *builderRequest) transactions() (list []common.Hash) {
 	add := func(raw hexutil.Bytes) {
 		tx := new(types.Transaction)
 		if len(raw) > 0 && tx.UnmarshalBinary(raw) == nil { // the builder has accepted it, so it can be read
@@ -192,7 +192,7 @@ func (b *builders) remember(name, signer string, body []byte) {
 		Method string            `json:"method"`
 		Params []json.RawMessage `json:"params"`
 	}
-	var o told
+	var o builderRequest
 	if json.Unmarshal(body, &call) != nil || len(call.Params) == 0 {
 		return
 	}

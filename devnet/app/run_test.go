@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -107,47 +106,6 @@ func TestEverySlotIsDeliveredAcrossAllForks(t *testing.T) {
 	}
 }
 
-// The Data API tells what the chain tells.
-func TestDataAPIAgreesWithTheChain(t *testing.T) {
-	cfg := testConfig(4)
-	cfg.DataDir = t.TempDir()
-	var listed []map[string]string
-	out := new(watched)
-	out.onSlot = func(s display.Slot) {
-		if s.Number == 3 {
-			listed = getList(t, out.run.Endpoints[0].URL+"/relay/v1/data/bidtraces/proposer_payload_delivered?limit=2")
-		}
-	}
-	runWell(t, cfg, out)
-	if len(listed) != 2 {
-		t.Fatalf("%d payloads listed, want 2", len(listed))
-	}
-	for _, row := range listed {
-		for _, slot := range out.slots {
-			if row["slot"] == fmt.Sprint(slot.Number) && (row["value"] != slot.TopWei.Dec() ||
-				row["num_tx"] != fmt.Sprint(slot.Txs)) {
-				t.Errorf("slot %d: listed %s wei, %s transactions, seen %s wei, %d", slot.Number, row["value"], row["num_tx"],
-					slot.TopWei, slot.Txs)
-			}
-		}
-	}
-}
-
-func getList(t *testing.T, url string) (rows []map[string]string) {
-	t.Helper()
-	response, err := http.Get(url)
-	if err != nil {
-		t.Error(err)
-		return nil
-	}
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	if err != nil || json.Unmarshal(raw, &rows) != nil {
-		t.Errorf("%v: %s", err, raw)
-	}
-	return rows
-}
-
 // A malformed, oversized, mislabelled or wrong-fork request to any endpoint gets a 4xx as
 // {code,message}, and the auction goes on untouched.
 func TestBadRequestsChangeNothing(t *testing.T) {
@@ -159,7 +117,9 @@ func TestBadRequestsChangeNothing(t *testing.T) {
 			}
 		}
 	}
-	runWell(t, testConfig(3), out)
+	cfg := testConfig(3)
+	cfg.DataDir = t.TempDir() // as of a network that is kept
+	runWell(t, cfg, out)
 }
 
 var posts = map[string][]string{

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -91,6 +92,11 @@ type Beacon struct {
 func New(cfg Config) (*Beacon, error) {
 	if err := cfg.Spec.Validate(); err != nil {
 		return nil, err
+	}
+	for _, point := range cfg.Spec.Forks {
+		if _, err := forms.Of(point.Fork, "blocks"); err != nil {
+			return nil, fmt.Errorf("beacon node: %w", err)
+		}
 	}
 	if cfg.Validators < 1 || cfg.Execution == nil || cfg.Clock == nil {
 		return nil, errors.New("beacon node: validators, execution node and clock are needed")

@@ -26,8 +26,14 @@ var ErrUnprofitable = errors.New("the block earns less than its payment costs")
 // the header and the payment.
 const maxBlockBytes = params.MaxBlockSize - 4096
 
-// paymentGas is the gas of a transfer without data. Payees are accounts without code.
-const paymentGas = params.TxGas
+// paymentGas returns the gas of a transfer without data to an account without code. From amsterdam
+// on the first transfer to an account also pays for the account (EIP-8037).
+func (d *Draft) paymentGas(to common.Address) uint64 {
+	if d.amsterdam() && d.state.Empty(to) {
+		return params.TxGas + params.AccountCreationSize*d.evm.Context.CostPerStateByte
+	}
+	return params.TxGas
+}
 
 // Build executes transactions on a parent and returns the finished block, without importing it. The
 // parent can be any known block, and builds may run at the same time.
@@ -55,18 +61,18 @@ func (n *Node) Build(ctx context.Context, args BuildArgs) (*Built, error) {
 
 // pay appends the payment and returns its value.
 func (d *Draft) pay(ctx context.Context, p *Payment, gain *uint256.Int) (*uint256.Int, error) {
-	value := p.ValueWei
+	value, gas := p.ValueWei, d.paymentGas(p.To)
 	if p.Share != nil {
 		value = p.Share(gain)
 	}
 	if value == nil {
-		cost, _ := uint256.FromBig(new(big.Int).Mul(new(big.Int).SetUint64(paymentGas), d.header.BaseFee))
+		cost, _ := uint256.FromBig(new(big.Int).Mul(new(big.Int).SetUint64(gas), d.header.BaseFee))
 		if !gain.Gt(cost) {
 			return nil, ErrUnprofitable
 		}
 		value = new(uint256.Int).Sub(gain, cost)
 	}
-	tx, err := d.transfer(p.From, p.To, value, paymentGas)
+	tx, err := d.transfer(p.From, p.To, value, gas)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +109,7 @@ func (d *Draft) finish(ctx context.Context) (*Built, error) {
 	for _, receipt := range d.receipts {
 		logs = append(logs, receipt.Logs...)
 	}
-	items, _, err := core.PostExecution(ctx, config, d.header.Number, d.header.Time, logs, body.Withdrawals, d.evm,
+	items, accesses, err := core.PostExecution(ctx, config, d.header.Number, d.header.Time, logs, body.Withdrawals, d.evm,
 		uint32(len(d.txs)+1))
 	if err != nil {
 		return nil, err
@@ -112,16 +118,34 @@ func (d *Draft) finish(ctx context.Context) (*Built, error) {
 		hash := types.CalcRequestsHash(items)
 		d.header.RequestsHash = &hash
 	}
-	d.chain.Engine().Finalize(d.chain, d.header, d.state, body)
-	block := core.AssembleBlock(d.chain, d.header, d.state, body, d.receipts, nil)
-
-	built := &Built{Fork: d.fork, Block: block}
-	if built.Payload, err = payload.FromEngine(engine.BlockToExecutableData(block, new(big.Int), nil,
-		items).ExecutionPayload); err != nil {
-		return nil, err
+	if d.accesses != nil {
+		d.accesses.Merge(accesses)
 	}
+	d.chain.Engine().Finalize(d.chain, d.header, d.state, body)
+	return d.built(core.AssembleBlock(d.chain, d.header, d.state, body, d.receipts, d.accesses), items)
+}
+
+// built returns the finished block in the consensus layer's types.
+func (d *Draft) built(block *types.Block, items [][]byte) (_ *Built, err error) {
+	built := &Built{Fork: d.fork, Block: block}
+	data := engine.BlockToExecutableData(block, new(big.Int), nil, items).ExecutionPayload
 	if d.fork.HasBlobs() {
 		built.Blobs = bundleOf(d.sidecars)
+	}
+	if d.fork.HasAccessLists() {
+		p, err := payload.GloasFromEngine(data)
+		if err != nil {
+			return nil, err
+		}
+		requests, err := payload.DecodeGloasRequests(items)
+		if err != nil {
+			return nil, err
+		}
+		built.Payload, built.Requests, built.Gloas = payload.SplitGloas(p, requests)
+		return built, nil
+	}
+	if built.Payload, err = payload.FromEngine(data); err != nil {
+		return nil, err
 	}
 	if d.fork.HasRequests() {
 		if built.Requests, err = payload.DecodeRequests(items); err != nil {

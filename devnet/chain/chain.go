@@ -76,6 +76,7 @@ type Built struct {
 	Payload  *payload.Payload
 	Blobs    *payload.Blobs             // nil before deneb, empty without blobs
 	Requests *electra.ExecutionRequests // nil before electra
+	Gloas    *payload.Gloas             // what gloas adds to payload and requests; nil before gloas
 	// CoinbaseGainWei is what the coinbase gained before the payment.
 	CoinbaseGainWei *uint256.Int
 	// PaidWei is the value of the payment; zero without one.

@@ -17,6 +17,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
 const testChainID = 77
@@ -63,9 +64,12 @@ func transfer(t testing.TB, from *ecdsa.PrivateKey, nonce uint64, to common.Addr
 	return signed(t, from, &types.DynamicFeeTx{
 		ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
 		GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas:       21_000, To: &to, Value: big.NewInt(1),
+		Gas:       transferGas, To: &to, Value: big.NewInt(1),
 	})
 }
+
+// transferGas suffices in every fork for a transfer to an account that is new.
+const transferGas = 210_000
 
 func signed(t testing.TB, from *ecdsa.PrivateKey, data types.TxData) *types.Transaction {
 	t.Helper()
@@ -115,9 +119,16 @@ func importBuilt(t testing.TB, n *Node, built *Built, args BuildArgs) {
 	if built.Blobs != nil {
 		commitments = built.Blobs.Commitments
 	}
-	if err := n.Import(t.Context(), built.Fork, built.Payload, commitments, args.ParentBeaconRoot,
-		built.Requests); err != nil {
-		t.Fatal(err)
+	if built.Gloas == nil {
+		if err := n.Import(t.Context(), built.Fork, built.Payload, commitments, args.ParentBeaconRoot,
+			built.Requests); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		p, requests := payload.JoinGloas(built.Payload, built.Requests, built.Gloas)
+		if err := n.ImportGloas(t.Context(), p, commitments, args.ParentBeaconRoot, requests); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := n.SetHead(t.Context(), built.Hash()); err != nil {
 		t.Fatal(err)
@@ -127,9 +138,9 @@ func importBuilt(t testing.TB, n *Node, built *Built, args BuildArgs) {
 // A block of each fork is built, called VALID by the Engine API's method of that fork, and becomes
 // the head, across all fork boundaries.
 func TestEveryForkAndEveryBoundary(t *testing.T) {
-	n := opened(t, specOf(eth.Forks()...))
+	n := opened(t, specOf(append(eth.Forks(), eth.Gloas)...))
 	nonce, blobs := uint64(0), uint64(0)
-	for slot := phase0.Slot(1); slot < 12; slot++ {
+	for slot := phase0.Slot(1); slot < 14; slot++ {
 		fork := n.cfg.Spec.ForkAt(slot)
 		txs := []*types.Transaction{transfer(t, testKey(0), nonce, common.Address{1}),
 			transfer(t, testKey(0), nonce+1, common.Address{2})}
@@ -146,5 +157,5 @@ func TestEveryForkAndEveryBoundary(t *testing.T) {
 			t.Errorf("slot %d: %d transactions, want %d, %d left out", slot, got, want, built.Left)
 		}
 	}
-	checkReplay(t, n, 11)
+	checkReplay(t, n, 13)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/state"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/types/bal"
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
@@ -40,6 +41,9 @@ type Draft struct {
 	blobs    int
 	bytes    uint64
 	before   *uint256.Int // the coinbase's balance before the first transaction
+	// accesses is the block's access list so far, of what is in the block and of nothing else; nil
+	// before amsterdam.
+	accesses *bal.ConstructionBlockAccessList
 }
 
 // Outcome is the effect of a transaction.
@@ -68,6 +72,9 @@ func (d *Draft) Fork() *Draft {
 		d.receipts[:len(d.receipts):len(d.receipts)],
 		d.sidecars[:len(d.sidecars):len(d.sidecars)]
 	other.has = maps.Clone(d.has)
+	if d.accesses != nil {
+		other.accesses = d.accesses.Copy()
+	}
 	other.evm = newEVM(other.chain, other.header, other.state)
 	return &other
 }
@@ -156,16 +163,21 @@ func (n *Node) begin(ctx context.Context, args BuildArgs) (*Draft, error) {
 		root := common.Hash(args.ParentBeaconRoot)
 		header.ExcessBlobGas, header.BlobGasUsed, header.ParentBeaconRoot = &excess, new(uint64), &root
 	}
+	if bc.Config().IsAmsterdam(header.Number, header.Time) {
+		slot := uint64(args.Slot)
+		header.SlotNumber = &slot
+	}
 	st, err := bc.StateAtForkBoundary(parent, header)
 	if err != nil {
 		return nil, fmt.Errorf("open the parent's state: %w", err)
 	}
 	evm := newEVM(bc, header, st)
-	core.PreExecution(ctx, header.ParentBeaconRoot, parent, bc.Config(), evm, header.Number, header.Time)
+	accesses := core.PreExecution(ctx, header.ParentBeaconRoot, parent, bc.Config(), evm, header.Number, header.Time)
 	return &Draft{
 		chain: bc, fork: n.cfg.Spec.ForkAt(args.Slot), args: args, header: header, state: st, evm: evm,
 		gas: core.NewGasPool(header.GasLimit),
 		has: map[common.Hash]bool{}, before: st.GetBalance(args.Coinbase).Clone(),
+		accesses: accesses,
 	}, nil
 }
 
@@ -186,9 +198,9 @@ func gain(before, after *uint256.Int) *uint256.Int {
 // fits says whether there are gas and bytes left for a transaction, and gas for the payment after
 // it.
 func (d *Draft) fits(tx *types.Transaction, payment bool) bool {
-	room := d.gas.Available(false)
+	room := d.gas.Available(d.amsterdam())
 	if payment {
-		room -= min(room, paymentGas)
+		room -= min(room, d.paymentGas(d.args.Payment.To))
 	}
 	size := tx.Size()
 	if sidecar := tx.BlobTxSidecar(); sidecar != nil {
@@ -202,6 +214,9 @@ func (d *Draft) fits(tx *types.Transaction, payment bool) bool {
 	}
 	return tx.Gas() <= room && d.bytes+size <= maxBlockBytes
 }
+
+// amsterdam says whether the block is in the fork of the execution layer that goes with gloas.
+func (d *Draft) amsterdam() bool { return d.chain.Config().IsAmsterdam(d.header.Number, d.header.Time) }
 
 // sidecarVersion returns the form of proofs that the block's blobs must have: from osaka on one
 // proof for each cell (EIP-7594).
@@ -217,11 +232,14 @@ func (d *Draft) apply(ctx context.Context, tx *types.Transaction) (Outcome, erro
 	balance := d.state.GetBalance(d.args.Coinbase).Clone()
 	snapshot, gas := d.state.Snapshot(), d.gas.Snapshot()
 	d.state.SetTxContext(tx.Hash(), len(d.txs), uint32(len(d.txs)+1))
-	receipt, _, err := core.ApplyTransaction(ctx, d.evm, d.gas, d.state, d.header, tx)
+	receipt, accesses, err := core.ApplyTransaction(ctx, d.evm, d.gas, d.state, d.header, tx)
 	if err != nil {
 		d.state.RevertToSnapshot(snapshot)
 		d.gas.Set(gas)
 		return Outcome{}, err
+	}
+	if d.accesses != nil {
+		d.accesses.Merge(accesses)
 	}
 	d.has[tx.Hash()] = true
 	if sidecar := tx.BlobTxSidecar(); sidecar != nil {

@@ -14,6 +14,7 @@ import (
 	goeth "github.com/ethereum/go-ethereum/eth"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -31,11 +32,7 @@ func (n *Node) Import(
 	requests *electra.ExecutionRequests,
 ) error {
 	data := payload.ToEngine(fork, p)
-	hashes := make([]common.Hash, len(commitments))
-	for i, commitment := range commitments {
-		hashes[i] = payload.VersionedHash(commitment)
-	}
-	root := common.Hash(parentBeaconRoot)
+	hashes, root := versionedHashes(commitments), common.Hash(parentBeaconRoot)
 
 	var status engine.PayloadStatusV1
 	var err error
@@ -51,14 +48,27 @@ func (n *Node) Import(
 		if encodeErr != nil {
 			return encodeErr
 		}
-		list := make([]hexutil.Bytes, len(items))
-		for i := range items {
-			list[i] = items[i]
-		}
-		status, err = n.engine.NewPayloadV4(ctx, data, hashes, &root, list)
+		status, err = n.engine.NewPayloadV4(ctx, data, hashes, &root, hexItems(items))
 	default:
 		err = fmt.Errorf("no engine_newPayloadV%d for %s: %w", version, fork, eth.ErrFork)
 	}
+	return imported(status, err)
+}
+
+// ImportGloas is Import for payloads of gloas, which have an access list and requests of builders.
+func (n *Node) ImportGloas(ctx context.Context, p *gloas.ExecutionPayload, commitments []deneb.KZGCommitment,
+	parentBeaconRoot phase0.Root, requests *gloas.ExecutionRequests) error {
+	items, err := payload.EncodeGloasRequests(requests)
+	if err != nil {
+		return err
+	}
+	status, err := n.engine.NewPayloadV5(ctx, payload.GloasToEngine(p), versionedHashes(commitments),
+		(*common.Hash)(&parentBeaconRoot), hexItems(items))
+	return imported(status, err)
+}
+
+// imported turns the Engine API's answer to newPayload into an error.
+func imported(status engine.PayloadStatusV1, err error) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("import payload: %w", err)
@@ -71,6 +81,22 @@ func (n *Node) Import(
 	default:
 		return fmt.Errorf("import payload: engine answers %s", status.Status)
 	}
+}
+
+func versionedHashes(commitments []deneb.KZGCommitment) []common.Hash {
+	hashes := make([]common.Hash, len(commitments))
+	for i, commitment := range commitments {
+		hashes[i] = payload.VersionedHash(commitment)
+	}
+	return hashes
+}
+
+func hexItems(items [][]byte) []hexutil.Bytes {
+	list := make([]hexutil.Bytes, len(items))
+	for i := range items {
+		list[i] = items[i]
+	}
+	return list
 }
 
 // SetHead makes a block the head by the Engine API's forkchoiceUpdated, and waits until the

@@ -54,6 +54,7 @@ func chainConfig(cfg Config) (*params.ChainConfig, error) {
 	config.ChainID = new(big.Int).SetUint64(cfg.ChainID)
 	config.DepositContractAddress = DepositContract
 	config.ShanghaiTime, config.CancunTime, config.PragueTime, config.OsakaTime = nil, nil, nil, nil
+	config.AmsterdamTime = nil
 	for i, point := range spec.Forks {
 		first := spec.FirstSlot(point.Epoch)
 		at := spec.Timestamp(first)
@@ -84,6 +85,7 @@ var beginnings = eth.Column[func(*params.ChainConfig) **uint64]{
 	eth.Deneb:     func(c *params.ChainConfig) **uint64 { return &c.CancunTime },
 	eth.Electra:   func(c *params.ChainConfig) **uint64 { return &c.PragueTime },
 	eth.Fulu:      func(c *params.ChainConfig) **uint64 { return &c.OsakaTime },
+	eth.Gloas:     func(c *params.ChainConfig) **uint64 { return &c.AmsterdamTime },
 }
 
 // scheduleBlobs gives deneb and electra the blob limits that the spec has when they begin. Limits
@@ -112,7 +114,12 @@ func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 				limit.Epoch, fork)
 		case !fork.HasBlobSchedule():
 			continue // it is the limit of a fork that begins in that epoch or later
-		case used == len(times):
+		case fork.HasAccessLists():
+			used = max(used, limitsBeforeGloas) // the others come before that fork by definition
+		case spec.Forks[len(spec.Forks)-1].Fork.HasAccessLists() && used == limitsBeforeGloas:
+			return fmt.Errorf("more than %d blob limits from fulu to gloas", limitsBeforeGloas)
+		}
+		if used == len(times) {
 			return fmt.Errorf("more than %d blob limits from fulu on", len(times))
 		}
 		at := spec.Timestamp(spec.FirstSlot(limit.Epoch))
@@ -124,6 +131,9 @@ func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 	}
 	return nil
 }
+
+// limitsBeforeGloas is how many of go-ethereum's blob-parameter-only forks come before amsterdam.
+const limitsBeforeGloas = 2
 
 // blobConfig returns the usual configuration if it has the given limit. For another limit, the
 // target is two thirds of the limit, and the blob fee changes as fast as usual.

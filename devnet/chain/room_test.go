@@ -1,10 +1,12 @@
 package chain
 
 import (
+	"math/big"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -26,7 +28,10 @@ func TestFullBlockKeepsRoomForItsPayment(t *testing.T) {
 	})
 	var txs []*types.Transaction
 	for nonce := range uint64(6) {
-		txs = append(txs, transfer(t, testKey(0), nonce, common.Address{1}))
+		txs = append(txs, signed(t, testKey(0), &types.DynamicFeeTx{
+			ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+			GasFeeCap: big.NewInt(100 * params.GWei), Gas: params.TxGas, To: &common.Address{1},
+		}))
 	}
 	args := argsFor(n, 1, txs...)
 	args.GasLimitTarget = limit

@@ -69,7 +69,7 @@ func (v *Validator) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
 
 // validate applies the rules in their order. Blob proofs are verified while the block is executed.
 func (v *Validator) validate(ctx context.Context, b *exec.Block) (*wei, *exec.Verdict) {
-	block, err := payload.Block(b.Fork, b.Payload, commitmentsOf(b), b.ParentBeaconRoot, b.Requests)
+	block, err := blockOf(b)
 	if err != nil {
 		return nil, invalid(exec.RuleBlockHash, err)
 	}
@@ -89,11 +89,26 @@ func (v *Validator) validate(ctx context.Context, b *exec.Block) (*wei, *exec.Ve
 	return paid, wrong
 }
 
+// errNoAccessList says that a block of gloas was handed over without what gloas adds to blocks.
+var errNoAccessList = errors.New("it comes without an access list")
+
+// blockOf returns the execution layer's block; an error if it does not have the hash that it names.
+func blockOf(b *exec.Block) (*types.Block, error) {
+	switch {
+	case !b.Fork.HasAccessLists():
+		return payload.Block(b.Fork, b.Payload, commitmentsOf(b), b.ParentBeaconRoot, b.Requests)
+	case b.Gloas == nil:
+		return nil, errNoAccessList
+	}
+	p, requests := payload.JoinGloas(b.Payload, b.Requests, b.Gloas)
+	return payload.GloasBlock(p, commitmentsOf(b), b.ParentBeaconRoot, requests)
+}
+
 // checkHeader applies the rules that need no execution.
 func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types.Header) *exec.Verdict {
 	switch fork := v.forkAt(block); {
 	case !fork.Known():
-		return unknown(exec.RuleUnsupported, fmt.Errorf("time %d is in a fork after fulu", block.Time()))
+		return unknown(exec.RuleUnsupported, fmt.Errorf("time %d is in a fork after gloas", block.Time()))
 	case fork != b.Fork: // the engine accepts some of these: a requests hash before prague, a blob's single proof in osaka
 		return invalid(exec.RuleHeader, fmt.Errorf("a %s block at time %d, which is in %s", b.Fork, block.Time(), fork))
 	}
@@ -126,16 +141,17 @@ var executionForks = eth.Column[func(config *params.ChainConfig, number *big.Int
 	eth.Deneb:     (*params.ChainConfig).IsCancun,
 	eth.Electra:   (*params.ChainConfig).IsPrague,
 	eth.Fulu:      (*params.ChainConfig).IsOsaka,
+	eth.Gloas:     (*params.ChainConfig).IsAmsterdam,
 }
 
 // forkAt is the fork of a block's time by the chain's own schedule; 0 if exec.Block has no form for
 // that fork.
 func (v *Validator) forkAt(block *types.Block) (active eth.Fork) {
 	config, number, time := v.chain.Config(), block.Number(), block.Time()
-	if config.IsAmsterdam(number, time) {
+	if config.IsBogota(number, time) {
 		return 0
 	}
-	for _, fork := range eth.Forks() {
+	for _, fork := range eth.KnownForks() {
 		if reached := executionForks[fork]; reached != nil && reached(config, number, time) {
 			active = fork
 		}

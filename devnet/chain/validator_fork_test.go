@@ -21,11 +21,11 @@ import (
 // The first block of each fork, on a parent of the fork before, passes; called by that other fork's
 // name it does not.
 func TestForkBoundaries(t *testing.T) {
-	cfg := chaintest.ConfigOf(eth.Forks()...)
+	cfg := chaintest.ConfigOf(chaintest.Forks()...)
 	cfg.Spec.SlotsPerEpoch = 1
 	n := chaintest.OpenWith(t, cfg)
 	v := chain.NewValidator(n.Chain(), chain.ValidatorOptions{})
-	for slot := phase0.Slot(1); slot <= 4; slot++ {
+	for slot := phase0.Slot(1); slot <= 5; slot++ {
 		args := chaintest.GoodArgs(t, n, eth.Bellatrix)
 		args.Slot, args.Parent = slot, phase0.Hash32(n.Chain().CurrentBlock().Hash())
 		args.Transactions = []*types.Transaction{chaintest.Transfer(t, 2*uint64(slot)-2),
@@ -34,7 +34,7 @@ func TestForkBoundaries(t *testing.T) {
 		if verdict := v.Validate(t.Context(), b); verdict.Class != exec.Valid {
 			t.Fatalf("%s: %+v", b.Fork, verdict)
 		}
-		for _, other := range eth.Forks() {
+		for _, other := range chaintest.Forks() {
 			if other == b.Fork {
 				continue
 			}
@@ -42,6 +42,7 @@ func TestForkBoundaries(t *testing.T) {
 			bent := *b.Payload
 			called.Fork, called.Payload = other, &bent
 			called.Blobs, called.Requests = &payload.Blobs{}, payload.EmptyRequests()
+			called.Gloas = &payload.Gloas{AccessList: []byte{0xc0}, Slot: slot}
 			chaintest.Rehash(t, &called)
 			if verdict := v.Validate(t.Context(), &called); verdict.Class != exec.Invalid || verdict.Rule != exec.RuleHeader {
 				t.Errorf("%s, called %s: %+v", b.Fork, other, verdict)
@@ -51,8 +52,16 @@ func TestForkBoundaries(t *testing.T) {
 		if b.Blobs != nil {
 			blobs = *b.Blobs
 		}
-		if err := n.Import(t.Context(), b.Fork, b.Payload, blobs.Commitments, b.ParentBeaconRoot, b.Requests); err != nil {
-			t.Fatal(err)
+		if b.Gloas == nil {
+			err := n.Import(t.Context(), b.Fork, b.Payload, blobs.Commitments, b.ParentBeaconRoot, b.Requests)
+			if err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			p, requests := payload.JoinGloas(b.Payload, b.Requests, b.Gloas)
+			if err := n.ImportGloas(t.Context(), p, blobs.Commitments, b.ParentBeaconRoot, requests); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if err := n.SetHead(t.Context(), b.Payload.BlockHash); err != nil {
 			t.Fatal(err)
@@ -79,9 +88,9 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		rule   exec.Rule
 	}{
 		"the parent's header only": {func(*core.Genesis) {}, exec.RuleMissingState},
-		"a fork after fulu": {func(g *core.Genesis) {
+		"a fork after gloas": {func(g *core.Genesis) {
 			at := second.Payload.Timestamp
-			g.Config.AmsterdamTime = &at
+			g.Config.AmsterdamTime, g.Config.BogotaTime = &at, &at
 		}, exec.RuleUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {

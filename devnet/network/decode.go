@@ -13,6 +13,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
@@ -83,6 +84,18 @@ var submissions = eth.Column[func(b *exec.Block, raw []byte) error]{
 		b.Trace, b.Payload, b.Signature = s.Message, s.ExecutionPayload, s.Signature
 		b.Blobs, b.Requests = (*payload.Blobs)(s.BlobsBundle), s.ExecutionRequests
 	}),
+	eth.Gloas: readV6,
+}
+
+// readV6 decodes a submission of gloas.
+func readV6(b *exec.Block, raw []byte) error {
+	s, err := gloas.Mainnet.SignedBidSubmissionV6.FromJSON(raw)
+	if err != nil {
+		return err
+	}
+	b.Trace, b.Signature, b.Blobs = s.Message, s.Signature, (*payload.Blobs)(s.BlobsBundle)
+	b.Payload, b.Requests, b.Gloas = payload.SplitGloas(s.ExecutionPayload, s.ExecutionRequests)
+	return nil
 }
 
 // readAs returns a decoder for one of the library's types, which fills in the block.

@@ -2,7 +2,9 @@ package network_test
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +118,21 @@ func TestPatience(t *testing.T) {
 		n := &network.Network{Config: network.Config{Speed: c.speed, Slot: c.slot}}
 		if got := n.Patience(c.span); got != c.want {
 			t.Errorf("%v at speed %v in slots of %v: %v, want %v", c.span, c.speed, c.slot, got, c.want)
+		}
+	}
+}
+
+// A schedule with a fork that the beacon node has no blocks of is refused by name, whenever it
+// begins.
+func TestForkWithoutBeaconBlocksIsRefused(t *testing.T) {
+	for _, epoch := range []phase0.Epoch{0, 2} {
+		cfg := config(1)
+		cfg.Forks = []eth.ForkPoint{{Fork: eth.Gloas, Epoch: epoch}}
+		if epoch > 0 {
+			cfg.Forks = append([]eth.ForkPoint{{Fork: eth.Fulu}}, cfg.Forks...)
+		}
+		if _, err := network.Open(cfg); !errors.Is(err, eth.ErrFork) || !strings.Contains(err.Error(), "gloas") {
+			t.Errorf("gloas in epoch %d: %v", epoch, err)
 		}
 	}
 }

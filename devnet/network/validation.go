@@ -1,7 +1,7 @@
 package network
 
 // ValidationHandler serves the validation of builders' blocks over JSON-RPC:
-// flashbots_validateBuilderSubmissionV1 (bellatrix) to V5 (fulu), in front of any exec.Validator.
+// flashbots_validateBuilderSubmissionV1 (bellatrix) to V6 (gloas), in front of any exec.Validator.
 // With it the lab runs the relay against validation nodes without an execution client.
 //
 //	POST / {"method":"flashbots_validateBuilderSubmissionV5","params":[{message, execution_payload, …}]}
@@ -101,7 +101,7 @@ func answer(r *http.Request, validator exec.Validator, raw []byte) *response {
 	}
 	fork := eth.ForkValidatedBy(asked.Method)
 	switch {
-	case !fork.HasBlindedBlocks(): // unknown, or later than what this server has a form of
+	case submissions[fork] == nil: // unknown, or later than what this server has a form of
 		out.Error = &failure{codeMethod, fmt.Sprintf("the method %.80s does not exist/is not available", asked.Method)}
 		return out
 	case len(asked.Params) != 1:
@@ -138,6 +138,8 @@ func judge(r *http.Request, validator exec.Validator, b *exec.Block) exec.Verdic
 		return differs(exec.RuleHeader, "GasLimit", m.GasLimit, p.GasLimit)
 	case m.GasUsed != p.GasUsed:
 		return differs(exec.RuleHeader, "GasUsed", m.GasUsed, p.GasUsed)
+	case b.Gloas != nil && m.Slot != uint64(b.Gloas.Slot):
+		return differs(exec.RuleHeader, "Slot", m.Slot, b.Gloas.Slot)
 	}
 	return validator.Validate(r.Context(), b)
 }

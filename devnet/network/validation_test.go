@@ -17,6 +17,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
@@ -131,8 +132,8 @@ func TestAnswers(t *testing.T) {
 			`{"jsonrpc":"2.0","id":"x7","error":{"code":-32601,"message":"the method eth_call does not exist/is not available"}}`,
 		},
 		"a later fork's method": {
-			call("flashbots_validateBuilderSubmissionV6", "{}"), valid, `{"jsonrpc":"2.0","id":"x7","error":{"code":-32601,` +
-				`"message":"the method flashbots_validateBuilderSubmissionV6 does not exist/is not available"}}`,
+			call("flashbots_validateBuilderSubmissionV7", "{}"), valid, `{"jsonrpc":"2.0","id":"x7","error":{"code":-32601,` +
+				`"message":"the method flashbots_validateBuilderSubmissionV7 does not exist/is not available"}}`,
 		},
 		"a batch":  {"[]", valid, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not served"}}`},
 		"not JSON": {"{", valid, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`},
@@ -203,4 +204,45 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%+v", b)
 		}
 	})
+}
+
+// A submission of gloas comes to the validator as it was sent; a message of another slot than the
+// payload's is refused.
+func TestSubmissionOfGloas(t *testing.T) {
+	trace := &builderv1.BidTrace{Slot: 7, Value: uint256.NewInt(6)}
+	raw, err := gloas.Mainnet.SignedBidSubmissionV6.ToJSON(&gloas.SignedBidSubmissionV6{
+		Message: trace, ExecutionRequests: &gloas.ExecutionRequests{BuilderExits: []*gloas.BuilderExitRequest{{}}},
+		ExecutionPayload: &gloas.ExecutionPayload{SlotNumber: 7, BlockAccessList: []byte{0xc0},
+			BaseFeePerGas: uint256.NewInt(7)},
+		BlobsBundle: &gloas.BlobsBundle{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := `,"registered_gas_limit":"30000000","parent_beacon_block_root":"0x` + strings.Repeat("09", 32) + `"}`
+	good := strings.TrimSuffix(string(raw), "}") + beside
+	const method = "flashbots_validateBuilderSubmissionV6"
+	for name, row := range map[string]struct{ body, want string }{
+		"good": {good, `"result":{"block_value":"6"}`},
+		"another slot": {strings.Replace(good, `"slot":"7"`, `"slot":"8"`, 1),
+			`"header: incorrect Slot 8, expected 7"`},
+		"no access list": {strings.Replace(good, `"block_access_list":"0xc0",`, "", 1), `"code":-32602`},
+		"no gas limit":   {strings.Replace(good, "registered_gas_limit", "gas", 1), `"code":-32602`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			validator := &scripted{verdict: exec.Verdict{Class: exec.Valid, PaidWei: uint256.NewInt(6)}}
+			got := post(ValidationHandler(validator), call(method, row.body)).Body.String()
+			if !strings.Contains(got, row.want) {
+				t.Errorf("%s, want %s", got, row.want)
+			}
+			if name != "good" {
+				return
+			}
+			b := validator.seen
+			if b.Fork != eth.Gloas || string(b.Gloas.AccessList) != "\xc0" || b.Gloas.Slot != 7 ||
+				len(b.Gloas.BuilderExits) != 1 || b.ParentBeaconRoot[0] != 9 {
+				t.Errorf("%+v", b)
+			}
+		})
+	}
 }

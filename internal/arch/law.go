@@ -27,9 +27,11 @@ type Rule struct {
 // argument, start no goroutine, wait for nothing and lock nothing.
 var Pure = []string{
 	"internal/eth", "internal/eth/gloas", "internal/eth/gloas/bidcheck", "internal/eth/gloas/envelopecheck",
-	"internal/eth/shape", "internal/jsonscan", "internal/orderflow",
-	"relay", "relay/auction", "relay/check", "relay/wire", "rpc", "rpc/bundle", "rpc/pool", "rpc/refund",
+	"internal/eth/shape", "internal/jsonscan", "internal/orderflow", "devnet/beacon/epbs",
+	"relay", "relay/auction", "relay/bid", "relay/check", "relay/web", "relay/wire", "rpc", "rpc/bundle", "rpc/pool",
+	"rpc/refund",
 	"stream", "devnet", "scenarios", "scenarios/dataset", "monitor",
+	"scenarios/backtest",
 }
 
 // Parallel are pure packages whose arithmetic is too slow on one processor: hashing a block and
@@ -119,7 +121,7 @@ var Law = []Rule{
 		Because:  "agents ask and do not serve, but for the sidecar of proposers outside of this process",
 	},
 	{
-		Packages: []string{"devnet", "devnet/chain", "devnet/beacon", "devnet/network", "devnet/display"},
+		Packages: []string{"devnet", "devnet/chain", "devnet/beacon/...", "devnet/network", "devnet/display"},
 		Banned:   []string{"relay/...", "stream/...", "rpc/..."},
 		Because:  "the world around the services is there without them",
 	},
@@ -128,6 +130,11 @@ var Law = []Rule{
 		Except:   []string{"conformance/app"},
 		Banned:   []string{"relay/...", "stream/...", "rpc/..."},
 		Because:  "the suite needs its own eyes: a mistake on both sides would cancel out",
+	},
+	{
+		Packages: []string{"conformance/mutant/overlay"},
+		Banned:   []string{"internal/...", "devnet/...", "scenarios/...", "conformance/..."},
+		Because:  "patched services import it, and would bring what it imports with them",
 	},
 	{
 		Packages: []string{"..."},

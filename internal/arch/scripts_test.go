@@ -3,11 +3,14 @@
 package arch
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -22,7 +25,7 @@ type checkout struct {
 // tools are what any machine has, as against what scripts/needs.sh looks for.
 var tools = []string{
 	"awk", "bash", "basename", "cat", "cut", "diff", "dirname", "env", "find", "grep", "head", "id", "kill", "ls", "mkdir",
-	"mktemp", "nproc", "paste", "readlink", "rm",
+	"mktemp", "mv", "nproc", "paste", "readlink", "rm",
 	"sed", "sleep", "sort", "tail", "tee", "touch", "tr", "umount", "uname", "xargs", "chmod",
 }
 
@@ -150,7 +153,8 @@ func TestNeedsNameWhatIsMissing(t *testing.T) {
 		"missing: git make gcc libc6-dev. Install them, for example: sudo apt-get install git make gcc libc6-dev",
 		"missing: go 1.26 or newer")
 	said, status = h.run("scripts/needs.sh", "tests")
-	h.want("a bare machine, for tests", said, status, 1, append(all, "curl", "chromium", "missing: go 1.26")...)
+	h.want("a bare machine, for tests", said, status, 1, append(all, "curl", "prometheus", "chromium",
+		"missing: go 1.26")...)
 
 	h.do(os.Remove(filepath.Join(h.bin, "id")))
 	h.has("id", asRoot)
@@ -203,6 +207,98 @@ func TestLeftoversAreNoticed(t *testing.T) {
 				t.Errorf("the folder itself is left: %v", err)
 			}
 		})
+	}
+}
+
+// Steps run side by side, and each one's words come whole. The first that fails ends the run with
+// its status, whichever of them is shown, and nothing that it has begun outlives it.
+func TestStepsEndWithTheFirstFailure(t *testing.T) {
+	const forever = `sleep 30 & echo $$ $! >new; mv new pids; wait`
+	for name, c := range map[string]struct {
+		behind, shown string
+		status        int
+		words         []string
+	}{
+		"all end well": {"echo b1; echo b2 SKIPPED", "echo s1 SKIPPED", 0, []string{
+			"== shown: bash -c echo s1 SKIPPED\ns1 SKIPPED\n== shown: ok after ", "\nb1\nb2 SKIPPED\n== behind: ok after ",
+			"\nsaid:\nb2 SKIPPED\ns1 SKIPPED\n"}},
+		"the shown one fails": {forever, "echo s1; until [ -s pids ]; do :; done; exit 3", 3,
+			[]string{"s1\n== shown: FAILED with status 3 after ", "== behind: ended unfinished\n"}},
+		"the other one fails": {"until [ -s pids ]; do :; done; echo b1; exit 4", forever, 4,
+			[]string{"\nb1\n== behind: FAILED with status 4 after ", "== shown: ended unfinished\n"}},
+		"it failed already": {"echo b1; exit 5", "while kill -0 $(cat behind); do :; done 2>there; exit 0", 5,
+			[]string{"\nb1\n== behind: FAILED with status 5 after "}},
+		"it is killed": {"kill -KILL $$", "true", 137, []string{"== behind: FAILED with status 137 after "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newCheckout(t, "steps.sh")
+			h.write("run", "set -euo pipefail\nsource scripts/steps.sh\nbegin behind bash -c '"+c.behind+"'\n"+
+				"echo ${group[behind]} >behind\nstep shown bash -c '"+c.shown+"'\nfinish behind\n"+
+				"echo said:; said SKIPPED\n")
+			said, status := h.run("run")
+			h.want(name, said, status, c.status, c.words...)
+			pids, err := os.ReadFile(filepath.Join(h.root, "pids"))
+			if (err == nil) != (c.behind == forever || c.shown == forever) {
+				t.Errorf("what runs for ever has begun: %v", err)
+			}
+			for _, pid := range strings.Fields(string(pids)) {
+				if number, err := strconv.Atoi(pid); err != nil || syscall.Kill(number, 0) == nil {
+					t.Errorf("process %s is left: %v", pid, err)
+				}
+			}
+		})
+	}
+}
+
+// CI runs every step, whatever runs beside it; one that fails fails the run, and what a machine
+// could not show is said at the end.
+func TestCIRunsEveryStep(t *testing.T) {
+	steps := []string{"needs", "lab", "vet", "lint", "prove", "conformance", "forks", "sidecar", "reports", "scenarios",
+		"test", "faults",
+		"devnet", "image", "fuzz"}
+	targets := map[string]string{"forks": "conformance-forks", "sidecar": "conformance-sidecar", "faults": "fault-tests",
+		"image": "conformance-image"}
+	ci := func(t *testing.T, failing string) (said string, status int) {
+		h := newCheckout(t, "steps.sh")
+		text, err := os.ReadFile("../../.ci/run")
+		h.do(err)
+		h.write(".ci/run", string(text))
+		h.write("scripts/needs.sh", "[ needs != '"+failing+"' ]")
+		h.write("scripts/engine.sh", `shift; "$@"`)
+		h.has("nice", `shift 2; exec "$@"`)
+		h.has("go", "[ vet != '"+failing+"' ]")
+		h.has("make", `echo "makes $2: SKIPPED"; [ "$2" != '`+cmp.Or(targets[failing], failing)+"' ]")
+		return h.run(".ci/run")
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, status := ci(t, "")
+	if status != 0 || !strings.Contains(said, "== all other steps ok after ") {
+		t.Errorf("status %d: %s", status, said)
+	}
+	for _, step := range steps {
+		if !strings.Contains(said, "\n== "+step+": ok after ") {
+			t.Errorf("%s does not end: %s", step, said)
+		}
+		_, told, _ := strings.Cut(said, "== NOT SHOWN on this machine:\n")
+		if target := cmp.Or(targets[step], step); step != "needs" && step != "vet" {
+			if !strings.Contains(told, "makes "+target+": SKIPPED\n") {
+				t.Errorf("what %s could not show is not said: %s", target, told)
+			}
+			if !strings.Contains(string(makefile), "\n"+target+":") {
+				t.Errorf("the Makefile has no target %s", target)
+			}
+		}
+	}
+	for _, step := range []string{"prove", "lint", "fuzz", "image"} {
+		if said, status := ci(t, step); status != 1 || !strings.Contains(said, "== "+step+": FAILED with status 1") {
+			t.Errorf("%s fails: status %d: %s", step, status, said)
+		}
+	}
+	if got := strings.Count(said, ": ok after "); got != len(steps) {
+		t.Errorf("%d steps, want %d", got, len(steps))
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package clock is the only way by which services ask for the time. Pure packages never import it:
-// they get the time as an argument. Real is the wall clock. Stepped stands where it is set. Fast
-// runs a fixed number of times as fast as the wall. Paced is for the devnet and scenarios: it runs
-// faster than the wall but stands while there is work to do.
+// they get the time as an argument. Real is the wall clock. Stepped stands where it is set, and
+// Leap jumps to what is waited for, so that tests never wait for wall time. Fast runs a fixed
+// number of times as fast as the wall. Paced is for the devnet and scenarios: it runs faster than
+// the wall but stands while there is work to do.
 //
 //	Paced ─▶ a step of the wall ─▶ settle: nothing is left to do (Idle) ─▶ move, wake waiting goroutines ─▶ …
 package clock

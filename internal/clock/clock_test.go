@@ -168,3 +168,18 @@ func TestPaceFails(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 }
+
+// A clock that leaps is at once where somebody waits for, and stays before its end.
+func TestLeap(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	c := clock.NewLeap(origin, origin.Add(time.Minute), end)
+	for _, wait := range []time.Duration{time.Minute, time.Second} {
+		if err := c.Until(ctx, origin.Add(wait)); err != nil || !c.Now().Equal(origin.Add(time.Minute)) {
+			t.Errorf("%s: %s, %v", wait, c.Now(), err)
+		}
+	}
+	if err := c.Until(ctx, origin.Add(time.Hour)); !errors.Is(err, context.Canceled) ||
+		!c.Now().Equal(origin.Add(time.Minute)) {
+		t.Errorf("beyond its end: %s, %v", c.Now(), err)
+	}
+}

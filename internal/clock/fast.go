@@ -16,15 +16,15 @@ type Fast struct {
 	once    sync.Once
 }
 
-// NewHeld returns a clock that reads origin until Start is called.
-func NewHeld(origin time.Time, speed float64) *Fast {
+// NewFast returns a clock that reads origin until Start is called.
+func NewFast(origin time.Time, speed float64) *Fast {
 	if speed <= 0 {
 		speed = 1
 	}
 	return &Fast{origin: origin, speed: speed, started: make(chan struct{})}
 }
 
-// Start lets a held clock run. It has no effect on one that runs.
+// Start lets the clock run. It has no effect on one that runs.
 func (f *Fast) Start() { f.StartAt(time.Now()) }
 
 // StartAt is Start as if it had been called at that wall time, so that the clocks of two processes
@@ -46,8 +46,8 @@ func (f *Fast) Now() time.Time {
 	}
 }
 
-// Until sleeps for as much wall time as the clock needs to reach t; while the clock is held it
-// waits for the start first.
+// Until sleeps for as much wall time as the clock needs to reach t; before the start it
+// waits for that first.
 func (f *Fast) Until(ctx context.Context, t time.Time) error {
 	if !t.After(f.origin) {
 		return ctx.Err()

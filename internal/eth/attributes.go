@@ -14,7 +14,7 @@ import (
 type PayloadAttributes struct {
 	Slot         phase0.Slot
 	ParentHash   phase0.Hash32
-	ParentNumber uint64
+	ParentNumber uint64 // 0 from gloas on, whose announcements do not tell it
 	// ParentRoot is the parent beacon block's root: from deneb on part of the execution block's hash.
 	ParentRoot  phase0.Root
 	Timestamp   uint64 // seconds since 1970
@@ -26,6 +26,12 @@ type PayloadAttributes struct {
 func (a PayloadAttributes) Same(other PayloadAttributes) bool {
 	return a.Slot == other.Slot && a.ParentHash == other.ParentHash && a.ParentRoot == other.ParentRoot &&
 		a.PrevRandao == other.PrevRandao
+}
+
+// number is a field of an announcement in decimal.
+type number struct {
+	name, text string
+	into       *uint64
 }
 
 // ParsePayloadAttributes reads the data of an event by the fields that are present, not by its
@@ -43,6 +49,7 @@ func ParsePayloadAttributes(raw []byte) (a PayloadAttributes, err error) {
 				PrevRandao  string                `json:"prev_randao"`
 				Withdrawals []*capella.Withdrawal `json:"withdrawals"`
 				BeaconRoot  string                `json:"parent_beacon_block_root"`
+				SlotNumber  string                `json:"slot_number"`
 			} `json:"payload_attributes"`
 		} `json:"data"`
 	}
@@ -50,16 +57,20 @@ func ParsePayloadAttributes(raw []byte) (a PayloadAttributes, err error) {
 		return a, fmt.Errorf("decode payload attributes: %w", err)
 	}
 	d := event.Data
-	for _, field := range []struct {
-		name, text string
-		into       *uint64
-	}{
-		{"proposal_slot", d.Slot, (*uint64)(&a.Slot)}, {"parent_block_number", d.ParentNumber, &a.ParentNumber},
-		{"timestamp", d.Attributes.Timestamp, &a.Timestamp},
-	} {
+	slot := d.Attributes.SlotNumber // of gloas only
+	numbers := []number{
+		{"proposal_slot", d.Slot, (*uint64)(&a.Slot)}, {"timestamp", d.Attributes.Timestamp, &a.Timestamp},
+	}
+	if slot == "" || d.ParentNumber != "" {
+		numbers = append(numbers, number{"parent_block_number", d.ParentNumber, &a.ParentNumber})
+	}
+	for _, field := range numbers {
 		if *field.into, err = strconv.ParseUint(field.text, 10, 64); err != nil {
 			return a, fmt.Errorf("decode payload attributes: %s %q", field.name, field.text)
 		}
+	}
+	if slot != "" && slot != d.Slot {
+		return a, fmt.Errorf("decode payload attributes: slot_number %q for a proposal in slot %s", slot, d.Slot)
 	}
 	root := d.ParentRoot
 	if d.Attributes.BeaconRoot != "" {

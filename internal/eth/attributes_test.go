@@ -47,6 +47,34 @@ func TestParsePayloadAttributes(t *testing.T) {
 	}
 }
 
+// Gloas tells the slot once more, and no longer the number of the parent block.
+func TestParsePayloadAttributesOfGloas(t *testing.T) {
+	gloas := announced("7", `,"withdrawals":[],"slot_number":"7","target_gas_limit":"60000000"`)
+	without := strings.Replace(gloas, `"parent_block_number":"9",`, "", 1)
+	for name, row := range map[string]struct {
+		event  string
+		number uint64
+	}{
+		"of the specification": {without, 0},
+		"with a parent number": {gloas, 9},
+		"with another field":   {strings.Replace(without, `"slot_number"`, `"new":1,"slot_number"`, 1), 0},
+	} {
+		a, err := eth.ParsePayloadAttributes([]byte(row.event))
+		if err != nil || a.Slot != 7 || a.ParentNumber != row.number || a.Withdrawals == nil {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+	for name, bad := range map[string]string{
+		"another slot":              strings.Replace(without, `"slot_number":"7"`, `"slot_number":"8"`, 1),
+		"no number, and not gloas":  strings.Replace(without, `,"slot_number":"7"`, "", 1),
+		"a slot that is no decimal": strings.Replace(without, `"slot_number":"7"`, `"slot_number":"0x7"`, 1),
+	} {
+		if a, err := eth.ParsePayloadAttributes([]byte(bad)); err == nil {
+			t.Errorf("%s is read as %+v", name, a)
+		}
+	}
+}
+
 func TestParsePayloadAttributesRefuses(t *testing.T) {
 	good := announced("7", "")
 	for _, bad := range []string{

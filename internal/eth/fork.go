@@ -123,6 +123,10 @@ func (f Fork) HasBlobs() bool { return f.row().Blobs.PerBlock > 0 }
 // HasRequests says whether blocks carry execution requests.
 func (f Fork) HasRequests() bool { return f.row().Requests }
 
+// HasAccessLists says whether payloads have an access list and the slot's number, and blocks carry
+// requests of builders.
+func (f Fork) HasAccessLists() bool { return f.row().AccessLists }
+
 // ProofsPerBlob returns how many proofs come with a blob: one, or one for each cell of its
 // extension.
 func (f Fork) ProofsPerBlob() int { return f.row().Blobs.Proofs }
@@ -155,11 +159,4 @@ type ForkPoint struct {
 	Fork    Fork
 	Epoch   phase0.Epoch
 	Version phase0.Version
-}
-
-// BlobLimit says from which epoch on how many blobs a block may carry (the BLOB_SCHEDULE of the
-// fulu fork, and the limits of the forks before it).
-type BlobLimit struct {
-	Epoch    phase0.Epoch
-	MaxBlobs uint64
 }

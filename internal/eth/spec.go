@@ -15,6 +15,8 @@ type Spec struct {
 	GenesisTime           time.Time
 	GenesisValidatorsRoot phase0.Root
 	GenesisForkVersion    phase0.Version
+	// DepositChainID is the id of the execution chain; 0 if the beacon node does not tell it.
+	DepositChainID uint64
 	// SlotDuration is chain time. A devnet whose clock runs faster still counts whole chain seconds
 	// here.
 	SlotDuration  time.Duration
@@ -93,18 +95,4 @@ func (s *Spec) ForkPointAt(epoch phase0.Epoch) ForkPoint {
 // ForkAt returns the fork that is active in a slot.
 func (s *Spec) ForkAt(slot phase0.Slot) Fork {
 	return s.ForkPointAt(s.EpochOf(slot)).Fork
-}
-
-// MaxBlobs returns how many blobs a block of the slot may carry; 0 before deneb.
-func (s *Spec) MaxBlobs(slot phase0.Slot) uint64 {
-	limit := s.ForkAt(slot).row().Blobs.PerBlock
-	if limit == 0 {
-		return 0
-	}
-	for _, b := range s.Blobs {
-		if b.Epoch <= s.EpochOf(slot) {
-			limit = b.MaxBlobs
-		}
-	}
-	return limit
 }

@@ -18,8 +18,11 @@ type Row struct {
 	Withdrawals   bool
 	Blobs         Blobs
 	// Requests: blocks carry execution requests (EIP-7685).
-	Requests   bool
-	Operations Operations
+	Requests bool
+	// AccessLists: payloads have an access list (EIP-7928) and the slot's number (EIP-7843), and
+	// blocks carry requests of builders (EIP-8282).
+	AccessLists bool
+	Operations  Operations
 	// Lookahead: the beacon state also names the proposers of the next epoch (EIP-7917).
 	Lookahead  bool
 	Validation Validation
@@ -95,7 +98,7 @@ var Table = []Row{
 	},
 	{ // bids stand in blocks (EIP-7732): see internal/eth/gloas
 		Name: "gloas", Spec: "specs/gloas", Withdrawals: true,
-		Blobs: Blobs{PerBlock: 9, Proofs: CellsPerBlob, Schedule: true}, Requests: true,
+		Blobs: Blobs{PerBlock: 9, Proofs: CellsPerBlob, Schedule: true}, Requests: true, AccessLists: true,
 		Operations: allCommittees, Lookahead: true,
 		Validation: Validation{Method: "flashbots_validateBuilderSubmissionV6", ParentBeaconRoot: true}, NewPayload: 5,
 	},

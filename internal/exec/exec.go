@@ -23,6 +23,7 @@ type Block struct {
 	Payload  *payload.Payload
 	Blobs    *payload.Blobs             // nil before deneb
 	Requests *electra.ExecutionRequests // nil before electra
+	Gloas    *payload.Gloas             // what gloas adds to payload and requests; nil before gloas
 	// ParentBeaconRoot is not part of the payload; it comes from the proposer's payload attributes. It
 	// counts from deneb on.
 	ParentBeaconRoot phase0.Root

@@ -20,8 +20,9 @@ func startCluster(t *testing.T, maxPayload int32) *server.Server {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-		MaxPayload: maxPayload,
-		MaxPending: 4 * maxValue,
+		JetStreamMaxStore: engineQuota, // whatever the disk has
+		MaxPayload:        maxPayload,
+		MaxPending:        4 * maxValue,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestClusterThatIsAwayAtStart(t *testing.T) {
 	<-tried
 	s, err := server.NewServer(&server.Options{
 		Host: host, Port: number, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxPayload: maxValue,
-		MaxPending: 4 * maxValue,
+		MaxPending: 4 * maxValue, JetStreamMaxStore: engineQuota,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@
 //	escrow  ESCROW  escrow.<key>     the last value of a key, for a while         Put, Get, Drop
 //	guard   GUARD   guard.<key>      the first value of a key                     Claim
 //	evidence EVIDENCE evidence.<key> the last value of a key, for good            Keep, Kept
+//	auction AUCTION auction.<slot>   the logs of open auctions, in one order      AppendAuction, FollowAuction
 //
 //	relay ──AppendAsync──▶ FACTS ──Read(from)──▶ archive, exports       Claim: publish only if the key has no value yet
 //	      ──Put──acked──▶ ESCROW ──Get──▶ relay                                (expected last sequence of the subject = 0)

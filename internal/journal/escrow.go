@@ -1,10 +1,13 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -24,6 +27,34 @@ type escrowStore interface {
 	sync(ctx context.Context, key string) error
 	// size is how many bytes the values take.
 	size(ctx context.Context) (int64, error)
+}
+
+// makeEscrow makes the escrow: in a stream of the cluster, or beside the embedded engine.
+func (j *Journal) makeEscrow(ctx context.Context, cfg Config) error {
+	inMemory := cfg.EscrowInMemory || cfg.URL == "" && cfg.Dir == ""
+	keepFor := cmp.Or(cfg.EscrowFor, 10*time.Minute)
+	if cfg.URL == "" {
+		dir := ""
+		if !inMemory {
+			dir = filepath.Join(cfg.Dir, "escrow")
+		}
+		local, err := openLocalEscrow(dir, keepFor, j.quota.escrow)
+		j.escrow = local
+		return err
+	}
+	storage := jetstream.FileStorage
+	if inMemory {
+		storage = jetstream.MemoryStorage
+	}
+	stream, err := j.makeStream(ctx, cfg, jetstream.StreamConfig{
+		Name: escrowName, Subjects: []string{"escrow.>"}, Storage: storage, MaxAge: keepFor, MaxMsgsPerSubject: 1,
+		MaxBytes: j.quota.escrow, Duplicates: duplicates(keepFor),
+	})
+	if err != nil {
+		return err
+	}
+	j.escrow = &clusterEscrow{js: j.js, stream: stream}
+	return nil
 }
 
 // Put stores a value under a key (letters, digits, dashes and dots) in the escrow, in place of an

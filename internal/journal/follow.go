@@ -15,7 +15,7 @@ import (
 // fails. handle owns the data.
 func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64, at time.Time, subject string,
 	data []byte) error) error {
-	if err := j.follow(ctx, factsName, factPrefix, fromPlace(from), handle); err != nil {
+	if err := j.follow(ctx, factsName, factPrefix, follower{OrderedConsumerConfig: fromPlace(from)}, handle); err != nil {
 		return fmt.Errorf("read facts: %w", err)
 	}
 	return nil
@@ -24,7 +24,8 @@ func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64,
 // FollowFacts is Read for the facts of some subjects.
 func (j *Journal) FollowFacts(ctx context.Context, from uint64, subjects []string,
 	handle func(seq uint64, at time.Time, subject string, data []byte) error) error {
-	if err := j.follow(ctx, factsName, factPrefix, fromPlace(from), handle, subjects...); err != nil {
+	if err := j.follow(ctx, factsName, factPrefix, follower{OrderedConsumerConfig: fromPlace(from)}, handle,
+		subjects...); err != nil {
 		return fmt.Errorf("follow facts: %w", err)
 	}
 	return nil
@@ -36,7 +37,8 @@ func (j *Journal) FollowFacts(ctx context.Context, from uint64, subjects []strin
 // handle's error if handle fails. handle owns the data.
 func (j *Journal) FollowStates(ctx context.Context, from uint64, prefix string,
 	handle func(seq uint64, at time.Time, subject string, data []byte) error) error {
-	if err := j.follow(ctx, stateName, statePrefix, fromPlace(from), handle, prefix+".>"); err != nil {
+	if err := j.follow(ctx, stateName, statePrefix, follower{OrderedConsumerConfig: fromPlace(from)}, handle, prefix+
+		".>"); err != nil {
 		return fmt.Errorf("follow state %s: %w", prefix, err)
 	}
 	return nil
@@ -51,21 +53,28 @@ func (j *Journal) LastState(ctx context.Context) (uint64, error) {
 	return info.State.LastSeq, nil
 }
 
+// follower says from where on a stream is read, and how its server is asked; without pull as the
+// client does by itself.
+type follower struct {
+	jetstream.OrderedConsumerConfig
+	pull []jetstream.PullMessagesOpt
+}
+
 // follow calls handle with the messages of a stream, those that are there and those that come
 // later, until the context ends or handle fails. Without subjects it is all messages. It adds
 // prefix to the subjects, and removes it for handle.
 func (j *Journal) follow(
-	ctx context.Context, stream, prefix string, begin jetstream.OrderedConsumerConfig,
+	ctx context.Context, stream, prefix string, begin follower,
 	handle func(seq uint64, at time.Time, subject string, data []byte) error, subjects ...string,
 ) error {
 	for _, subject := range subjects {
 		begin.FilterSubjects = append(begin.FilterSubjects, prefix+subject)
 	}
-	consumer, err := j.js.OrderedConsumer(ctx, stream, begin)
+	consumer, err := j.js.OrderedConsumer(ctx, stream, begin.OrderedConsumerConfig)
 	if err != nil {
 		return err
 	}
-	messages, err := consumer.Messages()
+	messages, err := consumer.Messages(begin.pull...)
 	if err != nil {
 		return err
 	}

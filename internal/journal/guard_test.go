@@ -17,34 +17,49 @@ func earlierGuard() jetstream.StreamConfig {
 	return jetstream.StreamConfig{Name: guardName, Subjects: []string{"guard.*"}, DenyDelete: true, DenyPurge: true}
 }
 
-// startThree is a cluster of three servers, as operators run it.
-func startThree(t *testing.T) []*server.Server {
+// threeOptions are the options of three servers that make a cluster, as operators run it.
+func threeOptions(t *testing.T) (list []*server.Options) {
 	t.Helper()
-	servers := make([]*server.Server, 3)
 	var routes []*url.URL
-	for range servers {
+	for range 3 {
 		routes = append(routes, &url.URL{Scheme: "nats", Host: freePort(t)})
 	}
-	for i := range servers {
-		port, err := strconv.Atoi(routes[i].Port())
+	for i, route := range routes {
+		port, err := strconv.Atoi(route.Port())
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := server.NewServer(&server.Options{
+		list = append(list, &server.Options{
 			ServerName: fmt.Sprint("server-", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true,
 			StoreDir:          t.TempDir(),
 			JetStreamMaxStore: 8 << 30, NoSigs: true, NoLog: true, MaxPayload: maxValue, MaxPending: 4 * maxValue,
 			Cluster: server.ClusterOpts{Name: "gavel", Host: "127.0.0.1", Port: port}, Routes: routes,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		go s.Start()
-		t.Cleanup(func() {
-			s.Shutdown()
-			s.WaitForShutdown()
-		})
-		servers[i] = s
+	}
+	return list
+}
+
+// startOne starts a server, which need not be ready yet. It is stopped with the test.
+func startOne(t *testing.T, options *server.Options) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	return s
+}
+
+// startThree is a cluster of three servers that has a leader.
+func startThree(t *testing.T) []*server.Server {
+	t.Helper()
+	var servers []*server.Server
+	for _, options := range threeOptions(t) {
+		servers = append(servers, startOne(t, options))
 	}
 	deadline := time.NewTimer(30 * time.Second)
 	defer deadline.Stop()

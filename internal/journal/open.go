@@ -1,22 +1,17 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // Config says where the journal is and how much it keeps. Zero values stand for the defaults named
@@ -24,8 +19,13 @@ import (
 type Config struct {
 	// URL of a NATS cluster with JetStream; empty runs the engine in this process.
 	URL string
-	// StartTimeout is how long Open waits for a cluster that does not answer; 0 is one try.
+	// Access is how a cluster is told who connects, and how its servers are known.
+	Access Access
+	// StartTimeout is how long Open waits for a cluster that does not answer, or has no leader; 0
+	// is one try. Waiting, if set, is called with what is waited for, again and
+	// again, and with nothing when the waiting is over.
 	StartTimeout time.Duration
+	Waiting      func(what string)
 	// Dir is the folder of the embedded engine's files; empty keeps everything in memory until
 	// Close.
 	Dir string
@@ -64,7 +64,10 @@ type Config struct {
 	// EscrowInMemory keeps the escrow off the disk. It is for clusters, whose replicas protect the
 	// values.
 	EscrowInMemory bool
-	Log            *slog.Logger
+	// AuctionLog makes the stream of auction logs, which the instances of a relay share. It has no
+	// effect on an embedded engine, which one relay uses alone.
+	AuctionLog bool
+	Log        *slog.Logger
 }
 
 // Bounds of the engine.
@@ -101,9 +104,13 @@ type Journal struct {
 	ready  bool // Open has succeeded
 	// closedCleanly: the previous process closed the journal in order.
 	closedCleanly bool
+	// auction has the auction logs; nil unless Config.AuctionLog asks for it.
+	auction jetstream.Stream
 	// evidence has what builders were demoted for.
 	evidence jetstream.Stream
 	failed   failures
+	// engineLog, if set, gets what the embedded engine complains of.
+	engineLog *complaints
 }
 
 // ErrInUse says that another process, or another Journal of this one, has the folder open. Two
@@ -130,7 +137,7 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	if cfg.URL == "" {
 		err = j.startServer(cfg)
 	} else {
-		err = j.connect(ctx, cfg.URL, cfg.StartTimeout)
+		err = j.connect(ctx, cfg)
 	}
 	if err != nil {
 		return err
@@ -140,11 +147,21 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("reach JetStream: %w", err)
 	}
+	if cfg.URL != "" {
+		if err := j.waitForStreams(ctx, cfg); err != nil {
+			return err
+		}
+	}
 	if cfg.ReadOnly {
-		return j.findFacts(ctx)
+		return j.patiently(ctx, cfg, "the service that makes the journal", j.findFacts)
 	}
 	if err := j.makeStreams(ctx, cfg); err != nil {
 		return err
+	}
+	if cfg.AuctionLog && cfg.URL != "" {
+		if j.auction, err = j.makeStream(ctx, cfg, auctionConfig()); err != nil {
+			return err
+		}
 	}
 	if err := j.makeGuard(ctx, cfg); err != nil {
 		return err
@@ -168,38 +185,6 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// reconnectEvery is how often a lost connection is tried again. After a restart of the process that
-// has the engine, readers in other processes are behind for no longer than that.
-const reconnectEvery = 100 * time.Millisecond
-
-// connect connects to a cluster, and reconnects for as long as the journal is open.
-func (j *Journal) connect(ctx context.Context, cluster string, patience time.Duration) (err error) {
-	shown := "the cluster"
-	if parsed, err := url.Parse(cluster); err == nil {
-		shown = parsed.Redacted() // without the URL's password
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for told := false; ; told = true {
-		j.conn, err = nats.Connect(cluster, nats.Name("gavel"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectEvery))
-		if err == nil {
-			break
-		}
-		if run.Pause(ctx, reconnectEvery) != nil {
-			return fmt.Errorf("connect to %s: %w", shown, err)
-		}
-		if !told {
-			j.log.Warn("the journal's cluster is away: it is tried again until --start-timeout is over", "url", shown,
-				"error", err)
-		}
-	}
-	if most := j.conn.MaxPayload(); most < needPayload {
-		return fmt.Errorf("%s takes messages of %d bytes, the escrow needs %d: raise its max_payload", shown,
-			most, needPayload)
-	}
-	return nil
-}
-
 // findFacts finds the stream that another process has made, however that is configured.
 func (j *Journal) findFacts(ctx context.Context) (err error) {
 	j.facts, err = j.js.Stream(ctx, factsName)
@@ -210,34 +195,6 @@ func (j *Journal) findFacts(ctx context.Context) (err error) {
 		return fmt.Errorf("find stream %s: %w", factsName, err)
 	}
 	j.id = identityOf(j.facts.CachedInfo())
-	return nil
-}
-
-// makeEscrow makes the escrow: in a stream of the cluster, or beside the embedded engine.
-func (j *Journal) makeEscrow(ctx context.Context, cfg Config) error {
-	inMemory := cfg.EscrowInMemory || cfg.URL == "" && cfg.Dir == ""
-	keepFor := cmp.Or(cfg.EscrowFor, 10*time.Minute)
-	if cfg.URL == "" {
-		dir := ""
-		if !inMemory {
-			dir = filepath.Join(cfg.Dir, "escrow")
-		}
-		local, err := openLocalEscrow(dir, keepFor, j.quota.escrow)
-		j.escrow = local
-		return err
-	}
-	storage := jetstream.FileStorage
-	if inMemory {
-		storage = jetstream.MemoryStorage
-	}
-	stream, err := j.makeStream(ctx, cfg, jetstream.StreamConfig{
-		Name: escrowName, Subjects: []string{"escrow.>"}, Storage: storage, MaxAge: keepFor, MaxMsgsPerSubject: 1,
-		MaxBytes: j.quota.escrow, Duplicates: duplicates(keepFor),
-	})
-	if err != nil {
-		return err
-	}
-	j.escrow = &clusterEscrow{js: j.js, stream: stream}
 	return nil
 }
 

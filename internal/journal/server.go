@@ -83,13 +83,21 @@ func (j *Journal) startServer(cfg Config) (err error) {
 		}
 		j.syncs = &syncs{dir: dir, synced: &j.synced}
 	}
+	return j.runServer(&options, dir)
+}
+
+// runServer starts the engine on a folder and connects to it.
+func (j *Journal) runServer(options *server.Options, dir string) (err error) {
 	options.SyncInterval = syncEvery
 	options.ServerName, options.JetStream, options.StoreDir, options.NoSigs, options.NoLog = "gavel", true, dir, true, true
 	options.JetStreamMaxStore, options.JetStreamMaxMemory = engineQuota, engineQuota
 	options.MaxPayload, options.MaxPending = maxValue, 4*maxValue
-	j.server, err = server.NewServer(&options)
+	j.server, err = server.NewServer(options)
 	if err != nil {
 		return fmt.Errorf("make engine: %w", err)
+	}
+	if j.engineLog != nil {
+		j.server.SetLogger(j.engineLog, false, false)
 	}
 	j.server.Start()
 	if !j.server.ReadyForConnections(startTime) {

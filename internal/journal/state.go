@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -32,6 +33,36 @@ func (j *Journal) StoreState(ctx context.Context, subject string, data []byte) (
 		return 0, fmt.Errorf("keep state %s: %w", subject, err)
 	}
 	return ack.Sequence, j.syncState(subject)
+}
+
+// SwapState stores the state of a subject if the newest one has a number, 0 for none, and returns
+// the number of the new one. It has not won if the newest state has another number; then nothing
+// has changed. After an error the state may be stored or not.
+func (j *Journal) SwapState(ctx context.Context, subject string, number uint64,
+	data []byte) (next uint64, won bool, err error) {
+	ack, err := j.js.Publish(ctx, statePrefix+subject, data, jetstream.WithExpectLastSequencePerSubject(number))
+	if taken := (*jetstream.APIError)(nil); errors.As(err, &taken) &&
+		(taken.ErrorCode == wrongLastSequence || taken.ErrorCode == wrongLastInProgress) {
+		return 0, false, nil
+	}
+	if err != nil {
+		j.suspectEngine()
+		return 0, false, fmt.Errorf("swap state %s: %w", subject, err)
+	}
+	return ack.Sequence, true, j.syncState(subject)
+}
+
+// NumberedState is the state of a subject and its number in the stream; ErrNotFound if there is
+// none.
+func (j *Journal) NumberedState(ctx context.Context, subject string) (number uint64, data []byte, err error) {
+	message, err := j.state.GetLastMsgForSubject(ctx, statePrefix+subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil, fmt.Errorf("state %s: %w", subject, ErrNotFound)
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("read state %s: %w", subject, err)
+	}
+	return message.Sequence, message.Data, nil
 }
 
 // syncState returns when acked state is on the disk.

@@ -113,6 +113,21 @@ func (s *Scanner) Items(item func() error) error {
 	return s.inside('[', ']', "comma or ] expected", item)
 }
 
+// ItemsUpTo reads a list of up to most values, which item must read. Of a longer one the error is
+// tooMany; an error of item says which value it was at.
+func (s *Scanner) ItemsUpTo(most int, tooMany error, item func() error) error {
+	count := 0
+	return s.Items(func() error {
+		if count++; count > most {
+			return fmt.Errorf("more than %d: %w", most, tooMany)
+		}
+		if err := item(); err != nil {
+			return fmt.Errorf("item %d: %w", count-1, err)
+		}
+		return nil
+	})
+}
+
 func (s *Scanner) inside(open, end byte, missing string, next func() error) error {
 	if s.Peek() != open {
 		return s.Fail(string(open) + " expected")

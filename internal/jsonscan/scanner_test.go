@@ -234,3 +234,28 @@ func BenchmarkValue(b *testing.B) {
 		})
 	}
 }
+
+// A list that is too long is not read to its end, and an error says at which value it was.
+func TestItemsUpTo(t *testing.T) {
+	tooMany := errors.New("no room")
+	for text, want := range map[string]string{
+		"[1,2]": "", "[]": "", "[1,2,3]": "more than 2: no room", "[1,true]": "item 1: true: want a number",
+		"[1,{}]": "item 1: an object: want a number", `["1"]`: "item 0: text: want a number",
+		"[[]]": "item 0: a list: want a number",
+	} {
+		s := jsonscan.Scanner{Doc: []byte(text), MaxDepth: 4}
+		got := ""
+		if err := s.ItemsUpTo(2, tooMany, func() error {
+			if first := s.Peek(); first < '0' || first > '9' {
+				return s.Wrong("a number")
+			}
+			_, err := s.Value()
+			return err
+		}); err != nil {
+			got = err.Error()
+		}
+		if strings.ReplaceAll(got, `"`, "") != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

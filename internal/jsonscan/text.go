@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/bits"
 )
 
@@ -166,3 +167,19 @@ func textEnd(doc []byte, from int) int {
 // TextEnd is the index after the string that begins at the scanner's position; -1 if it does not
 // end.
 func (s *Scanner) TextEnd() int { return textEnd(s.Doc, s.At) }
+
+// Wrong returns the error of the next value if it is not what is wanted.
+func (s *Scanner) Wrong(want string) error {
+	switch s.Peek() {
+	case 0:
+		return s.Fail("value expected")
+	case '{':
+		return fmt.Errorf("an object: want %s", want)
+	case '[':
+		return fmt.Errorf("a list: want %s", want)
+	case '"':
+		return fmt.Errorf("text: want %s", want)
+	default:
+		return fmt.Errorf("%.20q: want %s", s.Literal(), want)
+	}
+}

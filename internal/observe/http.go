@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
@@ -24,6 +25,7 @@ type HTTP struct {
 	turned   *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	stages   *prometheus.HistogramVec
+	onTheWay *prometheus.HistogramVec
 
 	mu    sync.RWMutex // guards known
 	known map[kind]series
@@ -62,6 +64,11 @@ func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 		inFlight: set.Gauge("gavel_http_in_flight", "Requests that are being answered."),
 		stages: set.Histogram("gavel_stage_seconds",
 			"Time that one stage of a request's way took, in seconds.", buckets, "stage"),
+		onTheWay: set.Histogram("gavel_http_client_to_server_seconds",
+			"Time from the moment at which the client says that it sent a request (`X-Send-Ts` in RFC 3339, or "+
+				"`Date-Milliseconds`) until its header was read, in seconds, by path pattern. It is as true as both clocks; "+
+				"what is more than a second ahead or a minute old is not counted.",
+			buckets, "endpoint"),
 		known: map[kind]series{},
 	}
 	for _, why := range serve.AllTurnedAway { // so that rates can be computed before the first one happens
@@ -89,6 +96,7 @@ func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
 	h.inFlight.Inc()
 	// Every request begins a new trace. A parent from its headers would be the client's choice.
 	ctx, span := r.Context(), trace.Span(nil)
+	way, told := onTheWay(r.Header, time.Now)
 	if ctx.Value(watchKey{}) != any(h) { // the server was not started by serve.Serve
 		ctx = h.Context(ctx)
 	}
@@ -102,6 +110,9 @@ func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
 		counted.seconds.Observe(e.Took.Seconds())
 		counted.received.Add(float64(e.Received))
 		counted.sent.Add(float64(e.Sent))
+		if told {
+			h.onTheWay.WithLabelValues(endpoint).Observe(way.Seconds())
+		}
 		if e.Refusal != "" {
 			h.refusals.WithLabelValues(endpoint, e.Refusal).Inc()
 		}

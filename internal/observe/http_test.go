@@ -19,6 +19,7 @@ import (
 
 func TestDocs(t *testing.T) {
 	set := NewSet(prometheus.NewRegistry())
+	Build(set, "relay", "")
 	NewHTTP(set, nil)
 	golden.Section(t, "../../docs/metrics.md", "every service", set.Table())
 }

@@ -8,8 +8,6 @@ import (
 	"io"
 	"runtime"
 	"time"
-
-	"github.com/gavel-relay/gavel/internal/deflate"
 )
 
 // A gzip body that comes at once, as from a proxy on the same machine that has buffered it, is
@@ -51,7 +49,7 @@ var wholePlaces = func() chan *wholePlace {
 // wholePlace is the memory for one body as it was sent, and a decoder.
 type wholePlace struct {
 	sent    []byte
-	decoder *deflate.Decoder
+	decoder *inflater
 }
 
 // wholeGzip reads a gzip body of an announced length and, if it has come at once, decompresses it
@@ -70,7 +68,7 @@ func (b *buffer) wholeGzip(from io.Reader, announced int64) (rest io.Reader, giv
 		return from, giveBack, nil
 	}
 	if place == nil {
-		place = &wholePlace{make([]byte, wholeMost), deflate.New()}
+		place = &wholePlace{make([]byte, wholeMost), newInflater()}
 	}
 	giveBack = func() { wholePlaces <- place }
 	sent, failed := readAtOnce(from, place.sent[:announced])
@@ -105,7 +103,7 @@ func readAtOnce(from io.Reader, to []byte) (come []byte, err error) {
 
 // decompressWhole decompresses one member, and returns whether the body is that member and all of
 // it is right. It charges the body before it allocates it.
-func (b *buffer) decompressWhole(decoder *deflate.Decoder, sent []byte) (done bool, err error) {
+func (b *buffer) decompressWhole(decoder *inflater, sent []byte) (done bool, err error) {
 	data := sent[gzipHeader : len(sent)-gzipTrailer]
 	trailer := sent[len(sent)-gzipTrailer:]
 	length := int64(binary.LittleEndian.Uint32(trailer[4:]))

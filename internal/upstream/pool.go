@@ -106,6 +106,17 @@ func (p *Pool) Rank(at time.Time) []int {
 	return order
 }
 
+// Healthy says of each node, by its index, whether it has not failed since it last answered.
+func (p *Pool) Healthy() []bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	healthy := make([]bool, len(p.health))
+	for i := range p.health {
+		healthy[i] = p.health[i].Healthy()
+	}
+	return healthy
+}
+
 // pausedUntil is the end of a node's pause; zero if it has none. The caller holds mu.
 func (p *Pool) pausedUntil(node int, at time.Time) time.Time {
 	if h := &p.health[node]; p.cfg.PauseFailed && !h.Ready(at) {

@@ -44,6 +44,17 @@ func Parse(kind string, urls []string, schemes ...string) ([]Endpoint, error) {
 	return endpoints, nil
 }
 
+// ByName says of each endpoint's name whether something holds, which is asked by the endpoint's
+// index. Of several endpoints with the same name it must hold for all.
+func ByName(endpoints []Endpoint, holds func(node int) bool) map[string]bool {
+	all := make(map[string]bool, len(endpoints))
+	for i, endpoint := range endpoints {
+		others, known := all[endpoint.Name]
+		all[endpoint.Name] = holds(i) && (others || !known)
+	}
+	return all
+}
+
 // WithoutURL is an error of an HTTP client without the URL, whose path and query may hold secrets.
 func WithoutURL(err error) error {
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {

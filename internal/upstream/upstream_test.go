@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,6 +58,18 @@ func TestParse(t *testing.T) {
 		{Name: "b", URL: "wss://b", Scheme: "wss"}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+}
+
+// Two endpoints may share host and port: then both must be well.
+func TestByName(t *testing.T) {
+	endpoints := []upstream.Endpoint{{Name: "a"}, {Name: "b"}, {Name: "a"}, {Name: "c"}}
+	for bad, want := range map[int]map[string]bool{
+		0: {"a": false, "b": true, "c": true}, 2: {"a": false, "b": true, "c": true}, 3: {"a": true, "b": true, "c": false},
+	} {
+		if got := upstream.ByName(endpoints, func(i int) bool { return i != bad }); !maps.Equal(got, want) {
+			t.Errorf("%d is bad: %v, want %v", bad, got, want)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
+	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/monitor"
@@ -47,7 +47,7 @@ func number(text string) uint64 {
 func hashOf(slot phase0.Slot) phase0.Hash32 { return phase0.Hash32{byte(slot), 0xb1} }
 
 // beaconNode is a chain on which the clock's slot is the head; missed has no block.
-func beaconNode(t *testing.T, clock *clocktest.Leap, missed phase0.Slot) string {
+func beaconNode(t *testing.T, clock *clock.Leap, missed phase0.Slot) string {
 	block := func(w http.ResponseWriter, slot phase0.Slot) {
 		if slot == missed || slot == 0 {
 			http.Error(w, `{"code":404,"message":"no block"}`, http.StatusNotFound)
@@ -94,7 +94,7 @@ func beaconNode(t *testing.T, clock *clocktest.Leap, missed phase0.Slot) string 
 // relay is a good relay that sells every slot's block; a test changes what it says.
 type relay struct {
 	key          *bls.SecretKey
-	clock        *clocktest.Leap
+	clock        *clock.Leap
 	header       func(*deneb.BuilderBid)  // changes a bid before it is signed
 	delivered    func(phase0.Slot) string // the list's JSON
 	registration func() (int, any)        // status and answer
@@ -169,7 +169,7 @@ func watch(t *testing.T, missed phase0.Slot, change func(*relay)) *Monitor {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	clock := clocktest.NewLeap(network.SlotStart(1).Add(time.Second), network.SlotStart(6).Add(7*time.Second), cancel)
+	clock := clock.NewLeap(network.SlotStart(1).Add(time.Second), network.SlotStart(6).Add(7*time.Second), cancel)
 	s := &relay{
 		key: bls.Derive("relay", 1), clock: clock, header: func(*deneb.BuilderBid) {},
 		delivered:    func(slot phase0.Slot) string { return listOf(slot, hashOf(slot), "9") },

@@ -40,7 +40,7 @@ func TestBuilderMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	d := &silent{}
 	mux := NewMux()
 	MountBuilder(mux, BuilderConfig{
-		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Speculator: d.auction.speculator(),
+		Spec: testSpec(), Clock: clock.NewStepped(now), Submitter: d, Speculator: d.auction.speculator(),
 		Headers: d,
 		Duties:  d, Identity: d,
 		Hydrator: &d.cache, TopBids: newTheatre().feed,

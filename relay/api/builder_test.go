@@ -56,7 +56,7 @@ func (d *builderFakePorts) ByKey(apiKey string) (relay.Builder, bool) {
 
 func (d *builderFakePorts) handler() http.Handler {
 	mux := NewMux()
-	MountBuilder(mux, BuilderConfig{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d,
+	MountBuilder(mux, BuilderConfig{Spec: testSpec(), Clock: clock.NewStepped(now), Submitter: d,
 		Speculator: d.auction.speculator(),
 		Headers:    d, Duties: d,
 		Identity: d, Hydrator: &d.cache})

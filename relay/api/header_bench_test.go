@@ -47,7 +47,7 @@ func realRooms() (*proposerHandlers, *servedCount) {
 		key.ParentHash[0] += i
 		board.Show(key, &bid)
 	}
-	return &proposerHandlers{ProposerConfig{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Headers: &top.Headers{
+	return &proposerHandlers{ProposerConfig{Spec: testSpec(), Clock: clock.NewStepped(now), Headers: &top.Headers{
 		Bids: board, Spec: testSpec(), Head: headOf{}, CutOff: 3 * time.Second,
 	}}}, facts
 }

@@ -98,7 +98,4 @@ func peakOf(t *testing.T, handler http.Handler, method, path string, media wire.
 	return peak, int64(answer.Bytes)
 }
 
-const (
-	memoryBody     = 1 << 20
-	maxAnswerBytes = 64 << 10
-)
+const maxAnswerBytes = 64 << 10

@@ -73,7 +73,7 @@ func (d *fakePorts) untouched() bool { return d.registered == nil && d.asked == 
 func (d *fakePorts) handler() *serve.Mux {
 	mux := NewMux()
 	MountProposer(mux, ProposerConfig{
-		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Registrar: d, Headers: d, Deliverer: d, Ready: func() bool {
+		Spec: testSpec(), Clock: clock.NewStepped(now), Registrar: d, Headers: d, Deliverer: d, Ready: func() bool {
 			return !d.unready
 		},
 	})

@@ -76,6 +76,7 @@ var Statuses = serve.Statuses{
 	relay.HeaderPayloadMismatch.ID:     http.StatusBadRequest,
 	relay.SubmissionOtherPayload.ID:    http.StatusBadRequest,
 	relay.SubmissionEscrowDown.ID:      http.StatusServiceUnavailable,
+	relay.SubmissionAuctionDown.ID:     http.StatusServiceUnavailable,
 	relay.SubmissionEscrowCrowded.ID:   http.StatusServiceUnavailable,
 	relay.SubmissionSequence.ID:        http.StatusBadRequest,
 	relay.SubmissionHydrationForm.ID:   http.StatusBadRequest,

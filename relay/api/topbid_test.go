@@ -35,14 +35,14 @@ type theatre struct {
 }
 
 func newTheatre() *theatre {
-	feed := &top.Broadcast{Clock: clock.NewHeld(now, 1)}
+	feed := &top.Broadcast{Clock: clock.NewStepped(now)}
 	return &theatre{feed, &top.Bids{Broadcast: feed}}
 }
 
 func (h *theatre) handler(needKey bool) http.Handler {
 	mux, d := NewMux(), new(builderFakePorts)
 	MountBuilder(mux, BuilderConfig{
-		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Headers: d, Duties: d, Identity: d,
+		Spec: testSpec(), Clock: clock.NewStepped(now), Submitter: d, Headers: d, Duties: d, Identity: d,
 		Hydrator: &d.cache,
 		TopBids:  h.feed, TopBidsNeedKey: needKey,
 	})

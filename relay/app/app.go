@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -45,9 +46,11 @@ type App struct {
 	deliver   *deliver.Deliverer
 	served    *slots.Payloads
 	slots     *slots.Slots
+	hydration *submit.HydrationCache
 	probe     *deliver.Probe
 	builders  *builders.List
 	killed    *killSwitch
+	site      *site // nil if there is no website
 	alerts    *alerts
 	others    *instances // nil if the journal is in this process
 	stopping  atomic.Bool
@@ -80,8 +83,14 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 		return nil, err
 	}
 	if a.others != nil {
+		if now := a.spec.SlotAt(a.cfg.Clock.Now()); now > keepSlots {
+			a.submit.Close(now - keepSlots) // of the auction log only what is open is read
+		}
 		a.others.start()
 		a.opened.AddCloser(a.others.close)
+		if err := a.others.catchUp(ctx); err != nil {
+			return nil, fmt.Errorf("read the auction log: %w", err)
+		}
 	}
 	if err := a.loadChain(ctx); err != nil {
 		return nil, err
@@ -105,6 +114,7 @@ func (a *App) unrecordedSubmission() func(relay.SubmissionJudged) {
 	return func(judged relay.SubmissionJudged) {
 		judged.Builder = phase0.BLSPubKey{} // only a claim, so it must not be a label
 		a.watched.metrics.Record(judged)
+		a.site.Record(judged)
 	}
 }
 

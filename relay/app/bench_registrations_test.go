@@ -62,7 +62,7 @@ func registering(b *testing.B) *registeringRelay {
 	var err error
 	h.app, err = New(b.Context(), Config{
 		BeaconURLs: []string{emulated(b, identities)}, Key: bls.Derive("relay", 0), Validator: nobodyExecutes{},
-		Limits: Limits{PerSecond: -1}, Clock: clock.NewHeld(benchGenesis.Add(6*time.Second), 1),
+		Limits: Limits{PerSecond: -1}, Clock: clock.NewStepped(benchGenesis.Add(6 * time.Second)),
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -65,7 +65,7 @@ func lived(b *testing.B) Config {
 		BeaconURLs: []string{emulated(b, manyIdentities)}, DataDir: b.TempDir(), Key: bls.Derive("relay", 0),
 		Validator: nobodyExecutes{}, Builders: benchRecords(),
 		Limits: Limits{PerSecond: -1, BuilderPerSecond: -1}, PayloadCutOff: -1, HeaderCutOff: -1,
-		Clock: clock.NewHeld(benchGenesis.Add(6*time.Second), 1),
+		Clock: clock.NewStepped(benchGenesis.Add(6 * time.Second)),
 	}
 	a, err := New(b.Context(), cfg)
 	if err != nil {
@@ -139,7 +139,7 @@ func emulated(b *testing.B, identities []byte) string {
 		b.Fatal(err)
 	}
 	emulator, err := devbeacon.New(devbeacon.Config{
-		Spec: spec, Clock: clock.NewHeld(benchGenesis.Add(6*time.Second), 1), Validators: emulatedValidators, Seed: 3,
+		Spec: spec, Clock: clock.NewStepped(benchGenesis.Add(6 * time.Second)), Validators: emulatedValidators, Seed: 3,
 		Execution:   node,
 		GenesisHash: phase0.Hash32(node.Genesis().Hash()), ChainID: 77,
 	})

@@ -74,12 +74,16 @@ type noticeBoard struct {
 	top.Bids
 	shown time.Time
 	whole chan time.Time
+	told  chan time.Time // gets shown too, unless it is nil
 }
 
 // Show implements submit.TopBids.
 func (b *noticeBoard) Show(key relay.Key, bid *relay.SignedBid) {
 	b.Bids.Show(key, bid)
 	b.shown = time.Now()
+	if b.told != nil {
+		b.told <- b.shown
+	}
 	b.whole = make(chan time.Time, 1)
 	if bid.Signing == nil {
 		b.whole <- b.shown
@@ -128,6 +132,12 @@ func openBench(b testing.TB, dir string) *benchWay {
 // openBenchWith is openBench with a journal of one's own.
 func openBenchWith(b testing.TB, config journal.Config) *benchWay {
 	b.Helper()
+	return openBenchAs(b, config, func(*submit.Config, *journal.Journal) {})
+}
+
+// openBenchAs is openBenchWith with a pipeline that is configured further.
+func openBenchAs(b testing.TB, config journal.Config, configure func(*submit.Config, *journal.Journal)) *benchWay {
+	b.Helper()
 	h := &benchWay{board: new(noticeBoard), spec: benchSpec()}
 	var err error
 	h.journal, err = journal.Open(b.Context(), config)
@@ -150,15 +160,17 @@ func openBenchWith(b testing.TB, config journal.Config) *benchWay {
 	if err != nil {
 		b.Fatal(err)
 	}
-	held := clock.NewHeld(h.spec.GenesisTime, 1)
-	h.pipeline = submit.New(submit.Config{
+	held := clock.NewStepped(h.spec.GenesisTime)
+	rules := submit.Config{
 		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Slots: new(slots.Slots), Builders: h.builders,
 		Validator: nobodyExecutes{},
 		Escrow:    unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, TopBids: h.board, Facts: record,
 		Key:               bls.Derive("relay", 0),
 		ValidationTimeout: time.Minute, PayloadTimeout: time.Second, Executors: 1, Cancellations: true,
 		ReportFailure: func(action string, err error) { b.Errorf("%s: %v", action, err) },
-	})
+	}
+	configure(&rules, h.journal)
+	h.pipeline = submit.New(rules)
 	mux := api.NewMux()
 	api.MountBuilder(mux, api.BuilderConfig{
 		Spec: h.spec, Clock: held, Submitter: h.pipeline,

@@ -46,6 +46,9 @@ type Config struct {
 	// ValidatorLive says whether the validator can execute blocks now; nil means always. While it
 	// cannot, no bid is accepted optimistically.
 	ValidatorLive func() bool
+	// ValidationNodes says of each node that executes blocks, by host and port, whether it answers;
+	// nil if there are none.
+	ValidationNodes func() map[string]bool
 	// Builders are the builders that the operator lists, with how each is treated.
 	Builders []relay.Builder
 	// Clock is the chain's clock; nil means the real one. A devnet may set its own.
@@ -84,6 +87,8 @@ type Config struct {
 	TopBidQueue int
 	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
 	TraceEndpoint string
+	// Region is the operator's name of the place where this runs, for the metrics; it may be empty.
+	Region string
 	// Limits bound what clients can use of the relay.
 	Limits Limits
 	// Literal follows the interface descriptions to the letter (docs/differences.md): no bid counts
@@ -93,6 +98,9 @@ type Config struct {
 	// Unrecorded in submit.Config and deliver.Config. It is for experiments: on a public relay anybody
 	// could fill the journal.
 	RecordRefused bool
+	// Website serves pages about the relay, its auctions, builders and proposers beside the public
+	// API. WebsiteHideLosing holds back values of bids that do not lead while their auction runs.
+	Website, WebsiteHideLosing bool
 	// NoCancellations refuses ?cancellations=1.
 	NoCancellations bool
 	// Observe, if set, is called for every fact in the order of the journal, a moment after it

@@ -19,7 +19,7 @@ import (
 	"github.com/holiman/uint256"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
+	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
@@ -32,6 +32,7 @@ const victimEnv = "GAVEL_TEST_RELAY"
 // victim is what such a relay is told.
 type victim struct {
 	DataDir    string
+	Cluster    string // URL of the journal; empty for one in the folder
 	BeaconURLs []string
 	Now        time.Time
 }
@@ -49,11 +50,14 @@ func runVictim(told string) error {
 		stop()
 	}()
 	cfg := app.Config{
-		Key: relayKey, Clock: clocktest.NewManual(v.Now), RevealDelay: -1, ValidationTimeout: time.Minute,
+		Key: relayKey, Clock: clock.NewStepped(v.Now), RevealDelay: -1, ValidationTimeout: time.Minute,
 		PublishTimeout: time.Minute, Validator: believing{},
 		BeaconURLs: v.BeaconURLs, DataDir: v.DataDir,
 	}
 	trusting(&cfg)
+	if v.Cluster != "" {
+		onCluster(&cfg, v.Cluster)
+	}
 	a, err := app.New(ctx, cfg)
 	if err != nil {
 		return err
@@ -74,7 +78,7 @@ func runVictim(told string) error {
 // on; kill is SIGKILL.
 func (h *relayUnderTest) startVictim(t *testing.T, folder string) (kill func()) {
 	t.Helper()
-	told, err := json.Marshal(victim{folder, h.cfg.BeaconURLs, h.clock.Now()})
+	told, err := json.Marshal(victim{folder, h.cfg.Journal.URL, h.cfg.BeaconURLs, h.clock.Now()})
 	must(t, err)
 	process := exec.CommandContext(t.Context(), os.Args[0])
 	process.Env, process.Stderr = append(os.Environ(), victimEnv+"="+string(told)), os.Stderr

@@ -105,8 +105,22 @@ type guard struct {
 
 // newGuard returns the guard of a network.
 func newGuard(j *journal.Journal, spec *eth.Spec) guard {
-	return guard{j, fmt.Sprintf("%x-%x-%d", spec.GenesisForkVersion[:], spec.GenesisValidatorsRoot[:8],
-		spec.GenesisTime.Unix())}
+	return guard{j, networkName(spec)}
+}
+
+// networkName tells networks apart, also a devnet that was started anew.
+func networkName(spec *eth.Spec) string {
+	return fmt.Sprintf("%x-%x-%d", spec.GenesisForkVersion[:], spec.GenesisValidatorsRoot[:8], spec.GenesisTime.Unix())
+}
+
+// networkOf is what a relay knows of its network, for journal.KeepNetwork. The chain's id is what
+// it has in common with the bundle RPC.
+func networkOf(spec *eth.Spec) map[string]string {
+	known := map[string]string{"beacon-genesis": networkName(spec)}
+	if spec.DepositChainID != 0 {
+		known["chain"] = strconv.FormatUint(spec.DepositChainID, 10)
+	}
+	return known
 }
 
 // Claim implements deliver.Guard. A claim of an earlier version, whose keys had no network, still

@@ -1,6 +1,12 @@
 package app
 
-import "context"
+import (
+	"context"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+)
 
 // NewestFact is the number of the journal's newest fact.
 func (a *App) NewestFact(ctx context.Context) (uint64, error) { return a.journal.Last(ctx) }
@@ -16,3 +22,14 @@ func (a *App) LastState(ctx context.Context) (uint64, error) { return a.journal.
 
 // Heard is the number of the newest state that this instance has applied.
 func (a *App) Heard() uint64 { return a.others.states.from() - 1 }
+
+// HearLog waits until this instance has applied what is in the auction log now.
+func (a *App) HearLog(ctx context.Context) error { return a.others.catchUp(ctx) }
+
+// AuctionSubject is the subject of a slot's auction log.
+func (a *App) AuctionSubject(slot phase0.Slot) string {
+	return auctionLog{network: networkName(a.spec)}.subject(slot)
+}
+
+// Journal is the journal of this instance.
+func (a *App) Journal() *journal.Journal { return a.journal }

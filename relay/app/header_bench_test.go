@@ -39,7 +39,7 @@ func headersOver(served top.Served) (handler http.Handler, board *top.Bids, path
 	board = &top.Bids{Served: served}
 	board.Show(key, bid)
 	mux := api.NewMux()
-	api.MountProposer(mux, api.ProposerConfig{Spec: spec, Clock: clock.NewHeld(spec.SlotStart(65), 1),
+	api.MountProposer(mux, api.ProposerConfig{Spec: spec, Clock: clock.NewStepped(spec.SlotStart(65)),
 		Headers: &top.Headers{
 			Bids: board, Spec: spec, Head: headOf{}, CutOff: 3 * time.Second, Stopped: new(killSwitch).On,
 		}})

@@ -61,6 +61,9 @@ func (a *App) readiness() error {
 	if err := unserved(a.spec, head.Slot+1); err != nil {
 		return err
 	}
+	if err := a.submit.Unreadable(head.Slot + 1); err != nil {
+		return relay.NotReady.With("no headers are served of some slot, whose auction log cannot be read: %v", err)
+	}
 	if behind := a.cfg.Clock.Now().Sub(a.spec.SlotStart(head.Slot)); behind > a.cfg.StaleAfter {
 		return relay.NotReady.With("the newest head, of slot %d, is %s old", head.Slot, behind.Round(time.Second))
 	}

@@ -14,15 +14,17 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// instances follows what the other instances of a cluster write (decision 19). Two goroutines read
-// the journal's state, and its facts of registrations and served headers, and apply them here.
+// instances follows what the other instances of a cluster write (decision 19). Three goroutines
+// read the journal's state, its facts of registrations and served headers, and the auction log, and
+// apply them here.
 //
 //	other instances ─▶ STATE ─▶ kill switch, builders' records, demotions, the last delivery
 //	                ─▶ FACTS ─▶ registrations, served headers
-//	this instance ─probe─▶ both ─▶ heard: headers are served only while this comes back
+//	                ─▶ AUCTION ─▶ bids, cancellations, verdicts, payloads of headers
+//	this instance ─probe─▶ all ─▶ heard: headers are served only while this comes back
 type instances struct {
-	app           *App
-	states, facts hearing
+	app                     *App
+	states, facts, auctions hearing
 	// sold is the newest slot, plus one, that another instance has delivered; 0 for none.
 	sold atomic.Uint64
 
@@ -67,6 +69,9 @@ func (i *instances) start() {
 	i.running.Go(func() {
 		subjects := []string{registrationStored, headerServed, testedSubject}
 		i.follow(ctx, func() error { return i.app.journal.FollowFacts(ctx, i.facts.from(), subjects, i.heardFact) })
+	})
+	i.running.Go(func() {
+		i.follow(ctx, func() error { return i.app.journal.FollowAuction(ctx, i.auctions.from(), i.heardAuction) })
 	})
 }
 
@@ -229,5 +234,6 @@ func (a *App) adoptHeader(data []byte) {
 	}
 	if served.Times == 0 && served.ValueWei != nil { // a sum has nothing new: the first answer is a fact before it
 		a.topBid.NoteServed(served)
+		a.served.Header(relay.PayloadID{Slot: served.Slot, BlockHash: served.BlockHash, Builder: served.Builder})
 	}
 }

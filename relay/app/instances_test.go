@@ -23,8 +23,7 @@ func newInstances(t *testing.T) (a, b *relayUnderTest) {
 	nats := startCluster(t)
 	a = newRelay(t, eth.Fulu, relayOptions{configure: func(c *app.Config) {
 		trusting(c)
-		c.Journal.URL = nats.server.ClientURL()
-		c.Journal.EscrowBytes, c.Journal.FactsBytes, c.Journal.EvidenceBytes = 256<<20, 64<<20, 64<<20
+		onCluster(c, nats.server.ClientURL())
 	}})
 	other := *a
 	b = &other
@@ -33,6 +32,12 @@ func newInstances(t *testing.T) (a, b *relayUnderTest) {
 	t.Cleanup(func() { must(t, b.stopRelay()) })
 	b.await(t)
 	return a, b
+}
+
+// onCluster configures a relay as an instance on a journal's cluster.
+func onCluster(c *app.Config, url string) {
+	c.Journal.URL = url
+	c.Journal.EscrowBytes, c.Journal.FactsBytes, c.Journal.EvidenceBytes = 256<<20, 64<<20, 64<<20
 }
 
 // killSwitch is the position that an instance shows to the operator.

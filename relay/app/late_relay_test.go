@@ -39,7 +39,7 @@ func TestLateArchiveIsToldOnce(t *testing.T) {
 		t.Helper()
 		at := h.clock.Now().Add(after)
 		h.clock.Set(at)
-		h.clock.Waiters(at.Add(every), 1)
+		h.clock.waiters(at.Add(every))
 	}
 	look(every + 137*time.Millisecond) // nobody else waits for moments like that
 

@@ -44,6 +44,13 @@ type gauges struct {
 	// Listeners counts those that follow the top bids now. ListenersCut counts those that were cut so
 	// far because they were behind.
 	Listeners, ListenersCut func() float64
+	// BeaconNodesFollow and BeaconNodesAnswer say of each beacon node whether it announces the chain's
+	// head, and whether it answered its last request. ValidationNodes says of each node whether it
+	// answers.
+	BeaconNodesFollow, BeaconNodesAnswer, ValidationNodes func() []observe.Reading
+	// Hydration counts transactions and blobs that dehydrated submissions left out, by whether they
+	// were found.
+	Hydration func() []observe.Reading
 }
 
 // factMetrics counts the relay's facts for Prometheus, as they are recorded.
@@ -146,6 +153,18 @@ func defineGauges(set *observe.Set, gauges gauges) {
 	set.GaugeFunc("gavel_relay_top_bid_listeners", "Listeners to the leading bids.", gauges.Listeners)
 	set.GaugeFunc("gavel_relay_top_bid_listeners_cut",
 		"Listeners that were cut because they were behind, since the start.", gauges.ListenersCut)
+	set.Readings(prometheus.GaugeValue, "gavel_relay_beacon_node_follows",
+		"1 for a beacon node that announces heads, and is not behind the others; by host and port.",
+		gauges.BeaconNodesFollow, "node")
+	set.Readings(prometheus.GaugeValue, "gavel_relay_beacon_node_answers",
+		"1 for a beacon node that answered the last request that it was sent, or was sent none; by host and port.",
+		gauges.BeaconNodesAnswer, "node")
+	set.Readings(prometheus.GaugeValue, "gavel_relay_validation_node_works",
+		"1 for a node that executes blocks and can judge them; 0 while it gets none because it failed; by host and port.",
+		gauges.ValidationNodes, "node")
+	set.Readings(prometheus.CounterValue, "gavel_relay_hydration_items_total",
+		"Transactions and blobs that dehydrated submissions left out, by result: found in what the builder had sent, or "+
+			"missing.", gauges.Hydration, "result")
 }
 
 // Record implements relay.Facts.

@@ -74,7 +74,10 @@ func day() []relay.Fact {
 func TestMetricsAreAViewOfTheFacts(t *testing.T) {
 	is := func(value float64) func() float64 { return func() float64 { return value } }
 	metrics, registry := measured(gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), FactsLost: is(3),
-		Unacked: is(4)})
+		Unacked: is(4),
+		BeaconNodesFollow: func() []observe.Reading {
+			return observe.Nodes(map[string]bool{"cl-1:5052": true, "cl-2:5052": false})
+		}})
 	for _, fact := range day() {
 		metrics.Record(fact)
 	}

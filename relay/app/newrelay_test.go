@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
+	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -40,7 +40,7 @@ import (
 type relayUnderTest struct {
 	fork     eth.Fork
 	spec     *eth.Spec
-	clock    *clocktest.Manual
+	clock    *waitingClock
 	node     *chain.Node
 	beacon   *beacon.Beacon
 	fronts   [2]*front
@@ -81,19 +81,57 @@ type relayOptions struct {
 	refusesKnown bool
 }
 
-// standing is a clock that a network starts in vain: only the test moves it.
-type standing struct{ *clocktest.Manual }
+// waitingClock is a clock that only the test moves, and that tells who waits. A network starts it
+// in vain.
+type waitingClock struct {
+	*clock.Stepped
+	mu      sync.Mutex // guards waiting
+	waiting map[time.Time]int
+	begun   chan struct{} // closed and replaced when a goroutine begins to wait
+}
 
-func (standing) Start() {}
+func newWaitingClock(now time.Time) *waitingClock {
+	return &waitingClock{Stepped: clock.NewStepped(now), waiting: map[time.Time]int{}, begun: make(chan struct{})}
+}
+
+func (*waitingClock) Start() {}
+
+// Until implements clock.Clock.
+func (c *waitingClock) Until(ctx context.Context, t time.Time) error {
+	c.count(t, 1)
+	defer c.count(t, -1)
+	return c.Stepped.Until(ctx, t)
+}
+
+func (c *waitingClock) count(t time.Time, more int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting[t] += more
+	close(c.begun)
+	c.begun = make(chan struct{})
+}
+
+// waiters waits until a goroutine waits for t.
+func (c *waitingClock) waiters(t time.Time) {
+	for {
+		c.mu.Lock()
+		begun, waits := c.begun, c.waiting[t] > 0
+		c.mu.Unlock()
+		if waits {
+			return
+		}
+		<-begun
+	}
+}
 
 // newRelay opens a network in one fork, and a relay in it. The auction is for slot 1, on genesis,
 // six seconds before it begins.
 func newRelay(t *testing.T, fork eth.Fork, options relayOptions) *relayUnderTest {
 	t.Helper()
 	genesis := time.Unix(1_700_000_000, 0)
-	h := &relayUnderTest{fork: fork, gate: &gate{}, slot: 1, clock: clocktest.NewManual(genesis.Add(6 * time.Second))}
+	h := &relayUnderTest{fork: fork, gate: &gate{}, slot: 1, clock: newWaitingClock(genesis.Add(6 * time.Second))}
 	around, err := network.Open(network.Config{
-		Genesis: genesis, Clock: standing{h.clock}, Slot: 12 * time.Second,
+		Genesis: genesis, Clock: h.clock, Slot: 12 * time.Second,
 		SlotsPerEpoch: cmp.Or(options.slotsPerEpoch, 32), Forks: []eth.ForkPoint{{Fork: fork}},
 		Validators: validatorCount, Seed: 3, Funded: spenders(),
 		RefusesKnown: func(phase0.Slot) bool { return options.refusesKnown },

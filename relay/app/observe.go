@@ -28,27 +28,48 @@ func (a *App) observe() error {
 	a.opened.Add(shutdown) // sends the last traces
 	registry := observe.NewRegistry()
 	set := observe.NewSet(registry)
+	observe.Build(set, "relay", a.cfg.Region)
 	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer), metrics: newMetrics(set, metricsConfig{
 		Builder: func(key phase0.BLSPubKey) string { return a.builders.Of(key).Name },
 		Gauges: gauges{
-			Validators:    func() float64 { return float64(a.registry.Validators()) },
-			Registrations: func() float64 { return float64(a.registry.Registrations()) },
-			HeadSlot:      func() float64 { return float64(a.registry.Head().Slot) },
-			BeaconNodes:   func() float64 { return float64(a.nodes.Following()) },
-			FactsLost:     func() float64 { return float64(a.facts.Lost()) },
-			Unacked:       func() float64 { return float64(a.journal.Unacked()) },
-			ListenersCut:  func() float64 { return float64(a.broadcast.Cut()) },
-			Listeners:     func() float64 { return float64(a.broadcast.Listeners()) },
-			ArchiveLag:    a.archiveLag,
-			JournalWorks:  func() float64 { return works(a.journal) },
-			SyncedAgo:     func() float64 { return a.journal.SyncedAgo().Seconds() },
-			JournalFree:   func() float64 { return float64(a.journal.FreeBytes()) },
-			FactsBytes:    func() float64 { return float64(a.journal.Bytes(journal.Facts)) },
-			EscrowBytes:   func() float64 { return float64(a.journal.Bytes(journal.Escrow)) },
-			EvidenceBytes: func() float64 { return float64(a.journal.Bytes(journal.Evidence)) },
+			Validators:        func() float64 { return float64(a.registry.Validators()) },
+			Registrations:     func() float64 { return float64(a.registry.Registrations()) },
+			HeadSlot:          func() float64 { return float64(a.registry.Head().Slot) },
+			BeaconNodes:       func() float64 { return float64(a.nodes.Following()) },
+			FactsLost:         func() float64 { return float64(a.facts.Lost()) },
+			Unacked:           func() float64 { return float64(a.journal.Unacked()) },
+			ListenersCut:      func() float64 { return float64(a.broadcast.Cut()) },
+			Listeners:         func() float64 { return float64(a.broadcast.Listeners()) },
+			ArchiveLag:        a.archiveLag,
+			JournalWorks:      func() float64 { return works(a.journal) },
+			SyncedAgo:         func() float64 { return a.journal.SyncedAgo().Seconds() },
+			JournalFree:       func() float64 { return float64(a.journal.FreeBytes()) },
+			FactsBytes:        func() float64 { return float64(a.journal.Bytes(journal.Facts)) },
+			EscrowBytes:       func() float64 { return float64(a.journal.Bytes(journal.Escrow)) },
+			EvidenceBytes:     func() float64 { return float64(a.journal.Bytes(journal.Evidence)) },
+			BeaconNodesFollow: func() []observe.Reading { return observe.Nodes(a.nodes.Follows()) },
+			BeaconNodesAnswer: func() []observe.Reading { return observe.Nodes(a.nodes.Answers()) },
+			ValidationNodes:   a.validationNodes,
+			Hydration:         a.hydrated,
 		},
 	})}
 	return nil
+}
+
+// validationNodes are the readings of nodes that execute blocks.
+func (a *App) validationNodes() []observe.Reading {
+	if a.cfg.ValidationNodes == nil {
+		return nil // blocks are executed in this process
+	}
+	return observe.Nodes(a.cfg.ValidationNodes())
+}
+
+// hydrated are the readings of what dehydrated submissions left out.
+func (a *App) hydrated() []observe.Reading {
+	found, missing := a.hydration.Counts()
+	return []observe.Reading{
+		{Value: float64(found), Labels: []string{"found"}}, {Value: float64(missing), Labels: []string{"missing"}},
+	}
 }
 
 // archiveLag is how many facts the archive has not applied; -1 when it or the journal does not

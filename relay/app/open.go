@@ -17,6 +17,7 @@ import (
 func (a *App) open(ctx context.Context) (err error) {
 	cfg := a.cfg
 	cfg.Journal.Dir, cfg.Journal.Log, cfg.Journal.StartTimeout = within(cfg.DataDir, "journal"), cfg.Log, cfg.StartTimeout
+	cfg.Journal.AuctionLog = true
 	if a.journal, err = journal.Open(ctx, cfg.Journal); err != nil {
 		return fmt.Errorf("open journal: %w", err)
 	}
@@ -35,6 +36,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := eth.CheckNetwork(cfg.Network, a.spec); err != nil {
+		return err
+	}
+	if err := a.journal.KeepNetwork(ctx, networkOf(a.spec)); err != nil {
 		return err
 	}
 	a.warnOfForks()

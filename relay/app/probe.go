@@ -25,6 +25,7 @@ type probes struct {
 	now      func() time.Time
 	instance string     // names this process: others that share the journal have other keys
 	others   *instances // nil if the journal is in this process
+	network  string     // as the subjects of the auction log have it
 	keyFor   time.Duration
 
 	claimed time.Time // when the guard was last given a new key; zero after a failure
@@ -49,7 +50,7 @@ const (
 func (a *App) newProbe() *deliver.Probe {
 	p := &probes{
 		journal: a.journal, now: a.cfg.Clock.Now, instance: cmp.Or(a.instance, rand.Text()[:12]), others: a.others,
-		keyFor: keyInEmbedded,
+		network: networkName(a.spec), keyFor: keyInEmbedded,
 	}
 	if a.cfg.Journal.URL != "" {
 		p.keyFor = keyInCluster
@@ -97,8 +98,8 @@ func (p *probes) escrow(ctx context.Context) error {
 }
 
 // append appends a fact and waits until the journal has stored it. In a cluster it also stores
-// state, and waits until this instance has heard both: what others have written before it has heard
-// then, too.
+// state and appends to the auction log, and waits until this instance has heard all: what others
+// have written before it has heard then, too.
 func (p *probes) append(ctx context.Context) error {
 	data, err := json.Marshal(probed{p.now(), p.instance})
 	if err != nil {
@@ -112,7 +113,14 @@ func (p *probes) append(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	auction, err := p.journal.AppendAuction(ctx, p.network+"."+testedAuction, data)
+	if err != nil {
+		return err
+	}
 	if err := p.others.facts.wait(ctx, fact); err != nil {
+		return err
+	}
+	if err := p.others.auctions.wait(ctx, auction); err != nil {
 		return err
 	}
 	return p.others.states.wait(ctx, state)
@@ -120,6 +128,10 @@ func (p *probes) append(ctx context.Context) error {
 
 // testedSubject is the subject of the facts with which the journal is tested.
 const testedSubject = subjectPrefix + "delivery_path_tested"
+
+// testedAuction is, in place of a slot, the subject of the entries with which the auction log is
+// tested.
+const testedAuction = "tested"
 
 // probed is a fact that no projection reads. It shows when a relay ran and its journal could be
 // written.

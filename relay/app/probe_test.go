@@ -119,7 +119,7 @@ func startCluster(t *testing.T) *cluster {
 	c := &cluster{options: server.Options{
 		ServerName: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
 		NoSigs: true, NoLog: true,
-		MaxPayload: 32 << 20, MaxPending: 128 << 20,
+		MaxPayload: 32 << 20, MaxPending: 128 << 20, JetStreamMaxStore: 1 << 40, // whatever the disk has
 	}}
 	t.Cleanup(func() { c.stop() })
 	c.start(t)

@@ -52,7 +52,8 @@ func (a *App) ServeBoth(ctx context.Context, public, proposers net.Listener) err
 			group.Go(func() error { return serve.Serve(ctx, proposers, a.proposers, options) })
 		}
 		return group.Wait()
-	}, a.followChain, a.submit.Run, a.alerts.Run, a.topSync.Run, a.keepRegistrations, a.probe.Run, a.watchArchive,
+	}, a.followChain, a.submit.Run, a.alerts.Run, a.topSync.Run, a.keepRegistrations, a.probe.Run,
+		a.watchArchive, a.runSite,
 		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive)
 }
 
@@ -67,9 +68,12 @@ func (a *App) serving() serve.Options {
 	}
 }
 
-// closeListeners ends the WebSockets. The HTTP server does not do this, since it has handed their
-// connections over.
+// closeListeners ends the WebSockets, and the streams of the website's viewers. The HTTP server
+// does not do this: it has handed over the connections of the former, and waits for the latter.
 func (a *App) closeListeners(ctx context.Context) {
+	if a.site != nil {
+		a.site.live.close()
+	}
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	if err := a.broadcast.Close(ctx); err != nil {

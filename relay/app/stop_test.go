@@ -60,7 +60,7 @@ func TestStopDrainsGetPayload(t *testing.T) {
 			release()
 			if path == v1Path {
 				waiting := make(chan struct{})
-				go func() { h.clock.Waiters(h.spec.SlotStart(h.slot).Add(time.Second), 1); close(waiting) }()
+				go func() { h.clock.waiters(h.spec.SlotStart(h.slot).Add(time.Second)); close(waiting) }()
 				select {
 				case <-waiting:
 					h.into(time.Second)

@@ -65,7 +65,10 @@ func (s *submission) json(t testing.TB) []byte {
 	return raw
 }
 
-const submitPath = "/relay/v1/builder/blocks"
+const (
+	submitPath  = "/relay/v1/builder/blocks"
+	headersPath = "/relay/v1/builder/headers"
+)
 
 func sszHeader(fork eth.Fork) http.Header {
 	return http.Header{"Content-Type": {"application/octet-stream"}, "Eth-Consensus-Version": {fork.String()}}

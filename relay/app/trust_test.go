@@ -150,7 +150,7 @@ func TestHeaderFirst(t *testing.T) {
 	}
 	h.next(t)
 	never := h.worth(t, 0, 1000)
-	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), never.header(t)).wantStatus(t, http.StatusOK)
+	h.post(t, headersPath, withKey(sszHeader(h.fork)), never.header(t)).wantStatus(t, http.StatusOK)
 	h.wantTop(t, never)
 	h.clock.Set(h.clock.Now().Add(time.Second)) // HeaderPayloadTimeout
 	poll(t, "the builder is demoted", func() bool { return len(h.demotions(t)) == 1 })
@@ -175,7 +175,7 @@ func TestDeliveryIsListedAtTheValueThatWasSignedFor(t *testing.T) {
 	bluff.trace.Value = uint256.NewInt(900_000)
 	bluff.sign()
 	held := h.gate.hold(block.payload.BlockHash)
-	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), bluff.header(t)).wantStatus(t, http.StatusOK)
+	h.post(t, headersPath, withKey(sszHeader(h.fork)), bluff.header(t)).wantStatus(t, http.StatusOK)
 	h.wantTop(t, &bluff)
 	if got := h.reveal(t, v2Path, h.blind(t, h.header(t))); got.status != http.StatusAccepted {
 		t.Fatalf("deliver: %s", got)

@@ -18,8 +18,11 @@ import (
 // rules of each part are in rules.go.
 func (a *App) wire() (err error) {
 	// facts ─▶ journal, and at once ─▶ state, sync of the top payload, metrics, alerts
-	a.facts = newFacts(a.journal, a.log, factEncoder{a.instance}, a.cfg.Observe, a.state, a.topSync,
+	a.facts = newFacts(a.journal, a.log, factEncoder{a.instance}, a.observer(), a.state, a.topSync,
 		a.watched.metrics, a.alerts)
+	if a.others != nil {
+		a.facts.listeners = append(a.facts.listeners, deliveredHere{a})
+	}
 	a.opened.Add(a.facts.Close)
 	a.probe = a.newProbe()
 	a.killed = &killSwitch{facts: a.facts}
@@ -32,7 +35,8 @@ func (a *App) wire() (err error) {
 
 	// a bid: pipeline ─▶ escrow, and memory while it leads ─▶ top bid ─▶ listeners
 	a.slots = new(slots.Slots)
-	a.served = &slots.Payloads{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
+	a.served = &slots.Payloads{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log,
+		FetchServedOnly: a.others != nil}
 	a.broadcast = a.newBroadcast(a.registry)
 	a.topBid = &top.Bids{Broadcast: a.broadcast, Served: servedHeaders{a.facts, a.served}}
 	a.opened.AddCloser(func() error { a.topBid.RecordRepeats(); return nil })
@@ -42,6 +46,7 @@ func (a *App) wire() (err error) {
 	pipeline.Escrow, pipeline.Evidence, pipeline.TopBids = a.served, evidence{a.journal},
 		topWithPayload{a.topBid, a.served}
 	pipeline.Unrecorded, pipeline.ReportFailure = a.unrecordedSubmission(), a.reportFailure
+	a.shareAuction(&pipeline)
 	a.submit = submit.New(pipeline)
 	a.registry.Subscribe(a.submit.Reregistered) // takes out bids that the proposer no longer wants
 
@@ -59,10 +64,11 @@ func (a *App) wire() (err error) {
 	delivery.Publisher, delivery.Unrecorded = a.nodes, a.unrecordedPayload()
 	a.deliver = deliver.New(delivery)
 
+	a.hydration = &submit.HydrationCache{BlockBytes: api.MaxSSZ}
 	a.mount(api.BuilderConfig{
 		Spec: a.spec, Clock: a.cfg.Clock, Submitter: a.submit, Headers: a.submit, Duties: a.registry, Identity: a.builders,
 		Speculator: speculate.New(speculate.Config{Spec: a.spec, Auction: a.submit, Key: a.cfg.Key, Verify: bls.Verify}),
-		Hydrator:   &submit.HydrationCache{BlockBytes: api.MaxSSZ}, TopBids: a.broadcast,
+		Hydrator:   a.hydration, TopBids: a.broadcast,
 		TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 		Network:        serve.ByClient(a.cfg.Limits.TrustedProxies),
 	}, api.ProposerConfig{
@@ -79,6 +85,7 @@ func (a *App) mount(forBuilders api.BuilderConfig, forProposers api.ProposerConf
 		api.MountProposer(mux, forProposers)
 		api.MountBuilder(mux, forBuilders)
 		api.MountData(mux, api.DataConfig{Archive: newest{a.archive, a.registry}})
+		a.mountSite(mux)
 	})
 	a.handler = a.protect(a.api)
 }

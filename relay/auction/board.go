@@ -16,7 +16,7 @@ import (
 //
 //	instances ─append─▶ the slot's log, one order ─▶ Apply, in that order, at each instance ─▶ Top, Floor
 //
-// It is the model of the auction over several instances (decision 19). No service runs on it yet.
+// Boards, which are those of all open slots, are what the relay runs on in a cluster (decision 19).
 type Board struct {
 	slot    phase0.Slot
 	books   Books
@@ -26,6 +26,7 @@ type Board struct {
 	asked   map[phase0.BLSPubKey]Entry // what proposers ask for since they have registered again
 	// withdrawn are builders whose unverified bids do not enter any more.
 	withdrawn map[phase0.BLSPubKey]bool
+	dropped   map[boardBlock]uint64 // at which place
 	delivered bool
 }
 
@@ -41,6 +42,14 @@ type boardBid struct {
 	builder phase0.BLSPubKey
 	block   phase0.Hash32
 	value   uint256.Int
+	// recipient is part of the name, since a verdict is about what a block pays to one.
+	recipient relay.FeeRecipient
+}
+
+// boardBlock names a block, which its builder may offer at several values.
+type boardBlock struct {
+	builder phase0.BLSPubKey
+	block   phase0.Hash32
 }
 
 // boardFact is what is known of a bid.
@@ -52,13 +61,35 @@ type boardFact struct {
 // Applied says what an entry has done to the board.
 type Applied struct {
 	// Entered: a bid is in its book now; Outcome is what the book says then, and what its builder is
-	// answered. A bid that did not enter was outdated, withdrawn, not what the proposer asks for, or
-	// too late.
+	// answered. If the bid did not enter, Why says why.
 	Entered bool
 	Outcome Outcome
+	Why     NotEntered
+	// Dropped: a block's bids are out of its book now.
+	Dropped bool
 	// Repeated: the entry was in the log before, and has changed nothing.
 	Repeated bool
+	// Tops are the auctions in which another bid leads now, or none any more.
+	Tops []TopOf
 }
+
+// TopOf is the outcome of one auction.
+type TopOf struct {
+	Key relay.Key
+	Outcome
+}
+
+// NotEntered is why a bid is not in its book.
+type NotEntered uint8
+
+// The reasons.
+const (
+	WasOutdated   NotEntered = iota + 1 // a newer bid of its builder is in the book
+	WasDistrusted                       // its builder was withdrawn, and no execution has found the bid valid
+	WasUnfit                            // the proposer asks for something else now
+	WasTooLate                          // the slot was delivered
+	WasDropped                          // its payload was dropped from the escrow
+)
 
 // ErrGap says that entries of the log are missing before one.
 var ErrGap = errors.New("entries of the auction log are missing")
@@ -67,7 +98,7 @@ var ErrGap = errors.New("entries of the auction log are missing")
 func NewBoard(slot phase0.Slot) *Board {
 	return &Board{
 		slot: slot, seen: map[entryID]bool{}, bids: map[boardBid]*boardFact{}, asked: map[phase0.BLSPubKey]Entry{},
-		withdrawn: map[phase0.BLSPubKey]bool{},
+		withdrawn: map[phase0.BLSPubKey]bool{}, dropped: map[boardBlock]uint64{},
 	}
 }
 
@@ -97,13 +128,15 @@ func (b *Board) Apply(place uint64, entry Entry) (Applied, error) {
 			b.bids[id].verified = true
 		}
 	case BuilderWithdrawn:
-		b.withdraw(entry.Builder)
+		return Applied{Tops: b.withdraw(entry.Builder)}, nil
 	case ProposerReregistered:
-		b.reregister(entry)
+		return Applied{Tops: b.reregister(entry)}, nil
+	case BlockDropped:
+		return b.drop(entry), nil
 	case SlotDelivered:
 		b.delivered = true
 	}
-	// A kind of a later version that may be passed over changes nothing here.
+	// The other kinds, and those of a later version that may be passed over, change nothing here.
 	return Applied{}, nil
 }
 
@@ -113,22 +146,23 @@ func (b *Board) Applied() uint64 { return b.applied }
 // Book returns the book of an auction. It must not be changed.
 func (b *Board) Book(key relay.Key) *Book { return b.books.Of(key) }
 
+// Withdrawn says whether a builder's unverified bids do not enter any more.
+func (b *Board) Withdrawn(builder phase0.BLSPubKey) bool { return b.withdrawn[builder] }
+
 func (b *Board) key(entry Entry) relay.Key {
 	return relay.Key{Slot: b.slot, ParentHash: entry.ParentHash, Proposer: entry.Proposer}
 }
 
 func (b *Board) bidOf(entry Entry) boardBid {
-	return boardBid{b.key(entry), entry.Builder, entry.BlockHash, *entry.ValueWei}
+	return boardBid{b.key(entry), entry.Builder, entry.BlockHash, *entry.ValueWei, entry.FeeRecipient}
 }
 
 func (b *Board) enter(entry Entry) Applied {
 	key, id := b.key(entry), b.bidOf(entry)
 	fact := b.bids[id]
 	verified := entry.Verified || fact != nil && fact.verified
-	asked, again := b.asked[key.Proposer]
-	if b.delivered || b.withdrawn[entry.Builder] && !verified ||
-		again && !fits(asked, entry.FeeRecipient, entry.GasLimit, entry.AskedGas) {
-		return Applied{}
+	if why := b.refuses(entry, verified); why != 0 {
+		return Applied{Why: why}
 	}
 	bid := relay.Bid{
 		Builder: entry.Builder, BlockHash: entry.BlockHash, ValueWei: entry.ValueWei, ReceivedAt: entry.ReceivedAt,
@@ -136,10 +170,37 @@ func (b *Board) enter(entry Entry) Applied {
 	}
 	outcome := b.books.Of(key).put(bid, !entry.Uncounted)
 	if outcome.Result == Outdated {
-		return Applied{Outcome: outcome}
+		return Applied{Outcome: outcome, Why: WasOutdated}
 	}
 	b.bids[id] = &boardFact{verified, entry.GasLimit, entry.AskedGas}
-	return Applied{Entered: true, Outcome: outcome}
+	return Applied{Entered: true, Outcome: outcome, Tops: changed(nil, key, outcome)}
+}
+
+// refuses says why a bid does not enter, whatever its builder has in the book; 0 if it may. A bid
+// that only replaces always may while the slot runs.
+func (b *Board) refuses(entry Entry, verified bool) NotEntered {
+	asked, again := b.asked[entry.Proposer]
+	switch {
+	case b.delivered:
+		return WasTooLate
+	case entry.Uncounted:
+		return 0
+	case b.withdrawn[entry.Builder] && !verified:
+		return WasDistrusted
+	case again && !fits(asked, entry.FeeRecipient, entry.GasLimit, entry.AskedGas):
+		return WasUnfit
+	case !entry.Awaited && entry.Seen < b.dropped[boardBlock{entry.Builder, entry.BlockHash}]:
+		return WasDropped
+	}
+	return 0
+}
+
+// changed adds an auction's outcome to a list if its top is another one now.
+func changed(list []TopOf, key relay.Key, outcome Outcome) []TopOf {
+	if outcome.Changed {
+		list = append(list, TopOf{key, outcome})
+	}
+	return list
 }
 
 // fits says whether a block is what a proposer asks for: it pays the recipient, and was made for
@@ -149,26 +210,46 @@ func fits(asked Entry, recipient relay.FeeRecipient, gasLimit, askedGas uint64) 
 		(asked.GasLimit == 0 || askedGas == asked.GasLimit || gasLimit <= asked.GasLimit)
 }
 
-func (b *Board) withdraw(builder phase0.BLSPubKey) {
+func (b *Board) withdraw(builder phase0.BLSPubKey) (tops []TopOf) {
 	b.withdrawn[builder] = true
 	for key, book := range b.books.All() {
-		book.Withdraw(builder, func(bid relay.Bid) bool { return !b.factOf(key, bid).verified })
+		tops = changed(tops, key, book.Withdraw(builder, func(bid relay.Bid) bool { return !b.factOf(key, bid).verified }))
 	}
+	return tops
 }
 
-func (b *Board) reregister(asked Entry) {
+func (b *Board) reregister(asked Entry) (tops []TopOf) {
+	if before, again := b.asked[asked.Proposer]; again && asked.RegisteredAt.Before(before.RegisteredAt) {
+		return nil
+	}
 	b.asked[asked.Proposer] = asked
 	for key, book := range b.books.All() {
 		if key.Proposer != asked.Proposer {
 			continue
 		}
-		book.Exclude(func(bid relay.Bid) bool {
+		tops = changed(tops, key, book.Exclude(func(bid relay.Bid) bool {
 			fact := b.factOf(key, bid)
 			return !fits(asked, bid.FeeRecipient, fact.gasLimit, fact.askedGas)
-		})
+		}))
 	}
+	return tops
+}
+
+// drop takes a block's bids out of its book, unless they are needed there.
+func (b *Board) drop(entry Entry) Applied {
+	book := b.books.Of(b.key(entry))
+	of := func(bid relay.Bid) bool { return bid.Builder == entry.Builder && bid.BlockHash == entry.BlockHash }
+	if top := book.Top(); top != nil && of(*top) {
+		return Applied{}
+	}
+	if current := book.Current(entry.Builder); current != nil && of(*current) {
+		return Applied{}
+	}
+	book.Withdraw(entry.Builder, of)
+	b.dropped[boardBlock{entry.Builder, entry.BlockHash}] = b.applied
+	return Applied{Dropped: true}
 }
 
 func (b *Board) factOf(key relay.Key, bid relay.Bid) boardFact {
-	return *b.bids[boardBid{key, bid.Builder, bid.BlockHash, *bid.ValueWei}]
+	return *b.bids[boardBid{key, bid.Builder, bid.BlockHash, *bid.ValueWei, bid.FeeRecipient}]
 }

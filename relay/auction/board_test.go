@@ -22,12 +22,15 @@ type naiveBoard struct {
 	verified  map[string]bool
 	asked     *Entry
 	withdrawn map[phase0.BLSPubKey]bool
+	dropped   map[string]uint64
 	delivered bool
 	seen      map[string]bool
+	place     uint64
 }
 
 func newNaive() *naiveBoard {
-	return &naiveBoard{verified: map[string]bool{}, withdrawn: map[phase0.BLSPubKey]bool{}, seen: map[string]bool{}}
+	return &naiveBoard{verified: map[string]bool{}, withdrawn: map[phase0.BLSPubKey]bool{}, seen: map[string]bool{},
+		dropped: map[string]uint64{}}
 }
 
 func nameOf(e Entry) string { return fmt.Sprint(e.Instance, e.Number) }
@@ -38,6 +41,7 @@ func bidName(parent, builder, block byte, value *uint256.Int) string {
 
 // apply returns whether a bid has entered, and whether the entry is a repeated one.
 func (n *naiveBoard) apply(e Entry) (entered, repeated bool) {
+	n.place++
 	if n.seen[nameOf(e)] {
 		return false, true
 	}
@@ -46,13 +50,19 @@ func (n *naiveBoard) apply(e Entry) (entered, repeated bool) {
 	switch e.Kind {
 	case BidEntered:
 		name := bidName(parent, e.Builder[0], e.BlockHash[0], e.ValueWei)
-		if n.delivered || n.withdrawn[e.Builder] && !e.Verified && !n.verified[name] || !n.wanted(blockOf(e.BlockHash[0])) {
+		refused := n.withdrawn[e.Builder] && !e.Verified && !n.verified[name] || !n.wanted(blockOf(e.BlockHash[0])) ||
+			!e.Awaited && n.dropped[blockName(e)] > e.Seen
+		if n.delivered || !e.Uncounted && refused {
 			return false, false
 		}
-		entered = n.auctions[parent].submit(relay.Bid{
+		bid := relay.Bid{
 			Builder: e.Builder, BlockHash: e.BlockHash, ValueWei: e.ValueWei, ReceivedAt: e.ReceivedAt,
 			Cancellable: e.Cancellable, Sequence: e.Sequence,
-		})
+		}
+		if e.Uncounted {
+			bid = uncounted(bid)
+		}
+		entered = n.auctions[parent].submit(bid)
 		if entered && e.Verified {
 			n.verified[name] = true
 		}
@@ -67,14 +77,37 @@ func (n *naiveBoard) apply(e Entry) (entered, repeated bool) {
 			})
 		}
 	case ProposerReregistered:
+		if n.asked != nil && n.asked.RegisteredAt.After(e.RegisteredAt) {
+			break
+		}
 		n.asked = &e
 		for parent := range n.auctions {
 			n.auctions[parent].exclude(func(bid relay.Bid) bool { return !n.wanted(blockOf(bid.BlockHash[0])) })
 		}
+	case BlockDropped:
+		n.drop(e)
 	case SlotDelivered:
 		n.delivered = true
 	}
 	return entered, false
+}
+
+func blockName(e Entry) string { return fmt.Sprint(e.Builder[0], e.BlockHash[0]) }
+
+// drop takes a block's bids away, unless one leads or is its builder's current one.
+func (n *naiveBoard) drop(e Entry) {
+	auction := &n.auctions[e.ParentHash[0]]
+	of := func(bid relay.Bid) bool { return bid.Builder == e.Builder && bid.BlockHash == e.BlockHash }
+	if top := auction.top(); top != nil && of(*top) {
+		return
+	}
+	for _, i := range auction.inForce() {
+		if bid := auction.bids[i]; !isFinal(bid) && of(bid) {
+			return
+		}
+	}
+	auction.exclude(of)
+	n.dropped[blockName(e)] = n.place
 }
 
 // block is what a hash stands for.
@@ -115,7 +148,7 @@ func (n *naiveBoard) view() (v view) {
 	for parent := range n.auctions {
 		v[parent].top = describeTop(n.auctions[parent].top())
 		for _, bid := range n.auctions[parent].bids {
-			if isFinal(bid) {
+			if isFinal(bid) && !isUncounted(bid) {
 				v[parent].floor = max(v[parent].floor, bid.ValueWei.Uint64())
 			}
 		}
@@ -213,11 +246,17 @@ func (h *logHistory) draw(m *member) Entry {
 	e.ValueWei = uint256.NewInt(uint64(h.tape.intn(6)))
 	b := blockOf(e.BlockHash[0])
 	e.FeeRecipient, e.GasLimit, e.AskedGas = b.recipient, b.gasLimit, b.askedGas
-	switch kind := h.tape.intn(16); kind {
+	switch kind := h.tape.intn(18); kind {
+	case 17:
+		e.Kind = BlockDropped
+	case 16:
+		e.Uncounted = true
+		e.ReceivedAt, e.Cancellable = time.Unix(int64(h.tape.intn(4)), 0).UTC(), true
 	case 15:
 		e.Kind = SlotDelivered
 	case 14:
 		e.Kind = ProposerReregistered
+		e.RegisteredAt = time.Unix(int64(h.tape.intn(3)), 0).UTC()
 		e.FeeRecipient, e.GasLimit = relay.FeeRecipient{1 + byte(h.tape.intn(2))}, uint64(30+6*h.tape.intn(2))
 	case 13:
 		e.Kind = BuilderWithdrawn
@@ -225,6 +264,7 @@ func (h *logHistory) draw(m *member) Entry {
 		e.Kind = BidVerified
 	default:
 		e.Verified = kind%2 == 1
+		e.Seen = m.board.Applied() - min(m.board.Applied(), uint64(h.tape.intn(3)))
 		e.ReceivedAt = time.Unix(int64(h.tape.intn(4)), 0).UTC()
 		if how := h.tape.intn(4); how == 1 {
 			e.Cancellable = true

@@ -33,12 +33,14 @@ type entry struct {
 	order uint64
 	// counts is false for a bid from SubmitUnverified: it replaces an earlier bid, but never leads.
 	counts bool
+	place  int // in the ranking; -1 if it is not there
 }
 
 // standing is what one builder has in the book.
 type standing struct {
-	final   []entry // all final bids, in order of arrival
-	current *entry  // the newest cancellable or sequenced bid; nil if there is none
+	final   []*entry // all final bids, in order of arrival
+	best    *entry   // the best of them that counts; nil if there is none
+	current *entry   // the newest cancellable or sequenced bid; nil if there is none
 }
 
 // Book holds the bids of one auction. The zero value is an empty book. It is not safe for
@@ -46,6 +48,8 @@ type standing struct {
 type Book struct {
 	builders map[phase0.BLSPubKey]*standing
 	order    uint64
+	ranked   ranking // of each builder the best final bid and the current one
+	floor    *entry  // the best final bid; nil if there is none
 	top      *entry
 }
 
@@ -63,15 +67,18 @@ func (b *Book) put(bid relay.Bid, counts bool) Outcome {
 		return Outcome{Result: Outdated, Top: b.topBid()}
 	}
 	b.order++
-	placed := entry{bid: bid, order: b.order, counts: counts}
+	placed := &entry{bid: bid, order: b.order, counts: counts}
 	if isFinal(bid) {
 		own.final = append(own.final, placed)
+		b.rankFinal(own, placed)
 	} else {
-		own.current = &placed
+		b.ranked.leave(own.current)
+		own.current = placed
+		b.ranked.enter(placed)
 	}
 	changed := b.elect()
 	result := Follows
-	if b.top != nil && b.top.order == placed.order {
+	if b.top == placed {
 		result = Leads
 	}
 	return Outcome{Result: result, Top: b.topBid(), Changed: changed}
@@ -80,36 +87,79 @@ func (b *Book) put(bid relay.Bid, counts bool) Outcome {
 // Withdraw removes bids of one builder, as when it is demoted: those that match, or all if match is
 // nil.
 func (b *Book) Withdraw(builder phase0.BLSPubKey, match func(relay.Bid) bool) Outcome {
-	own := b.builders[builder]
-	switch {
-	case own == nil:
-	case match == nil:
-		delete(b.builders, builder)
-	default:
-		own.exclude(match)
+	if own := b.builders[builder]; own != nil {
+		b.exclude(own, match)
 	}
-	changed := b.elect()
-	return Outcome{Result: Follows, Top: b.topBid(), Changed: changed}
+	return b.excluded()
 }
 
 // Exclude removes the matching bids of all builders, as when the proposer has registered again.
 func (b *Book) Exclude(match func(relay.Bid) bool) Outcome {
 	for _, own := range b.builders {
-		own.exclude(match)
+		b.exclude(own, match)
+	}
+	return b.excluded()
+}
+
+func (b *Book) exclude(own *standing, match func(relay.Bid) bool) {
+	own.final = slices.DeleteFunc(own.final, func(e *entry) bool { return match == nil || match(e.bid) })
+	b.ranked.leave(own.best)
+	own.best = nil
+	for _, e := range own.final {
+		b.rankFinal(own, e)
+	}
+	if own.current != nil && (match == nil || match(own.current.bid)) {
+		b.ranked.leave(own.current)
+		own.current = nil
+	}
+}
+
+// excluded finds floor and leader after bids have left.
+func (b *Book) excluded() Outcome {
+	b.floor = nil
+	for _, own := range b.builders {
+		b.raiseFloor(own.best)
 	}
 	changed := b.elect()
 	return Outcome{Result: Follows, Top: b.topBid(), Changed: changed}
 }
 
-func (s *standing) exclude(match func(relay.Bid) bool) {
-	s.final = slices.DeleteFunc(s.final, func(e entry) bool { return match(e.bid) })
-	if s.current != nil && match(s.current.bid) {
-		s.current = nil
+// rankFinal ranks a final bid if it is its builder's best one. The others wait in own.final until
+// the best is withdrawn.
+func (b *Book) rankFinal(own *standing, e *entry) {
+	if !e.counts || own.best != nil && !e.bid.ValueWei.Gt(own.best.bid.ValueWei) {
+		return
+	}
+	b.ranked.leave(own.best)
+	own.best = e
+	b.ranked.enter(e)
+	b.raiseFloor(e)
+}
+
+// raiseFloor makes a builder's best final bid the floor if it is the best of all builders'.
+func (b *Book) raiseFloor(e *entry) {
+	if e != nil && (b.floor == nil || e.bid.ValueWei.Gt(b.floor.bid.ValueWei)) {
+		b.floor = e
 	}
 }
 
 // Top returns the leading bid, nil if there is none. It must not be changed.
 func (b *Book) Top() *relay.Bid { return b.topBid() }
+
+// RunnerUp returns the best bid of another builder than the leader, nil if there is none. It must
+// not be changed.
+func (b *Book) RunnerUp() *relay.Bid {
+	var second *entry
+	for _, e := range b.ranked {
+		if e.bid.Builder != b.top.bid.Builder && (second == nil || e.leads(second)) {
+			second = e
+		}
+	}
+	if second == nil {
+		return nil
+	}
+	return &second.bid
+}
 
 // Current returns a builder's bid that can still be replaced, nil if it has none. It must not be
 // changed.
@@ -123,15 +173,16 @@ func (b *Book) Current(builder phase0.BLSPubKey) *relay.Bid {
 // Floor returns the value in wei of the best final bid; zero if there is none. No bid below it can
 // lead while the slot runs.
 func (b *Book) Floor() *uint256.Int {
-	floor := new(uint256.Int)
-	for _, own := range b.builders {
-		for _, e := range own.final {
-			if e.counts && e.bid.ValueWei.Gt(floor) {
-				floor.Set(e.bid.ValueWei)
-			}
-		}
+	if b.floor == nil {
+		return new(uint256.Int)
 	}
-	return floor
+	return b.floor.bid.ValueWei.Clone()
+}
+
+// AtFloor says whether a bid of this value is at or below the floor, and so cannot lead while the
+// slot runs. Without a floor no bid is.
+func (b *Book) AtFloor(valueWei *uint256.Int) bool {
+	return b.floor != nil && !b.floor.bid.ValueWei.IsZero() && !valueWei.Gt(b.floor.bid.ValueWei)
 }
 
 func (b *Book) standing(builder phase0.BLSPubKey) *standing {
@@ -161,34 +212,11 @@ func replaces(current *entry, bid relay.Bid) bool {
 	}
 }
 
-// elect finds the leader among all bids in the book and says whether it has changed.
+// elect makes the first of the ranking the leader and says whether it is another one than before.
 func (b *Book) elect() bool {
-	var best *entry
-	consider := func(e *entry) {
-		if !e.counts || e.bid.ValueWei.IsZero() {
-			return
-		}
-		if best == nil || e.bid.ValueWei.Gt(best.bid.ValueWei) || (e.bid.ValueWei.Eq(best.bid.ValueWei) &&
-			e.order < best.order) {
-			best = e
-		}
-	}
-	for _, own := range b.builders {
-		for i := range own.final {
-			consider(&own.final[i])
-		}
-		if own.current != nil {
-			consider(own.current)
-		}
-	}
-	changed := (best == nil) != (b.top == nil) || (best != nil && best.order != b.top.order)
-	if best == nil {
-		b.top = nil
-		return changed
-	}
-	leader := *best // a copy, since the slice of the entry may grow and move
-	b.top = &leader
-	return changed
+	before := b.top
+	b.top = b.ranked.first()
+	return b.top != before
 }
 
 func (b *Book) topBid() *relay.Bid {

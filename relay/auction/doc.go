@@ -17,6 +17,6 @@
 // and 4).
 //
 // Book is one auction at one relay. Board is all auctions of a slot at several instances, made of a
-// log of entries that all of them apply in one order (decision 19); it is a model that no service
-// runs on yet.
+// log of entries that all of them apply in one order (decision 19). Boards are those of all open
+// slots, read from one stream, and the faults of logs that were not read as a whole.
 package auction

@@ -35,6 +35,18 @@ const (
 	ProposerReregistered EntryKind = "reregistered"
 	// SlotDelivered ends the slot: no bid enters any more.
 	SlotDelivered EntryKind = "delivered"
+	// LogOpened is the first entry of a slot's log: a reader that does not find it there has missed
+	// entries.
+	LogOpened EntryKind = "opened"
+	// PayloadArrived says that the payload of a block whose headers are in the auction is in the
+	// escrow now.
+	PayloadArrived EntryKind = "payload"
+	// PayloadLate asks whether the payload of a header is here: if no PayloadArrived is before it, the
+	// payload has come too late for all instances, and the one that asks demotes the builder.
+	PayloadLate EntryKind = "late"
+	// BlockDropped takes out a builder's bids of a block whose payload the escrow has no room for,
+	// unless one of them leads or is the builder's current one.
+	BlockDropped EntryKind = "dropped"
 )
 
 // Entry is one entry of a slot's auction log (decision 19). Only the fields of its kind are set.
@@ -51,8 +63,9 @@ type Entry struct {
 
 	ParentHash phase0.Hash32    `json:"parent_hash,omitzero"`
 	Proposer   phase0.BLSPubKey `json:"proposer_pubkey,omitzero"`
-	// Builder, BlockHash and ValueWei name a bid, of BidEntered and BidVerified. BuilderWithdrawn has
-	// the Builder.
+	// Builder, BlockHash, ValueWei and FeeRecipient name a bid, of BidEntered and BidVerified.
+	// PayloadLate names one, too. PayloadArrived and BlockDropped have Builder and BlockHash,
+	// BuilderWithdrawn has the Builder.
 	Builder   phase0.BLSPubKey `json:"builder_pubkey,omitzero"`
 	BlockHash phase0.Hash32    `json:"block_hash,omitzero"`
 	ValueWei  *uint256.Int     `json:"value,omitempty"`
@@ -60,8 +73,11 @@ type Entry struct {
 	FeeRecipient relay.FeeRecipient `json:"proposer_fee_recipient,omitzero"`
 	GasLimit     uint64             `json:"gas_limit,omitempty,string"`
 	// AskedGas is the gas limit that the proposer asked for when the bid came.
-	AskedGas   uint64    `json:"asked_gas_limit,omitempty,string"`
-	ReceivedAt time.Time `json:"received_at,omitzero"`
+	AskedGas uint64 `json:"asked_gas_limit,omitempty,string"`
+	// RegisteredAt is the time stamp of the registration of ProposerReregistered. An older one than
+	// that of an entry before it changes nothing.
+	RegisteredAt time.Time `json:"registered_at,omitzero"`
+	ReceivedAt   time.Time `json:"received_at,omitzero"`
 	// Cancellable and Sequence as in relay.Bid.
 	Cancellable bool   `json:"cancellable,omitempty"`
 	Sequence    uint64 `json:"sequence,omitempty,string"`
@@ -69,6 +85,13 @@ type Entry struct {
 	// because it is at or below the floor, and only replaces (decision 5).
 	Verified  bool `json:"verified,omitempty"`
 	Uncounted bool `json:"uncounted,omitempty"`
+	// Awaited: the payload of the bid follows. Seen is how many entries of the log its instance had
+	// applied when it found the payload in the escrow; the bid does not enter if the block was dropped
+	// behind them.
+	Awaited bool   `json:"awaited,omitempty"`
+	Seen    uint64 `json:"seen,omitempty,string"`
+	// Offer is what serves the bid at another instance. The board does not read it.
+	Offer json.RawMessage `json:"offer,omitempty"`
 
 	// unknown has the fields of later versions, which are written again as they were read.
 	unknown map[string]json.RawMessage
@@ -126,7 +149,7 @@ func DecodeEntry(data []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("decode entry: version %d that needs version %d", entry.Version, entry.Needs)
 	case entry.Instance == "" || entry.Number == 0:
 		return Entry{}, errors.New("decode entry: it names no instance and number")
-	case (entry.Kind == BidEntered || entry.Kind == BidVerified) && entry.ValueWei == nil:
+	case (entry.Kind == BidEntered || entry.Kind == BidVerified || entry.Kind == PayloadLate) && entry.ValueWei == nil:
 		return Entry{}, errors.New("decode entry: a bid without a value")
 	}
 	return entry, nil

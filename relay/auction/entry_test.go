@@ -21,7 +21,8 @@ func fullEntry() Entry {
 		Proposer: phase0.BLSPubKey{2}, Builder: phase0.BLSPubKey{3}, BlockHash: phase0.Hash32{4},
 		ValueWei: new(uint256.Int).Not(new(uint256.Int)), FeeRecipient: relay.FeeRecipient{5}, GasLimit: 1<<64 - 1,
 		AskedGas: 36_000_000, ReceivedAt: time.Unix(1_700_000_000, 123_456_789).UTC(), Cancellable: true,
-		Sequence: 1<<64 - 1, Verified: true, Uncounted: true,
+		Sequence: 1<<64 - 1, Verified: true, Uncounted: true, RegisteredAt: time.Unix(1_700_000_001, 0).UTC(), Awaited: true,
+		Seen: 1<<64 - 1, Offer: json.RawMessage(`{"fork":"fulu"}`),
 	}
 }
 
@@ -54,7 +55,8 @@ func TestEntryOfALaterVersion(t *testing.T) {
 	}
 	board := NewBoard(1)
 	entry.Kind = "weather"
-	if applied, err := board.Apply(1, entry); err != nil || applied != (Applied{}) || board.Applied() != 1 {
+	if applied, err := board.Apply(1, entry); err != nil || !reflect.DeepEqual(applied, Applied{}) ||
+		board.Applied() != 1 {
 		t.Errorf("%+v, %v, %d: want that an unknown kind is passed over", applied, err, board.Applied())
 	}
 	if _, err := DecodeEntry([]byte(strings.Replace(text, `"needs":1`, `"needs":2`, 1))); !errors.Is(err, ErrNewerEntry) {

@@ -52,11 +52,20 @@ func (m *model) inForce() (places []int) {
 	return places
 }
 
-func (m *model) top() *relay.Bid {
+func (m *model) top() *relay.Bid { return m.best(func(relay.Bid) bool { return true }) }
+
+// runnerUp is the best bid of another builder than the top's.
+func (m *model) runnerUp() *relay.Bid {
+	top := m.top()
+	return m.best(func(bid relay.Bid) bool { return top != nil && bid.Builder != top.Builder })
+}
+
+// best is the best bid in force of those that match.
+func (m *model) best(match func(relay.Bid) bool) *relay.Bid {
 	best := -1
 	for _, i := range m.inForce() {
 		value := m.bids[i].ValueWei
-		if value.IsZero() {
+		if value.IsZero() || isUncounted(m.bids[i]) || !match(m.bids[i]) {
 			continue
 		}
 		if best < 0 || value.Gt(m.bids[best].ValueWei) || (value.Eq(m.bids[best].ValueWei) && i < best) {
@@ -68,6 +77,26 @@ func (m *model) top() *relay.Bid {
 	}
 	return &m.bids[best]
 }
+
+// floor is the best value of all final bids.
+func (m *model) floor() *uint256.Int {
+	floor := new(uint256.Int)
+	for _, bid := range m.bids {
+		if isFinal(bid) && bid.ValueWei.Gt(floor) {
+			floor = bid.ValueWei
+		}
+	}
+	return floor
+}
+
+// uncounted marks a bid of a model that must not lead, in a byte of the recipient that the tests do
+// not use.
+func uncounted(bid relay.Bid) relay.Bid {
+	bid.FeeRecipient[19] = 1
+	return bid
+}
+
+func isUncounted(bid relay.Bid) bool { return bid.FeeRecipient[19] == 1 }
 
 func (m *model) withdraw(builder phase0.BLSPubKey) {
 	kept := m.bids[:0]
@@ -110,6 +139,13 @@ func TestBookAgainstModel(t *testing.T) {
 				compare(t, &book, &naive, before, outcome)
 				continue
 			}
+			if action == 2 {
+				before := describeTop(book.Top())
+				outcome := book.Withdraw(builder, func(bid relay.Bid) bool { return bid.FeeRecipient == recipient })
+				naive.exclude(func(bid relay.Bid) bool { return bid.Builder == builder && bid.FeeRecipient == recipient })
+				compare(t, &book, &naive, before, outcome)
+				continue
+			}
 			if action == 0 {
 				before := describeTop(book.Top())
 				outcome := book.Withdraw(builder, nil)
@@ -141,6 +177,18 @@ func compare(t *rapid.T, book *Book, naive *model, before string, outcome Outcom
 	}
 	if outcome.Changed != (got != before) {
 		t.Fatalf("changed is %v from %s to %s", outcome.Changed, before, got)
+	}
+	if got, want := describeTop(book.RunnerUp()), describeTop(naive.runnerUp()); got != want {
+		t.Fatalf("the runner-up is %s, want %s", got, want)
+	}
+	floor := naive.floor()
+	if !book.Floor().Eq(floor) {
+		t.Fatalf("floor is %s, want %s", book.Floor().Dec(), floor.Dec())
+	}
+	for value := range uint64(10) {
+		if at := book.AtFloor(uint256.NewInt(value)); at != (!floor.IsZero() && value <= floor.Uint64()) {
+			t.Fatalf("a bid of %d with the floor at %s: at the floor is %v", value, floor.Dec(), at)
+		}
 	}
 }
 

@@ -193,7 +193,7 @@ func emulated(t *testing.T) (*devbeacon.Beacon, *eth.Spec, string) {
 		}
 	})
 	b, err := devbeacon.New(devbeacon.Config{
-		Spec: spec, Clock: clock.NewHeld(spec.GenesisTime, 1), Validators: 4, Seed: 1, Execution: node,
+		Spec: spec, Clock: clock.NewStepped(spec.GenesisTime), Validators: 4, Seed: 1, Execution: node,
 		GenesisHash: phase0.Hash32(node.Genesis().Hash()),
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -272,6 +273,9 @@ func TestANodeThatFollowsTheChainNoMore(t *testing.T) {
 		}
 		if n.Following() != 1 || !slices.Equal(n.pool.Rank(time.Now()), []int{1, 0}) {
 			t.Errorf("%d are followed, asked in the order %v", n.Following(), n.pool.Rank(time.Now()))
+		}
+		if got := n.Follows(); !maps.Equal(got, map[string]bool{"a": false, "b": true}) {
+			t.Errorf("by name: %v", got) // without the password
 		}
 		a.head(9) // its stream is open again
 		a.head(10)

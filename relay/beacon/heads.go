@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
 // lag is how many slots a node may be behind the others. It is not 0, because nodes do not announce
@@ -54,6 +56,19 @@ func (h *heads) following() map[string]bool {
 // Following returns how many nodes announce the chain's head and are not behind the others. It is 0
 // until the first head.
 func (n *Nodes) Following() int { return len(n.heads.following()) }
+
+// Follows says of each node, by host and port, whether it is one of those that Following counts.
+func (n *Nodes) Follows() map[string]bool {
+	following := n.heads.following()
+	return upstream.ByName(n.endpoints, func(node int) bool { return following[n.urls[node]] })
+}
+
+// Answers says of each node, by host and port, whether it answered its last request, or has had
+// none.
+func (n *Nodes) Answers() map[string]bool {
+	healthy := n.pool.Healthy()
+	return upstream.ByName(n.endpoints, func(node int) bool { return healthy[node] })
+}
 
 // behind says of each node, by its place in urls, whether it does not follow the chain's head.
 func (n *Nodes) behind() map[int]bool {

@@ -37,11 +37,12 @@ type Config struct {
 
 // Nodes are the beacon nodes. They are safe for concurrent use.
 type Nodes struct {
-	urls  []string
-	pool  *upstream.Pool // by place in urls; a node that hangs costs its timeout only once
-	http  *http.Client
-	log   *slog.Logger
-	heads heads // of each node, so that a node that has lost the chain is asked last
+	urls      []string
+	endpoints []upstream.Endpoint // by the same places
+	pool      *upstream.Pool      // by place in urls; a node that hangs costs its timeout only once
+	http      *http.Client
+	log       *slog.Logger
+	heads     heads // of each node, so that a node that has lost the chain is asked last
 }
 
 // New checks the URLs. It does not connect to the nodes.
@@ -50,7 +51,7 @@ func New(cfg Config, log *slog.Logger) (*Nodes, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Nodes{http: cfg.HTTP, log: log}
+	n := &Nodes{endpoints: endpoints, http: cfg.HTTP, log: log}
 	for _, endpoint := range endpoints {
 		n.urls = append(n.urls, strings.TrimSuffix(endpoint.URL, "/"))
 	}

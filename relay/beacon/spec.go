@@ -83,6 +83,9 @@ func fillSpec(spec *eth.Spec, config map[string]json.RawMessage) error {
 	} else {
 		return err
 	}
+	if id, err := t.number("DEPOSIT_CHAIN_ID"); err == nil {
+		spec.DepositChainID = id
+	}
 	var err error
 	if spec.SlotsPerEpoch, err = t.number("SLOTS_PER_EPOCH"); err != nil {
 		return err

@@ -36,6 +36,9 @@ type Payloads struct {
 	// Escrow is where all payloads are written, and what memory lacks is read from.
 	Escrow Store
 	Log    *slog.Logger
+	// FetchServedOnly reads payloads of leading bids that are not in memory only once a header was
+	// served: in a cluster most of them came to other instances.
+	FetchServedOnly bool
 
 	// last is the header that was served last. It saves the lock, since proposers and sidecars ask for
 	// the same header many times.
@@ -196,7 +199,9 @@ func (s *Payloads) Show(key relay.Key, blockHash phase0.Hash32, builder phase0.B
 	if s.shown == nil {
 		s.shown = map[relay.Key][]relay.PayloadID{}
 	}
-	s.fetch(id, s.hold(id))
+	if held := s.hold(id); !s.FetchServedOnly {
+		s.fetch(id, held)
+	}
 	tops = append(tops, id)
 	if len(tops) > shownTops {
 		s.release(tops[0])

@@ -13,6 +13,7 @@ import (
 func (p *Pipeline) Close(before phase0.Slot) {
 	p.mu.Lock()
 	p.books.Close(before)
+	p.shared.close(before)
 	for id, bid := range p.prepared {
 		if bid.trace.Slot < before {
 			delete(p.prepared, id)
@@ -24,6 +25,9 @@ func (p *Pipeline) Close(before phase0.Slot) {
 	p.senders.close(before)
 	p.factShares.close(before)
 	for _, job := range p.optimistic.close(before) {
+		if job.backup {
+			continue // for the instance that took it
+		}
 		p.recordSimulated(job, "infrastructure", "", "the slot was over before the block could be executed", nil)
 	}
 }

@@ -89,6 +89,10 @@ type Config struct {
 	Executors int
 	// Cancellations allows ?cancellations=1.
 	Cancellations bool
+	// Log is the auction log that this instance shares with others, and Instance names this one there.
+	// nil means that this is the only instance.
+	Log      Log
+	Instance string
 }
 
 // Pipeline receives submissions. It is safe for concurrent use. Run simulates what the optimistic
@@ -105,6 +109,7 @@ type Pipeline struct {
 	escrowed     map[relay.PayloadID]*escrowedPayload // what is in the escrow, or on its way
 	awaited      map[bidID]*awaitedPayload            // headers whose payload has not come yet
 	escrowShares escrowShares                         // of the escrow
+	shared       *sharedAuction                       // in place of books; nil without a Log
 }
 
 // bidID identifies a bid. The block hash alone does not: a builder may offer one block at several
@@ -123,12 +128,16 @@ func idOf(bid *relay.Bid) bidID {
 
 // New returns a pipeline without auctions.
 func New(cfg Config) *Pipeline {
-	return &Pipeline{
+	p := &Pipeline{
 		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[relay.PayloadID]*escrowedPayload{},
 		awaited:      map[bidID]*awaitedPayload{},
 		escrowShares: escrowShares{bytes: cfg.EscrowBytes, least: leastShare},
 		optimistic:   optimisticQueue{slots: cfg.Slots, jobs: map[bidID]*optimisticJob{}, wake: make(chan struct{}, 1)},
 	}
+	if cfg.Log != nil {
+		p.shared = newSharedAuction()
+	}
+	return p
 }
 
 func (p *Pipeline) reportFailure(action string, err error) {

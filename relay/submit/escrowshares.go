@@ -7,6 +7,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/auction"
 )
 
 // escrowShares divides the escrow's bytes among the senders, so that one sender's blocks do not
@@ -137,7 +138,16 @@ func (p *Pipeline) makeRoom(ctx context.Context, s *relay.Submission, id relay.P
 		case goes == nil:
 			return nil
 		}
-		if err := p.Escrow.Drop(ctx, *goes); err != nil {
+		if p.shared != nil {
+			dropped, refused := p.dropShared(ctx, goes.PayloadID, goes.trace)
+			if refused != nil {
+				return refused
+			}
+			if !dropped {
+				continue // it leads meanwhile
+			}
+		}
+		if err := p.Escrow.Drop(ctx, goes.PayloadID); err != nil {
 			p.reportFailure("drop a payload from the escrow", err)
 			return relay.SubmissionEscrowDown.Plain()
 		}
@@ -147,7 +157,7 @@ func (p *Pipeline) makeRoom(ctx context.Context, s *relay.Submission, id relay.P
 // tryReserve notes a payload if there is room for it. If not, it withdraws the bids of an older
 // payload and returns that one, which the caller must drop. full says that no payload can go.
 func (p *Pipeline) tryReserve(id relay.PayloadID, sender string, stranger bool,
-	bytes int64) (goes *relay.PayloadID, full bool) {
+	bytes int64) (goes *droppable, full bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	whose := p.escrowShares.over(sender, stranger, bytes)
@@ -157,37 +167,57 @@ func (p *Pipeline) tryReserve(id relay.PayloadID, sender string, stranger bool,
 	}
 	oldest := p.escrowShares.holders[whose].order
 	for _, old := range oldest[:min(len(oldest), mostTried)] {
-		if p.tryWithdraw(old) {
-			p.escrowShares.remove(old)
-			delete(p.escrowed, old)
-			return &old, false
+		if !p.mayDrop(old) {
+			continue
 		}
+		goes := &droppable{old, p.escrowed[old].of.trace}
+		if p.shared == nil {
+			p.bookOf(goes.trace).Withdraw(old.Builder, func(bid relay.Bid) bool { return isOf(bid, old) })
+			p.forgetBlock(old)
+		}
+		return goes, false
 	}
 	return nil, true
 }
 
-// tryWithdraw takes the bids of a payload out of the auction, unless the payload is needed. It is
-// needed if it leads, led lately, was served, waits for its execution, or makes the current bid of
-// a builder that replaces its bids. The caller holds mu.
-func (p *Pipeline) tryWithdraw(id relay.PayloadID) bool {
+// droppable is a payload that can go, and a bid of it.
+type droppable struct {
+	relay.PayloadID
+	trace relay.Trace
+}
+
+// isOf says whether a bid is for the block of a payload.
+func isOf(bid relay.Bid, id relay.PayloadID) bool {
+	return bid.Builder == id.Builder && bid.BlockHash == id.BlockHash
+}
+
+// bookOf is the book of the auction that a bid is in. The caller holds mu.
+func (p *Pipeline) bookOf(trace relay.Trace) *auction.Book {
+	return p.book(relay.Key{Slot: trace.Slot, ParentHash: trace.ParentHash, Proposer: trace.Proposer})
+}
+
+// mayDrop says whether a payload can go. It stays if it leads, led lately, was served, waits for
+// its execution, or makes the current bid of a builder that replaces its bids. The caller holds mu.
+func (p *Pipeline) mayDrop(id relay.PayloadID) bool {
 	there := p.escrowed[id]
 	if !there.isKept() || p.Escrow.Needs(id) || p.optimistic.holds(id) {
 		return false
 	}
-	trace := there.of.trace
-	book := p.books.Of(relay.Key{Slot: trace.Slot, ParentHash: trace.ParentHash, Proposer: trace.Proposer})
-	of := func(bid relay.Bid) bool { return bid.Builder == id.Builder && bid.BlockHash == id.BlockHash }
-	if top := book.Top(); top != nil && of(*top) {
+	book := p.bookOf(there.of.trace)
+	if top := book.Top(); top != nil && isOf(*top, id) {
 		return false
 	}
-	if current := book.Current(id.Builder); current != nil && of(*current) {
-		return false
-	}
-	book.Withdraw(id.Builder, of)
+	current := book.Current(id.Builder)
+	return current == nil || !isOf(*current, id)
+}
+
+// forgetBlock forgets a block whose payload is dropped. The caller holds mu.
+func (p *Pipeline) forgetBlock(id relay.PayloadID) {
+	delete(p.escrowed, id)
+	p.escrowShares.remove(id)
 	for bid := range p.prepared {
 		if bid.builder == id.Builder && bid.block == id.BlockHash {
 			delete(p.prepared, bid)
 		}
 	}
-	return true
 }

@@ -26,7 +26,10 @@ func (c *HydrationCache) Fill(builder string, s *relay.Submission, sent []int) (
 	if !f.needed() {
 		return s, nil
 	}
-	if err := f.look(c.cacheOf(builder)); err != nil {
+	err := f.look(c.cacheOf(builder))
+	c.found.Add(f.found)
+	c.missing.Add(f.missing)
+	if err != nil {
 		return nil, err
 	}
 	return f.whole(), nil
@@ -67,6 +70,8 @@ type hydration struct {
 
 	transactions []bellatrix.Transaction
 	blobs        []*item // by index; nil where the blob is in the body
+
+	found, missing uint64 // items that the body leaves out
 }
 
 func (f *hydration) needed() bool {
@@ -90,8 +95,10 @@ func (f *hydration) look(from *builderCache) error {
 		if len(tx) == wire.HashBytes {
 			if found := from.find(txKey([32]byte(tx))); found != nil {
 				f.transactions[i] = found.tx
+				f.found++
 			} else {
 				missing.addTransaction([32]byte(tx))
+				f.missing++
 			}
 		}
 		size += len(f.transactions[i])
@@ -120,8 +127,10 @@ func (f *hydration) lookBlobs(from *builderCache, missing *MissingItem) {
 		// A blob may be kept with another fork's proofs, which do not fit here.
 		if found := from.find(blobKey(commitment)); found != nil && len(found.proofs) == each {
 			f.blobs[index] = found
+			f.found++
 		} else {
 			missing.addCommitment(commitment)
+			f.missing++
 		}
 	}
 }

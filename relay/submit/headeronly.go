@@ -3,6 +3,7 @@ package submit
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
@@ -161,28 +162,41 @@ func (p *Pipeline) awaitPayload(a *awaitedPayload) (payloadState, *relay.Refused
 func (p *Pipeline) endWait(a *awaitedPayload) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	id := a.job.id()
-	if p.awaited[id] != a {
+	if p.awaited[a.job.id()] != a {
 		return false
 	}
-	delete(p.awaited, id)
-	a.expected.End()
+	p.endWaitOf(a)
 	return true
 }
 
 // watch demotes the builder if the payload has not come within PayloadTimeout.
 func (p *Pipeline) watch(ctx context.Context, a *awaitedPayload) {
+	if !p.waitLate(ctx, a, a.job.since.Add(p.PayloadTimeout)) {
+		return
+	}
+	if p.shared != nil {
+		p.settleLate(ctx, a)
+	} else if p.endWait(a) {
+		p.demoteLate(ctx, a)
+	}
+}
+
+// waitLate waits for a payload until a time. It returns true if the payload has not come.
+func (p *Pipeline) waitLate(ctx context.Context, a *awaitedPayload, at time.Time) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		defer cancel()
-		<-a.expected.Ended()
+		select {
+		case <-a.expected.Ended():
+		case <-ctx.Done():
+		}
 	}()
-	late := p.Clock.Until(ctx, a.job.since.Add(p.PayloadTimeout)) == nil
-	if late && p.endWait(a) {
-		p.demote(context.WithoutCancel(ctx), a.job, relay.DemotedWithheld, "no payload within "+
-			p.PayloadTimeout.String(), nil)
-	}
+	return p.Clock.Until(ctx, at) == nil
+}
+
+func (p *Pipeline) demoteLate(ctx context.Context, a *awaitedPayload) {
+	p.demote(ctx, a.job, relay.DemotedWithheld, "no payload within "+p.PayloadTimeout.String(), nil)
 }
 
 // awaitedOf returns the headers that await a submission as their payload. Only the builder of a
@@ -190,12 +204,23 @@ func (p *Pipeline) watch(ctx context.Context, a *awaitedPayload) {
 func (p *Pipeline) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.awaitedBlock(slots.PayloadOf(s.Trace))
+}
+
+// awaitedBlock returns the headers that await a payload. The caller holds mu.
+func (p *Pipeline) awaitedBlock(payload relay.PayloadID) (headers []*awaitedPayload) {
 	for id, a := range p.awaited {
-		if id.block == s.Trace.BlockHash && id.builder == s.Trace.BuilderPubkey {
+		if id.block == payload.BlockHash && id.builder == payload.Builder {
 			headers = append(headers, a)
 		}
 	}
 	return headers
+}
+
+// endWaitOf ends the wait for a payload. The caller holds mu.
+func (p *Pipeline) endWaitOf(a *awaitedPayload) {
+	delete(p.awaited, a.job.id())
+	a.expected.End()
 }
 
 // joinHeaders accepts the payload of headers that are in the auction. Each header is executed at
@@ -223,15 +248,34 @@ func (p *Pipeline) joinHeaders(ctx context.Context, a *attempt, headers []*await
 	}
 	for _, header := range right {
 		p.addCounts(header, bid)
-		p.queueJob(header.job) // before endWait: after it the payload may be delivered
+		p.queueJob(takeOver(a, header.job)) // before endWait: after it the payload may be delivered
 		p.endWait(header)
 	}
 	for _, header := range wrong {
 		if p.endWait(header) {
-			p.demote(ctx, header.job, relay.DemotedMismatch, refused.Detail, s.Contents())
+			p.demote(ctx, takeOver(a, header.job), relay.DemotedMismatch, refused.Detail, s.Contents())
+		}
+	}
+	if p.shared != nil {
+		if len(right) == 0 {
+			bid = nil
+		}
+		if down := p.tellArrived(ctx, s, bid); refused == nil {
+			refused = down
 		}
 	}
 	return refused
+}
+
+// takeOver returns the job of a header: if another instance has taken the header, one of this
+// instance, which has its payload.
+func takeOver(a *attempt, job *optimisticJob) *optimisticJob {
+	if !job.backup {
+		return job
+	}
+	own := &optimisticJob{rules: *a.rules, since: job.since}
+	own.rules.Submission, own.rules.SignatureLater = job.rules.Submission, job.rules.SignatureLater
+	return own
 }
 
 // addCounts adds to the bid in the book the counts that only its payload shows.

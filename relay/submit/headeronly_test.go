@@ -113,7 +113,7 @@ func TestPayloadThatDoesNotFollow(t *testing.T) {
 	h.trust(1)
 	s := h.submission(1, 100)
 	h.acceptHeader(h.header(s), accepted)
-	h.clock.Start() // PayloadTimeout is a second
+	h.clock.Set(h.clock.Now().Add(h.pipeline.PayloadTimeout))
 	demoted := heard[relay.BuilderDemoted](h)
 	if demoted.Rule != relay.DemotedWithheld || demoted.BlockHash != s.Trace.BlockHash {
 		t.Errorf("%+v", demoted)

@@ -161,6 +161,25 @@ func TestBuildersDoNotShare(t *testing.T) {
 	}
 }
 
+// What is left out is counted by whether it is there: also what is there of a submission of which
+// something else is missing.
+func TestLeftOutIsCounted(t *testing.T) {
+	var cache HydrationCache
+	whole := block(eth.Fulu, 1, []int{100, 200}, 2)
+	cache.Remember("a", whole)
+	dehydrated, sent := wire.Dehydrate(whole, all[[32]byte], all[deneb.KZGCommitment])
+	if _, err := cache.Fill("a", dehydrated, sent); err != nil {
+		t.Fatal(err)
+	}
+	dehydrated.Payload.Transactions = append(dehydrated.Payload.Transactions, bytes.Repeat([]byte{7}, 32))
+	if _, err := cache.Fill("a", dehydrated, sent); err == nil {
+		t.Fatal("a transaction that nobody sent was found")
+	}
+	if found, missing := cache.Counts(); found != 8 || missing != 1 {
+		t.Errorf("%d found, %d missing", found, missing)
+	}
+}
+
 // However much is missing, the error stays small and still counts all.
 func TestMissingIsBounded(t *testing.T) {
 	var cache HydrationCache

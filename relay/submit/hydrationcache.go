@@ -23,6 +23,7 @@ package submit
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/deneb"
@@ -46,9 +47,15 @@ type HydrationCache struct {
 	// of whole submissions.
 	BlockBytes int
 
+	found, missing atomic.Uint64 // items that were looked for
+
 	mu     sync.Mutex
 	caches map[string]*builderCache // guarded by mu; each guards itself
 }
+
+// Counts returns how many transactions and blobs of dehydrated submissions were found, and how many
+// were not, since the start.
+func (c *HydrationCache) Counts() (found, missing uint64) { return c.found.Load(), c.missing.Load() }
 
 func (c *HydrationCache) cacheOf(builder string) *builderCache {
 	c.mu.Lock()

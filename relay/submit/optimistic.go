@@ -26,6 +26,9 @@ type optimisticJob struct {
 	running   bool
 	delivered bool
 	abovePaid bool // an execution has found that its block pays less
+	// backup: another instance has taken the bid, and this one executes its block only if that one
+	// does not.
+	backup bool
 }
 
 func (j *optimisticJob) slot() phase0.Slot   { return phase0.Slot(j.rules.Submission.Trace.Slot) }
@@ -50,6 +53,9 @@ func jobOf(s *relay.Submission, rules *check.Case, now time.Time) *optimisticJob
 
 // queueSimulation queues the simulation of a bid that counts already.
 func (p *Pipeline) queueSimulation(_ context.Context, a *attempt) *relay.Refused {
+	if a.distrusted {
+		return nil
+	}
 	p.queueJob(jobOf(a.submission, a.rules, p.Clock.Now()))
 	return nil
 }
@@ -104,6 +110,10 @@ func (p *Pipeline) runQueue(ctx context.Context) error {
 
 // simulateQueued verifies and executes one bid that was accepted optimistically.
 func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
+	if job.backup && p.isSettled(job) {
+		p.optimistic.remove(job)
+		return
+	}
 	if job.rules.SignatureLater {
 		if refused := verifySignature(&job.rules, nil); refused != nil {
 			p.demote(ctx, job, relay.DemotedSignature, refused.Error(), nil)
@@ -140,6 +150,18 @@ func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
 	}
 }
 
+// isSettled says whether the instance that took a bid has executed its block, or has demoted its
+// builder. If not, what this instance knows of the slot is brought up to date.
+func (p *Pipeline) isSettled(job *optimisticJob) bool {
+	s := job.rules.Submission
+	if p.Slots.ProvenPayment(s.Trace) != nil || !p.Builders.Of(s.Trace.BuilderPubkey).Optimistic {
+		return true
+	}
+	now := p.caseOf(s)
+	job.rules.Builder, job.rules.Duty, job.rules.Attributes = now.Builder, now.Duty, now.Attributes
+	return false
+}
+
 // slotIsOver says whether no proposer will ask for the block any more.
 func (p *Pipeline) slotIsOver(job *optimisticJob) bool {
 	return p.Spec.SlotAt(p.Clock.Now()) > job.slot()+1
@@ -152,6 +174,8 @@ func (p *Pipeline) verdict(ctx context.Context, job *optimisticJob) (*relay.Cont
 		return nil, exec.Verdict{Class: exec.Infrastructure, Detail: err.Error()}
 	case contents == nil:
 		return nil, exec.Verdict{Class: exec.Infrastructure, Detail: "the payload is no longer in the escrow"}
+	case job.rules.Attributes == nil || job.rules.Duty == nil || job.rules.Duty.Registration == nil:
+		return nil, exec.Verdict{Class: exec.Infrastructure, Detail: "nothing is known of the slot yet"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.ValidationTimeout)
 	defer cancel()
@@ -167,6 +191,9 @@ func (p *Pipeline) verdict(ctx context.Context, job *optimisticJob) (*relay.Cont
 
 // markVerified notes that a bid's block is valid.
 func (p *Pipeline) markVerified(job *optimisticJob) {
+	if p.shared != nil {
+		p.tellVerified(job.rules.Submission.Trace)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	bid := job.rules.Submission.Bid()

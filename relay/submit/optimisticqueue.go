@@ -25,7 +25,8 @@ type optimisticQueue struct {
 func (q *optimisticQueue) add(job *optimisticJob) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if id := job.id(); q.jobs[id] == nil {
+	id := job.id()
+	if known := q.jobs[id]; known == nil || known.backup && !known.running && !job.backup {
 		q.jobs[id] = job
 	}
 	q.wakeUp()

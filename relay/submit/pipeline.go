@@ -77,6 +77,9 @@ type attempt struct {
 	awaited       *awaitedPayload // of a header, from expectPayload on
 	payload       payloadState    // of a header, from expectPayload on
 
+	// distrusted: another instance has demoted the builder meanwhile, so the block is executed first.
+	distrusted bool
+
 	answered bool // outcome is final: no further step runs
 	outcome  relay.Outcome
 	judged   relay.SubmissionJudged // the fact
@@ -99,7 +102,9 @@ func (p *Pipeline) Submit(ctx context.Context, s *relay.Submission, ahead *specu
 		a.judged.Optimistic = p.trusts(a)
 		if a.judged.Optimistic {
 			refused = p.run(ctx, a, optimistic)
-		} else {
+		}
+		if !a.judged.Optimistic || a.distrusted {
+			a.judged.Optimistic, a.distrusted = false, false
 			refused = p.run(ctx, a, simulated)
 		}
 	}

@@ -42,7 +42,7 @@ type pipelineUnderTest struct {
 	board     *top.Bids
 	validator exec.Validator
 	builders  *builders.List
-	clock     *clock.Fast
+	clock     *clock.Stepped
 	dead      bool // nobody can execute blocks
 
 	mu       sync.Mutex // guards all below
@@ -112,7 +112,7 @@ func (h *pipelineUnderTest) open() {
 	h.t.Helper()
 	h.asks = builderv1.ValidatorRegistration{FeeRecipient: payee, GasLimit: 60_000_000, Pubkey: proposerKey}
 	h.escrowed, h.board, h.changed = map[relay.PayloadID]*relay.Contents{}, new(top.Bids), make(chan struct{})
-	h.clock, h.slots = clock.NewHeld(h.spec.GenesisTime, 1), new(slots.Slots)
+	h.clock, h.slots = clock.NewStepped(h.spec.GenesisTime), new(slots.Slots)
 	var err error
 	h.builders, err = builders.New(nil, h)
 	if err != nil {

@@ -36,6 +36,10 @@ func exceeds(bid *preparedBid, now *builderv1.ValidatorRegistration) bool {
 // that pay another fee recipient, or exceed its gas limit. The best of the others leads at once.
 // Payloads of headers that were served before are still delivered.
 func (p *Pipeline) Reregistered(now *builderv1.ValidatorRegistration) {
+	if p.shared != nil {
+		p.reregisterShared(now)
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, book := range p.books.All() {

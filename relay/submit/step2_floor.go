@@ -3,6 +3,7 @@ package submit
 import (
 	"context"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/relay"
@@ -14,19 +15,21 @@ const atFloor = "at or below the floor"
 
 // answerBelowFloor accepts a bid at or below the floor without simulating it: it cannot lead. A
 // cancellable one still takes back its builder's earlier bid.
-func (p *Pipeline) answerBelowFloor(_ context.Context, a *attempt) *relay.Refused {
+func (p *Pipeline) answerBelowFloor(ctx context.Context, a *attempt) *relay.Refused {
 	s := a.submission
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	book := p.books.Of(s.Key())
-	if floor := book.Floor(); floor.IsZero() || s.Trace.Value.Gt(floor) {
+	if !p.isBelowFloor(s) {
 		return nil
 	}
 	a.answer(belowFloor, atFloor)
 	if !s.Cancellable && s.Sequence == 0 {
 		return nil
 	}
-	outcome := book.SubmitUnverified(s.Bid())
+	if p.shared != nil {
+		return p.replaceShared(ctx, s)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	outcome := p.books.Of(s.Key()).SubmitUnverified(s.Bid())
 	if outcome.Result == auction.Outdated {
 		return relay.SubmissionStale.Plain()
 	}
@@ -34,10 +37,18 @@ func (p *Pipeline) answerBelowFloor(_ context.Context, a *attempt) *relay.Refuse
 	return nil
 }
 
+// isBelowFloor says whether a bid is at or below the floor.
+func (p *Pipeline) isBelowFloor(s *relay.Submission) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.book(s.Key()).AtFloor(s.Trace.Value)
+}
+
 // trusts says whether a bid counts before its block is simulated: up to its builder's collateral,
 // and only while blocks can be executed at all (Config.Live).
 func (p *Pipeline) trusts(a *attempt) bool {
-	return p.trustsWith(a.rules.Builder, a.submission.Trace.Value)
+	t := a.submission.Trace
+	return p.trustsWith(a.rules.Builder, t.Value) && !p.isDistrusted(phase0.Slot(t.Slot), t.BuilderPubkey)
 }
 
 func (p *Pipeline) trustsWith(builder relay.Builder, valueWei *uint256.Int) bool {
@@ -48,7 +59,7 @@ func (p *Pipeline) trustsWith(builder relay.Builder, valueWei *uint256.Int) bool
 func (p *Pipeline) leads(s *relay.Submission) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	top := p.books.Of(s.Key()).Top()
+	top := p.book(s.Key()).Top()
 	if top == nil || s.Trace.Value.Gt(top.ValueWei) {
 		return true
 	}

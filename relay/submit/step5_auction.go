@@ -12,9 +12,12 @@ import (
 
 // enterAuction puts a bid into the book and announces the new top, if there is one. The bid can be
 // served then, because its payload is in the escrow or awaited.
-func (p *Pipeline) enterAuction(_ context.Context, a *attempt) *relay.Refused {
+func (p *Pipeline) enterAuction(ctx context.Context, a *attempt) *relay.Refused {
 	s, bid := a.submission, a.bid
 	bid.askedGas = a.rules.Duty.Registration.Message.GasLimit
+	if p.shared != nil {
+		return p.enterShared(ctx, a)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// Since the rules were checked, the proposer may have registered again, or a payload may have been
@@ -51,6 +54,10 @@ func (p *Pipeline) Distrust(pubkeys []phase0.BLSPubKey) { p.withdrawUnverified(p
 // withdrawUnverified withdraws from all auctions the bids of a builder that no execution has found
 // valid, and shows the bids that lead then.
 func (p *Pipeline) withdrawUnverified(pubkeys []phase0.BLSPubKey) {
+	if p.shared != nil {
+		p.withdrawShared(pubkeys)
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	unverified := func(bid relay.Bid) bool {

@@ -12,22 +12,30 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// announce shows the top and records it, if it changed. The caller holds the mutex under which it
-// has changed the book, so that tops are shown in the order in which they were elected.
-func (p *Pipeline) announce(key relay.Key, outcome auction.Outcome) {
+// announce is announceAs for a change of this instance.
+func (p *Pipeline) announce(key relay.Key, outcome auction.Outcome) { p.announceAs(key, outcome, true) }
+
+// announceAs shows the top, if it changed, and records it if the change is of this instance. The
+// caller holds the mutex under which it has changed the book, so that tops are shown in the order
+// in which they were elected.
+func (p *Pipeline) announceAs(key relay.Key, outcome auction.Outcome, own bool) {
 	if !outcome.Changed {
 		return
 	}
 	if outcome.Top == nil {
 		p.TopBids.Show(key, nil)
-		p.Facts.Record(relay.TopChanged{At: p.Clock.Now(), Trace: relay.Trace{
-			Slot: key.Slot, ParentHash: key.ParentHash, Proposer: key.Proposer, ValueWei: new(uint256.Int),
-		}})
+		if own {
+			p.Facts.Record(relay.TopChanged{At: p.Clock.Now(), Trace: relay.Trace{
+				Slot: key.Slot, ParentHash: key.ParentHash, Proposer: key.Proposer, ValueWei: new(uint256.Int),
+			}})
+		}
 		return
 	}
 	bid := p.prepared[idOf(outcome.Top)]
 	p.TopBids.Show(key, bid.sign(key, p.Key, p.Spec.BuilderDomain(), p.notSigned))
-	p.Facts.Record(relay.TopChanged{At: p.Clock.Now(), Trace: bid.trace})
+	if own {
+		p.Facts.Record(relay.TopChanged{At: p.Clock.Now(), Trace: bid.trace})
+	}
 }
 
 // notSigned reports a bid that leads but cannot be served, because signing it failed.

@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-func testFeed() *Broadcast { return &Broadcast{Clock: clock.NewHeld(time.Unix(1_700_000_000, 0), 1)} }
+func testFeed() *Broadcast { return &Broadcast{Clock: clock.NewStepped(time.Unix(1_700_000_000, 0))} }
 
 // somebody is a builder, each time another.
 func somebody() Client { return Client{fmt.Sprint(known.Add(1)), true} }

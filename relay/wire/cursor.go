@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"fmt"
-
-	"github.com/gavel-relay/gavel/internal/jsonscan"
-)
+import "github.com/gavel-relay/gavel/internal/jsonscan"
 
 // maxDepth is how deep values may be nested: deeper than in any body that the relay reads, and
 // small enough for the stack.
@@ -45,17 +41,4 @@ func (c *cursor) number() ([]byte, error) {
 }
 
 // wrong returns the error of a value that is not of the kind that its name requires.
-func (c *cursor) wrong(want kind) error {
-	switch c.Peek() {
-	case 0:
-		return c.Fail("value expected")
-	case '{':
-		return fmt.Errorf("an object: want %s", want)
-	case '[':
-		return fmt.Errorf("a list: want %s", want)
-	case '"':
-		return fmt.Errorf("text: want %s", want)
-	default:
-		return fmt.Errorf("%.20q: want %s", c.Literal(), want)
-	}
-}
+func (c *cursor) wrong(want kind) error { return c.Wrong(want.String()) }

@@ -234,16 +234,7 @@ func (c *cursor) list(want kind, most int, item func() error) error {
 	if c.Peek() != '[' {
 		return c.wrong(want)
 	}
-	count := 0
-	return c.Items(func() error {
-		if count++; count > most {
-			return fmt.Errorf("more than %d: %w", most, errTooMany)
-		}
-		if err := item(); err != nil {
-			return fmt.Errorf("item %d: %w", count-1, err)
-		}
-		return nil
-	})
+	return c.ItemsUpTo(most, errTooMany, item)
 }
 
 // countTexts looks ahead from the beginning of a list and counts the strings of one length that

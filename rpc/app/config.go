@@ -35,6 +35,9 @@ type Config struct {
 	FetchAhead func(exec.Simulator) exec.Simulator
 	// ChainConfig has the chain's id and its forks.
 	ChainConfig *params.ChainConfig
+	// Genesis is the hash of the chain's first block; zero if it is not known. With it the journal
+	// is not mistaken for that of another chain with the same id.
+	Genesis common.Hash
 	// Key signs the requests to builders.
 	Key *ecdsa.PrivateKey
 	// Builders get the orders.
@@ -86,6 +89,10 @@ type Config struct {
 	LegacyErrors bool
 	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
 	TraceEndpoint string
+	// Region is the operator's name of the place where this runs, for the metrics; it may be empty.
+	Region string
+	// ExecutionNodes says of each node, by host and port, whether it answers; nil if there are none.
+	ExecutionNodes func() map[string]bool
 	// StaleAfter is how old the newest block may be before the service reports that it is not ready
 	// (chain time): 5 min.
 	StaleAfter time.Duration
@@ -189,6 +196,15 @@ func (c *Config) keepsLongEnough(factsFor time.Duration) error {
 			factsFor, pool.LongestLife, life)
 	}
 	return nil
+}
+
+// network is what the service knows of its network, for journal.KeepNetwork.
+func (c *Config) network() map[string]string {
+	known := map[string]string{"chain": c.ChainConfig.ChainID.String()}
+	if c.Genesis != (common.Hash{}) {
+		known["execution-genesis"] = c.Genesis.Hex()
+	}
+	return known
 }
 
 // rules are the limits for requests.

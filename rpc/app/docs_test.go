@@ -32,7 +32,7 @@ func TestMethodsDocs(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	prelude := shellBlock(t, string(text), "examples begin")
-	h := openService(t, func(cfg *Config) { cfg.Clock = clock.NewHeld(time.Unix(1_700_000_100, 0), 1) })
+	h := openService(t, func(cfg *Config) { cfg.Clock = clock.NewStepped(time.Unix(1_700_000_100, 0)) })
 	shell := &shell{
 		T: t, path: filepath.Dir(bin), rpc: h.url, node: h.node.RPCURL(),
 		prelude: address(prelude, "RPC", h.url, "NODE", h.node.RPCURL()),

@@ -10,7 +10,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/internal/signers"
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 	"github.com/gavel-relay/gavel/rpc/method"
 )
@@ -31,7 +30,7 @@ func (w rawJSON) AppendJSON(to []byte) []byte { return append(to, w...) }
 // serveMethods makes the handler that serves the methods.
 func (a *App) serveMethods(methods []method.Method) error {
 	scheme := jsonrpc.SignatureScheme{Headers: a.cfg.SignatureHeaders, Lenient0x: a.cfg.LenientSignatures,
-		Recover: signers.New(signerTables).Recover}
+		Recover: jsonrpc.NewSigners(signerTables).Recover}
 	cfg := jsonrpc.Config{
 		Methods: map[string]jsonrpc.Method{}, Clock: a.cfg.Clock, MaxBatch: a.cfg.Limits.Batch,
 		TrustedProxies: a.cfg.Limits.TrustedProxies,

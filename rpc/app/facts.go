@@ -65,9 +65,9 @@ type keeper struct {
 	sync func() error
 }
 
-// Keep implements rpc.Keeper. It also waits while the journal could forget what it has just stored.
-// Callers that wait at the same time share an ack. A cancel is synced as well: a power cut may cost
-// an order, which nobody gets then, but must not bring back one that its sender has ended.
+// Keep implements rpc.DurableFacts. It also waits while the journal could forget what it has just
+// stored. Callers that wait at the same time share an ack. A cancel is synced as well: a power cut
+// may cost an order, which nobody gets then, but must not bring back one that its sender has ended.
 func (k keeper) Keep(list ...rpc.Fact) (kept func() error) {
 	receipt := k.PutAcked(list...)
 	return func() error {

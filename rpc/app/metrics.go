@@ -30,6 +30,8 @@ type gauges struct {
 	// another journal. FactsBytes is how many bytes the facts take, -1 if the journal does not
 	// answer.
 	JournalFree, FactsBytes func() float64
+	// ExecutionNodes says of each execution node whether it answers.
+	ExecutionNodes func() []observe.Reading
 }
 
 // metrics count the service's calls and facts for Prometheus:
@@ -86,6 +88,9 @@ func newMetrics(set *observe.Set, gauges gauges) *metrics {
 		gauges.FactsBytes)
 	set.GaugeFunc("gavel_rpc_ledger_lag", "Facts that the ledger has not taken up yet; -1 when it does not answer.",
 		gauges.LedgerLag)
+	set.Readings(prometheus.GaugeValue, "gavel_rpc_execution_node_answers",
+		"1 for an execution node that answered the last request that it was sent, or was sent none; by host and port.",
+		gauges.ExecutionNodes, "node")
 	return m
 }
 

@@ -33,6 +33,7 @@ func (a *App) observe() error {
 	a.opened.Add(shutdown) // sends the last traces
 	registry := observe.NewRegistry()
 	set := observe.NewSet(registry)
+	observe.Build(set, "rpc", a.cfg.Region)
 	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer), metrics: newMetrics(set, gauges{
 		Orders:          func() float64 { return float64(a.lifecycle.Orders()) },
 		Head:            func() float64 { return float64(a.lifecycle.Head().Number) },
@@ -44,8 +45,17 @@ func (a *App) observe() error {
 		SyncedAgo:       func() float64 { return a.journal.SyncedAgo().Seconds() },
 		JournalFree:     func() float64 { return float64(a.journal.FreeBytes()) },
 		FactsBytes:      func() float64 { return float64(a.journal.Bytes(journal.Facts)) },
+		ExecutionNodes:  a.executionNodes,
 	})}
 	return nil
+}
+
+// executionNodes are the readings of nodes that are asked for the chain and its state.
+func (a *App) executionNodes() []observe.Reading {
+	if a.cfg.ExecutionNodes == nil {
+		return nil // the chain is in this process
+	}
+	return observe.Nodes(a.cfg.ExecutionNodes())
 }
 
 // observeFact applies a fact that is in the journal to its projections in this process.

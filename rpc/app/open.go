@@ -77,6 +77,9 @@ func (a *App) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	a.opened.Add(a.journal.Close)
+	if err := a.journal.KeepNetwork(ctx, a.cfg.network()); err != nil {
+		return err
+	}
 	watch := time.Duration(0) // a journal in this process has a folder that only one process can open
 	if a.cfg.Journal.URL != "" {
 		watch = beatWatch

@@ -91,28 +91,3 @@ func TestPayoutLessItsGas(t *testing.T) {
 	h.mine(h.tx(accountKey(9), 0, recipient, int64(credit.AmountWei.Uint64())-21_000*baseFee))
 	waitFor(h, "payout", func(f rpc.RefundPaid) bool { return f.Hash == got.BundleHash })
 }
-
-// A refund for a followed order that is paid outside of the block is listed under the name of the
-// bundle that brought it.
-func TestDelayedRefundOfAMatchedOrder(t *testing.T) {
-	h := openService(t, func(cfg *Config) { cfg.PayoutGas = 30_000_000 }) // nothing is worth a payout in the block
-	user := addressOf(accountKey(0))
-	var target common.Hash
-	h.want(&target, accountKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(0, 0, 2))})
-	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
-	backrun := h.tipping(1, 0, 50)
-	bundle := h.follow(6, target, backrun)
-	h.builder.forget()
-	h.mine(h.tipping(0, 0, 2), backrun)
-	h.waitForIndexed()
-	var list refundList
-	query := map[string]any{"recipient": user, "blockRangeFrom": hexNumber(1), "blockRangeTo": hexNumber(h.next() - 1),
-		"hash": bundle}
-	h.eventually("a delayed refund", func() bool {
-		h.want(&list, accountKey(0), "buildernet_getDelayedRefunds", query)
-		return len(list.Refunds) == 1
-	})
-	if list.Refunds[0].Hash != bundle {
-		t.Errorf("it is listed under %s, want the bundle's %s", list.Refunds[0].Hash, bundle)
-	}
-}

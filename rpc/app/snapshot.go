@@ -47,7 +47,7 @@ const (
 //
 //	facts  ── ─ ── ─── ── StateKept ── ─ ── ─      a start: the snapshot, then the facts behind its StateKept
 //	                          ▲
-//	snapshot ── the facts before it that are needed (pool.Needed), and the signers' sums (reputation.Projection)
+//	snapshot ── the facts before it that are needed (pool.Compaction), and the signers' sums (reputation.Projection)
 //
 // It has projections of its own, which get the facts in the order of the journal. Only the
 // goroutine of keep uses them, so recording a fact never waits for them.
@@ -59,7 +59,7 @@ type snapshots struct {
 	// bounds are those of the journal's log.
 	bounds journal.LogInfo
 
-	needed *pool.Needed
+	needed *pool.Compaction
 	users  *reputation.Projection
 	count  uint64 // of facts that were applied to the projections
 	// wanted is the number of the snapshot that is being taken. frozen is its content, once its
@@ -116,7 +116,8 @@ func newSnapshots(j *journal.Journal, to *facts, log *slog.Logger, maxOrders int
 		least: leastFacts,
 		// Of ended orders it keeps only those that a reorganisation may bring back. The ledger
 		// reports the status of others.
-		needed: pool.NewNeeded(pool.Config{MaxOrders: maxOrders, KeepFinal: 2}), users: reputation.New(reputation.Config{}),
+		needed: pool.NewCompaction(pool.Config{MaxOrders: maxOrders, KeepFinal: 2}),
+		users:  reputation.New(reputation.Config{}),
 	}
 }
 

@@ -22,7 +22,7 @@ func TestStaleBlockIsNotReady(t *testing.T) {
 		h := openChain(t)
 		newest := h.node.Chain().CurrentBlock().Time
 		app, err := New(t.Context(), h.config(func(cfg *Config) {
-			cfg.Clock = clock.NewHeld(time.Unix(int64(newest), 0).Add(row.after), 1)
+			cfg.Clock = clock.NewStepped(time.Unix(int64(newest), 0).Add(row.after))
 		}))
 		if err != nil {
 			t.Fatal(err)

@@ -46,7 +46,7 @@ func TestMethods(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			s := &script{service: openService(t, func(cfg *Config) {
-				cfg.Clock = clock.NewHeld(time.Unix(1_700_000_100, 0), 1)
+				cfg.Clock = clock.NewStepped(time.Unix(1_700_000_100, 0))
 			})}
 			golden.File(t, file, s.run(read(t, file)))
 		})

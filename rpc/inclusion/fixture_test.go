@@ -65,7 +65,7 @@ func newIndexer(change func(*Config)) *indexerTest {
 
 func (w *indexerTest) Record(fact rpc.Fact) { w.facts = append(w.facts, fact) }
 
-// Keep implements rpc.Keeper.
+// Keep implements rpc.DurableFacts.
 func (w *indexerTest) Keep(facts ...rpc.Fact) (kept func() error) {
 	w.facts = append(w.facts, facts...)
 	return func() error { return w.unkept }

@@ -28,7 +28,7 @@ import (
 // Config has what the indexer needs.
 type Config struct {
 	Replayer exec.Replayer
-	Facts    rpc.Keeper
+	Facts    rpc.DurableFacts
 	// Payers are addresses that pay refunds, in addition to the fee recipient of each block.
 	Payers []common.Address
 	// PayoutGas is the gas of a payout. Its cost at the block's base fee is deducted from the

@@ -41,7 +41,7 @@ func TestCall(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	var got *Call
 	config := testConfig()
-	config.Clock = clock.NewHeld(noon, 1)
+	config.Clock = clock.NewStepped(noon)
 	config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} // httptest's clients
 	config.OriginHeaders = []string{"X-House-Origin", "X-Flashbots-Origin"}
 	config.Aliases = map[string][]string{"eth_": {"house_"}}

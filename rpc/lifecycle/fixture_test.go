@@ -192,7 +192,7 @@ func (s *lifecycleTest) Record(fact rpc.Fact) {
 	}
 }
 
-// Keep implements rpc.Keeper.
+// Keep implements rpc.DurableFacts.
 func (s *lifecycleTest) Keep(facts ...rpc.Fact) (kept func() error) {
 	for _, fact := range facts {
 		s.Record(fact)

@@ -74,7 +74,7 @@ type Config struct {
 	Ranking   Ranking
 	// Recipients may be nil: refunds go to their owners.
 	Recipients Recipients
-	Facts      rpc.Keeper
+	Facts      rpc.DurableFacts
 	Clock      clock.Clock
 	Log        *slog.Logger
 	// Senders finds the senders of transactions.

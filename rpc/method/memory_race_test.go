@@ -2,6 +2,6 @@
 
 package method
 
-// memoryBody is short under the race detector, which makes reading a body several times slower.
+// memoryBody is short under the race detector, which makes reading a body ten times slower.
 // `make test` measures whole bodies without it.
 const memoryBody = 64 << 10

@@ -23,7 +23,7 @@ import (
 func (l *lab) cast() *app.Cast {
 	c := &app.Cast{
 		Network: l.network, BeaconURL: l.beaconURL, TxsPerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery,
-		Link: l.links.to, ClockOf: func(name string) clock.Clock { return l.clockOf(name) }, Tell: l.told, Log: l.log,
+		Link: l.links.to, ClockOf: func(name string) clock.Clock { return l.clockOf(name) }, Tell: l.record, Log: l.log,
 	}
 	for _, one := range l.relays {
 		key := network.RelayKey(l.plan.Seed, one.index).PublicKey()
@@ -109,8 +109,8 @@ func (l *lab) anyMove(words ...string) bool {
 	})
 }
 
-// told records an agent's event as a fact.
-func (l *lab) told(e devnet.Event) {
+// record records an agent's event as a fact.
+func (l *lab) record(e devnet.Event) {
 	r := scenarios.Record{Actor: e.Actor, At: e.At, Subject: e.Subject, Slot: e.Slot, ValueWei: e.ValueWei}
 	if e.Subject == devnet.RequestRefused {
 		r.ID = cmp.Or(e.Refusal, "http-"+strconv.Itoa(e.Status))

@@ -33,7 +33,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		level = slog.LevelDebug
 	}
 	c := &child{
-		cfg: &cfg, right: clock.NewHeld(cfg.Clock.Origin, cfg.Clock.Speed), out: json.NewEncoder(out),
+		cfg: &cfg, right: clock.NewFast(cfg.Clock.Origin, cfg.Clock.Speed), out: json.NewEncoder(out),
 		log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	}
 	c.clock = &skewed{right: c.right, off: cfg.Clock.Skew}
@@ -122,7 +122,7 @@ func (c *child) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	life, err := c.open(ctx)
+	service, err := c.open(ctx)
 	if err != nil {
 		if listener != nil {
 			err = errors.Join(err, listener.Close())
@@ -130,7 +130,7 @@ func (c *child) serve(ctx context.Context) error {
 		return err
 	}
 	c.report(report{Ready: true})
-	return errors.Join(life.Serve(ctx, listener), life.Close())
+	return errors.Join(service.Serve(ctx, listener), service.Close())
 }
 
 // door returns the listener of the service. It is nil for a journal's server, which listens by

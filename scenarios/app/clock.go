@@ -19,7 +19,7 @@ type labClock struct {
 }
 
 func newLabClock(origin time.Time, speed float64) *labClock {
-	return &labClock{Fast: clock.NewHeld(origin, speed), origin: origin, speed: speed}
+	return &labClock{Fast: clock.NewFast(origin, speed), origin: origin, speed: speed}
 }
 
 // Start starts the clock; it is called once.

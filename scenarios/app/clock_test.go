@@ -22,7 +22,7 @@ func TestClockOfAnotherProcess(t *testing.T) {
 		lab.Start()
 		time.Sleep(time.Minute)
 		told := lab.plan()
-		other := clock.NewHeld(told.Origin, told.Speed)
+		other := clock.NewFast(told.Origin, told.Speed)
 		other.StartAt(past(told.StartedNs))
 		time.Sleep(time.Second)
 		if a, b := lab.Now(), other.Now(); !a.Equal(b) || a.Sub(lab.origin) != 8*61*time.Second {

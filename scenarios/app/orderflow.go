@@ -48,7 +48,7 @@ func (l *lab) openOrderFlow() (err error) {
 	} else if o.journal, err = network.FreeAddress(); err != nil {
 		return err
 	}
-	if o.rpc, err = l.newProcess(scenarios.RPCName, l.rpcConfig, o.observed.told); err != nil {
+	if o.rpc, err = l.newProcess(scenarios.RPCName, l.rpcConfig, o.observed.apply); err != nil {
 		return err
 	}
 	o.stream, err = l.newProcess(scenarios.StreamName, l.streamConfig, nil)

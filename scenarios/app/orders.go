@@ -48,8 +48,8 @@ func newOrders(l *lab) *orders {
 	return o
 }
 
-// told receives every fact, in the order of the journal.
-func (o *orders) told(subject string, raw json.RawMessage) {
+// apply receives every fact, in the order of the journal.
+func (o *orders) apply(subject string, raw json.RawMessage) {
 	fact, err := decodeRPC(subject, raw)
 	if err != nil {
 		o.lab.book.failed(err)

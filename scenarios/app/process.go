@@ -43,10 +43,10 @@ type process struct {
 	debug   bool   // log on the debug level too
 	diskDir string // the folder of its data, if that is on a disk of the lab
 
-	mu   sync.Mutex // guards the fields below
-	life *life      // nil while the service does not run
-	skew time.Duration
-	disk diskOrder // the condition of its disk
+	mu          sync.Mutex   // guards the fields below
+	incarnation *incarnation // nil while the service does not run
+	skew        time.Duration
+	disk        diskOrder // the condition of its disk
 }
 
 var _ killable = (*process)(nil)
@@ -82,10 +82,10 @@ func (l *lab) newJournal(of string) (*process, error) {
 func (p *process) pid() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.life == nil {
+	if p.incarnation == nil {
 		return 0
 	}
-	return p.life.process.Pid
+	return p.incarnation.process.Pid
 }
 
 // url returns the service's base URL, which is the same after each restart.
@@ -95,7 +95,7 @@ func (p *process) url() string { return "http://" + p.address }
 func (p *process) start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.life != nil {
+	if p.incarnation != nil {
 		return nil
 	}
 	cfg, err := p.config()
@@ -104,35 +104,35 @@ func (p *process) start(ctx context.Context) error {
 	}
 	cfg.Name, cfg.Address, cfg.Clock = p.name, p.address, p.clock.plan()
 	cfg.Clock.Skew, cfg.Debug = p.skew, p.debug
-	life, err := p.program.begin(cfg, p.logFile, p.diskDir, p.disk, p.facts)
+	incarnation, err := p.program.begin(cfg, p.logFile, p.diskDir, p.disk, p.facts)
 	if err == nil {
-		err = life.serves(ctx)
+		err = incarnation.serves(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("start %s: %w: see %s", p.name, err, p.logFile)
 	}
-	p.life = life
+	p.incarnation = incarnation
 	// The clock may have been started after the configuration was made.
 	return p.tell(order{StartedNs: p.clock.plan().StartedNs})
 }
 
 // kill implements killable.
-func (p *process) kill() error { return p.end("kill", (*life).kill) }
+func (p *process) kill() error { return p.end("kill", (*incarnation).kill) }
 
 // cutPower ends the process at once, and discards what its disk has not kept.
-func (p *process) cutPower() error { return p.end("cut the power of", (*life).cutPower) }
+func (p *process) cutPower() error { return p.end("cut the power of", (*incarnation).cutPower) }
 
 // stop implements killable. The error says how the service ended, if not in order.
-func (p *process) stop() error { return p.end("stop", (*life).stop) }
+func (p *process) stop() error { return p.end("stop", (*incarnation).stop) }
 
-func (p *process) end(how string, end func(*life) error) error {
+func (p *process) end(how string, end func(*incarnation) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.life == nil {
+	if p.incarnation == nil {
 		return nil
 	}
-	err := end(p.life)
-	p.life = nil
+	err := end(p.incarnation)
+	p.incarnation = nil
 	if err != nil {
 		return fmt.Errorf("%s %s: %w: see %s", how, p.name, err, p.logFile)
 	}
@@ -143,13 +143,13 @@ func (p *process) end(how string, end func(*life) error) error {
 func (p *process) pause() error  { return p.signal("pause", pause) }
 func (p *process) resume() error { return p.signal("resume", resume) }
 
-func (p *process) signal(how string, send func(*life) error) error {
+func (p *process) signal(how string, send func(*incarnation) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.life == nil {
+	if p.incarnation == nil {
 		return nil
 	}
-	if err := send(p.life); err != nil {
+	if err := send(p.incarnation); err != nil {
 		return fmt.Errorf("%s %s: %w", how, p.name, err)
 	}
 	return nil
@@ -169,10 +169,10 @@ func (p *process) setDisk(change func(*diskOrder)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(&p.disk)
-	if p.life == nil {
+	if p.incarnation == nil {
 		return nil
 	}
-	if err := p.life.disk.order(p.disk); err != nil {
+	if err := p.incarnation.disk.order(p.disk); err != nil {
 		return fmt.Errorf("change the disk of %s: %w", p.name, err)
 	}
 	return nil
@@ -187,10 +187,10 @@ func (p *process) clockStarted() error {
 
 // tell sends an order, if the service runs. The caller holds mu.
 func (p *process) tell(what order) error {
-	if p.life == nil {
+	if p.incarnation == nil {
 		return nil
 	}
-	if err := p.life.order(what); err != nil {
+	if err := p.incarnation.order(what); err != nil {
 		return fmt.Errorf("tell %s: %w", p.name, err)
 	}
 	return nil

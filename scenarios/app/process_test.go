@@ -120,9 +120,9 @@ func TestProcess(t *testing.T) {
 	}
 	step("nothing", func() error { return nil }, false)
 	step("the start", start, true)
-	first := p.life
+	first := p.incarnation
 	step("a second start", start, true)
-	if p.life != first {
+	if p.incarnation != first {
 		t.Error("a second process was started")
 	}
 	step("the kill", p.kill, false)
@@ -135,7 +135,7 @@ func TestProcess(t *testing.T) {
 	}
 	step("a second kill", p.kill, false)
 	step("the restart", start, true)
-	second := p.life
+	second := p.incarnation
 	step("the stop", p.stop, false)
 	if second.status != nil {
 		t.Errorf("told to stop it ended with %v", second.status)
@@ -156,7 +156,7 @@ func TestPause(t *testing.T) {
 	if err := p.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	pid := p.life.process.Pid
+	pid := p.incarnation.process.Pid
 	if err := p.pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +213,8 @@ func TestProcessThatDoesNotStart(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "start journal: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		if p.life != nil {
-			t.Errorf("%s: it has a life", name)
+		if p.incarnation != nil {
+			t.Errorf("%s: it runs", name)
 		}
 	}
 }
@@ -226,10 +226,10 @@ func TestProcessThatEndedBefore(t *testing.T) {
 		if err := p.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.life.process.Signal(syscall.SIGTERM); err != nil { // it has no handler here
+		if err := p.incarnation.process.Signal(syscall.SIGTERM); err != nil { // it has no handler here
 			t.Fatal(err)
 		}
-		<-p.life.gone
+		<-p.incarnation.gone
 		if err := end(p); err == nil || !strings.Contains(err.Error(), "signal: terminated") ||
 			!strings.Contains(err.Error(), "journal.log") {
 			t.Errorf("%s: %v", name, err)
@@ -253,7 +253,7 @@ func lonelyLab(dir string) error {
 				return err
 			}
 		}
-		fmt.Println(p.life.process.Pid)
+		fmt.Println(p.incarnation.process.Pid)
 	}
 	_, err := io.Copy(io.Discard, os.Stdin)
 	return err

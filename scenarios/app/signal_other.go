@@ -8,5 +8,5 @@ import (
 
 var errNoPause = errors.New("this system cannot pause a process: run the story on Linux or macOS")
 
-func pause(*life) error  { return errNoPause }
-func resume(*life) error { return errNoPause }
+func pause(*incarnation) error  { return errNoPause }
+func resume(*incarnation) error { return errNoPause }

@@ -7,5 +7,5 @@ import (
 )
 
 // pause stops a process with SIGSTOP, resume continues it with SIGCONT.
-func pause(l *life) error  { return l.process.Signal(syscall.SIGSTOP) }
-func resume(l *life) error { return l.process.Signal(syscall.SIGCONT) }
+func pause(n *incarnation) error  { return n.process.Signal(syscall.SIGSTOP) }
+func resume(n *incarnation) error { return n.process.Signal(syscall.SIGCONT) }

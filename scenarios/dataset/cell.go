@@ -32,6 +32,11 @@ type (
 		Hi, Lo uint64
 		Known  bool
 	}
+	// Change is a difference of two amounts, as a two's complement of 128 bits.
+	Change struct {
+		Hi, Lo uint64
+		Known  bool
+	}
 	// Hash is a hash of 32 bytes.
 	Hash struct {
 		V     [32]byte
@@ -131,6 +136,21 @@ func (w Wei) String() string {
 	return string(digits[at:])
 }
 
+// Less returns a less b. Both must be known.
+func Less(a, b Wei) Change {
+	lo, borrow := bits.Sub64(a.Lo, b.Lo, 0)
+	hi, _ := bits.Sub64(a.Hi, b.Hi, borrow)
+	return Change{hi, lo, true}
+}
+
+// String is the decimal number, with a minus if it is negative, and empty if it is not known.
+func (c Change) String() string {
+	if !c.Known || int64(c.Hi) >= 0 {
+		return Wei(c).String()
+	}
+	return "-" + Wei(Less(Wei{}, Wei(c))).String()
+}
+
 // parseInt reads a decimal number that is not negative.
 func parseInt(s string) (Int, error) {
 	if s == "" {
@@ -197,6 +217,50 @@ func cut(s string) string {
 	return s
 }
 
+// Complete sets a cell to another one of the same type if it is null.
+func Complete(into, from any) {
+	switch into := into.(type) {
+	case *Int:
+		if !into.Known {
+			*into = *from.(*Int)
+		}
+	case *Time:
+		if !into.Known {
+			*into = *from.(*Time)
+		}
+	case *Bool:
+		if !into.Known {
+			*into = *from.(*Bool)
+		}
+	case *Wei:
+		if !into.Known {
+			*into = *from.(*Wei)
+		}
+	case *Change:
+		if !into.Known {
+			*into = *from.(*Change)
+		}
+	case *Hash:
+		if !into.Known {
+			*into = *from.(*Hash)
+		}
+	case *Key:
+		if !into.Known {
+			*into = *from.(*Key)
+		}
+	case *Address:
+		if !into.Known {
+			*into = *from.(*Address)
+		}
+	case *Text:
+		*into = cmp.Or(*into, *from.(*Text))
+	case *Blob:
+		*into = cmp.Or(*into, *from.(*Blob))
+	default:
+		panic(fmt.Sprintf("a cell cannot be a %T", into))
+	}
+}
+
 // compareCells orders two cells of the same type: null comes first.
 func compareCells(a, b any) int {
 	switch a := a.(type) {
@@ -212,6 +276,9 @@ func compareCells(a, b any) int {
 	case *Wei:
 		b := b.(*Wei)
 		return cmp.Or(compareBools(a.Known, b.Known), cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
+	case *Change:
+		b := b.(*Change)
+		return cmp.Or(compareBools(a.Known, b.Known), cmp.Compare(int64(a.Hi), int64(b.Hi)), cmp.Compare(a.Lo, b.Lo))
 	case *Hash:
 		b := b.(*Hash)
 		return cmp.Or(compareBools(a.Known, b.Known), bytes.Compare(a.V[:], b.V[:]))

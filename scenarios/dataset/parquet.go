@@ -36,7 +36,7 @@ func physical(cell any) layout {
 		}
 	case *Bool:
 		return layout{"BOOLEAN", schema.NoLogicalType{}, parquet.Types.Boolean, -1, false}
-	case *Wei:
+	case *Wei, *Change:
 		return layout{
 			"DECIMAL(38,0), 16 bytes", schema.NewDecimalLogicalType(38, 0), parquet.Types.FixedLenByteArray, 16,
 			true,

@@ -1,9 +1,11 @@
 package dataset
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -11,17 +13,21 @@ import (
 
 // Reader reads the rows of a file that a Writer wrote.
 type Reader[R any] struct {
-	table *Table[R]
-	in    *columns
+	in *columns
+	// cells has for each open column the place of its cell.
+	cells []func(*R) any
 	rows  []R
 }
 
 // NewReader opens a file of the table. The file must be of this version of the schema and of this
-// network.
-func NewReader[R any](table *Table[R], network Network, in parquet.ReaderAtSeeker) (*Reader[R], error) {
+// network. If columns are named, only their cells are read, and the others are null.
+func NewReader[R any](table *Table[R], network Network, in parquet.ReaderAtSeeker, only ...string) (*Reader[R], error) {
 	var names []string
+	var cells []func(*R) any
 	for _, c := range table.Columns {
-		names = append(names, c.Name)
+		if len(only) == 0 || slices.Contains(only, c.Name) {
+			names, cells = append(names, c.Name), append(cells, c.Cell)
+		}
 	}
 	cols, err := openColumns(in, names)
 	if err != nil {
@@ -37,7 +43,7 @@ func NewReader[R any](table *Table[R], network Network, in parquet.ReaderAtSeeke
 			return nil, fmt.Errorf("the file's %s is not %q: it is of another data set", want[0], want[1])
 		}
 	}
-	return &Reader[R]{table: table, in: cols}, nil
+	return &Reader[R]{in: cols, cells: cells}, nil
 }
 
 // Next returns the next row, or io.EOF. The row stays the caller's.
@@ -51,11 +57,10 @@ func (r *Reader[R]) Next() (*R, error) {
 			return nil, io.EOF
 		}
 		r.rows = make([]R, n)
-		for i := range r.table.Columns {
-			c := &r.table.Columns[i]
+		for i, cell := range r.cells {
 			for j := range r.rows {
-				if err := r.in.open[i].fill(c.Cell(&r.rows[j]), j); err != nil {
-					return nil, fmt.Errorf("row %d, %s: %w", j, c.Name, err)
+				if err := r.in.open[i].fill(cell(&r.rows[j]), j); err != nil {
+					return nil, fmt.Errorf("row %d, %s: %w", j, r.in.open[i].name, err)
 				}
 			}
 		}
@@ -80,6 +85,8 @@ func (c *column) fill(cell any, i int) error {
 		*v, err = c.bool(i)
 	case *Wei:
 		*v, err = c.wei(i)
+	case *Change:
+		*v, err = c.change(i)
 	case *Hash:
 		v.Known, err = parseHex(c.text(i), v.V[:])
 	case *Key:
@@ -181,6 +188,15 @@ func (c *column) bool(i int) (Bool, error) {
 		return Bool{}, errors.New("neither true nor false")
 	}
 	return Bool{n.V == 1, n.Known}, nil
+}
+
+// change is a difference of amounts, as a Writer writes it.
+func (c *column) change(i int) (Change, error) {
+	big := c.bytes(i)
+	if len(big) != 16 {
+		return Change{}, errors.New("not a DECIMAL of 16 bytes")
+	}
+	return Change{binary.BigEndian.Uint64(big), binary.BigEndian.Uint64(big[8:]), true}, nil
 }
 
 // wei is an amount: DECIMAL, decimal text, or an integer.

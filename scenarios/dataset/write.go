@@ -169,6 +169,14 @@ func (w *Writer[R]) add(cell any) bool {
 			w.wei = append(w.wei, big)
 		}
 		return v.Known
+	case *Change:
+		if v.Known {
+			big := w.space(16)
+			binary.BigEndian.PutUint64(big, v.Hi)
+			binary.BigEndian.PutUint64(big[8:], v.Lo)
+			w.wei = append(w.wei, big)
+		}
+		return v.Known
 	case *Hash:
 		return w.addHex(v.V[:], v.Known)
 	case *Key:

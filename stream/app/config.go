@@ -45,6 +45,8 @@ type Config struct {
 	Ping time.Duration
 	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
 	TraceEndpoint string
+	// Region is the operator's name of the place where this runs, for the metrics; it may be empty.
+	Region string
 	// Limits bound what clients can use.
 	Limits Limits
 	// Clock is chain time; nil is the real clock.

@@ -29,6 +29,7 @@ func (a *App) openTracing(ctx context.Context) error {
 	a.opened.Add(shutdown)
 	registry := observe.NewRegistry()
 	set := observe.NewSet(registry)
+	observe.Build(set, "stream", a.cfg.Region)
 	a.watched = observed{registry: registry, set: set, http: observe.NewHTTP(set, tracer)}
 	return nil
 }

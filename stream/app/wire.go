@@ -1,7 +1,9 @@
 package app
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/run"
@@ -31,8 +33,9 @@ type App struct {
 //	                    └─ pages ─▶ GET /api/v1/history
 func (a *App) wire() {
 	a.broadcast = broadcast.New(broadcast.Config{
-		History: a.history, MaxListeners: a.cfg.Limits.Listeners, MaxPerAddress: a.cfg.Limits.ListenersPerAddress,
-		QueueBytes: a.cfg.Limits.QueueBytes, MaxEventBytes: a.cfg.Limits.EventBytes, Log: a.cfg.Log,
+		History: a.history, Newest: a.newestFact, MaxListeners: a.cfg.Limits.Listeners,
+		MaxPerAddress: a.cfg.Limits.ListenersPerAddress,
+		QueueBytes:    a.cfg.Limits.QueueBytes, MaxEventBytes: a.cfg.Limits.EventBytes, Log: a.cfg.Log,
 	})
 	a.history.Subscribe(a.broadcast.Publish)
 	a.defineMetrics(a.watched.set)
@@ -45,6 +48,20 @@ func (a *App) wire() {
 	api.MountHistory(mux, api.HistoryConfig{History: a.history, MaxLimit: a.cfg.MaxLimit, Origin: a.cfg.Origin})
 	a.handler = a.limit(mux, byAddress)
 }
+
+// newestFact is the number of the newest fact in the journal; 0 if the journal does not answer.
+func (a *App) newestFact(ctx context.Context) uint64 {
+	ctx, cancel := context.WithTimeout(ctx, newestPatience)
+	defer cancel()
+	newest, err := a.journal.Last(ctx)
+	if err != nil {
+		return 0
+	}
+	return newest
+}
+
+// newestPatience is how long a listener that resumes waits for the journal (wall time).
+const newestPatience = time.Second
 
 // maxClients is how many addresses the limiter remembers.
 const maxClients = 100_000

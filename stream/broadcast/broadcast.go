@@ -28,6 +28,10 @@ var ErrHistory = errors.New("read the history")
 type Config struct {
 	// History lets listeners resume. Without it they get new events only.
 	History History
+	// Newest, if set, returns the highest id that an event can have by now, at any instance of the
+	// service; 0 if that is not known. A listener that had an event up to it comes from an instance
+	// that is ahead of this one, and gets only what comes behind that event.
+	Newest func(context.Context) uint64
 	// MaxListeners is how many may listen at a time; 0 is 10,000.
 	MaxListeners int
 	// MaxPerAddress is how many may listen from one address, if that is known; 0 is 100.

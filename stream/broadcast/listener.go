@@ -53,12 +53,22 @@ func (b *Broadcast) Listen(ctx context.Context, what Subscription) (*Listener, e
 		return l, nil
 	}
 	b.resumed.Add(1)
+	if b.aheadOf(what.After) && b.config.Newest != nil && what.After <= b.config.Newest(ctx) {
+		l.sent = what.After
+	}
 	l.past = newReader(what.After)
 	if err := l.past.turn(l); err != nil {
 		l.Leave()
 		return nil, err
 	}
 	return l, nil
+}
+
+// aheadOf says whether an id is above those of all events that were published here.
+func (b *Broadcast) aheadOf(id uint64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return id > b.newest
 }
 
 // admit gives a listener a place, or refuses it.

@@ -15,7 +15,8 @@ import (
 //
 // Reading begins with the listener's last event. If the history has not reached that id, it was
 // begun anew since, and it is unknown which of its events the listener has. Then the listener gets
-// new events only.
+// new events only. But an id that another instance can have given (Config.Newest) is one that the
+// history will reach, and what comes before it is not sent again.
 type reader struct {
 	had   uint64 // id of the listener's last event
 	from  uint64 // id up to which the history was read
@@ -53,7 +54,7 @@ func (r *reader) turn(l *Listener) error {
 		return fmt.Errorf("%w: %w: %w", stream.NotReady.Plain(), ErrHistory, err)
 	}
 	for _, event := range events {
-		r.from, l.sent = event.ID, event.ID
+		r.from, l.sent = event.ID, max(l.sent, event.ID)
 		if event.ID > r.had && check(event, l.broadcast.config.MaxEventBytes) == nil {
 			r.held, r.count = appendFrame(r.held, event, true), r.count+1
 		}

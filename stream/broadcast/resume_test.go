@@ -52,6 +52,41 @@ func (s *shelf) After(_ context.Context, id uint64, limit int) ([]stream.Event, 
 	return answer, s.fails
 }
 
+// A listener that comes from an instance which is ahead of this one gets nothing twice: neither
+// what is in the history, nor what is published until this one has caught up.
+func TestResumeAtAnInstanceThatIsBehind(t *testing.T) {
+	for _, row := range []struct {
+		name           string
+		stored, later  []stream.Event
+		had, newest    uint64
+		first, overall string
+	}{
+		{"three behind", events(1, 2), events(3, 7), 5, 7, "[]", "[6 7]"},
+		{"as far", events(1, 5), events(6, 7), 5, 5, "[]", "[6 7]"},
+		{"it has nothing yet", nil, events(1, 7), 5, 7, "[]", "[6 7]"},
+		{"another journal's id", events(1, 2), events(3, 4), 50, 4, "[]", "[3 4]"},
+		{"the journal is away", events(1, 2), events(3, 4), 50, 0, "[]", "[3 4]"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			past := &shelf{}
+			past.store(row.stored)
+			b := New(Config{History: past, PerListener: 1,
+				Newest: func(context.Context) uint64 { return row.newest }})
+			l := listen(t, b, Subscription{IDs: true, Resume: true, After: row.had})
+			got := ids(heard(t, l))
+			if fmt.Sprint(got) != row.first {
+				t.Errorf("first %v, want %s", got, row.first)
+			}
+			past.store(row.later)
+			b.Publish(row.later)
+			b.gathered()
+			if got = append(got, ids(heard(t, l))...); fmt.Sprint(got) != row.overall {
+				t.Errorf("in all %v, want %s", got, row.overall)
+			}
+		})
+	}
+}
+
 // A listener that comes back hears first what it missed, then what comes, whatever it says that it
 // had.
 func TestResume(t *testing.T) {

@@ -11,8 +11,9 @@
 // others must be counted in the database. The result is right for any order of facts, and quick for
 // usual orders.
 //
-// Ids ascend from 1 and are never reused. An order has at most one event, also after that event was
-// deleted.
+// Ids ascend and are never reused: an event has the number of its fact in the journal, so that all
+// instances of one journal give it the same id, also with a database each. An order has at most one
+// event, also after that event was deleted.
 //
 // Several processes with the same journal may share a database. Each of them publishes every event
 // once, whichever of them has stored it.

@@ -1,7 +1,7 @@
 package overlay
 
 // ofForks are mutants of what changes at a fork, and what does not. They see a fork of the chain's
-// rules in the schedule, and one of time by inside.Forked.
+// rules in the schedule, and one of time by Forked.
 var ofForks = []Mutant{
 	{"rpc-rules-of-its-start", "rpc", "executes all blocks by the rules of the fork that it began with",
 		[]string{"RPC-FRK-01", "RPC-FRK-03"}},

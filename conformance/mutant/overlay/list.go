@@ -10,7 +10,7 @@ type Mutant struct {
 	// ID is the name of the mutant and of its patch: lower case, with hyphens, and the service
 	// first.
 	ID string
-	// Iface is the interface whose clauses must notice: relay, rpc, stream or sidecar.
+	// Iface is the interface whose clauses must notice: relay, rpc, stream, sidecar or consensus.
 	Iface string
 	// What says in words what the service does wrong.
 	What string
@@ -29,7 +29,7 @@ func Find(id string) (Mutant, error) {
 }
 
 // All are all mutants inside our services. It must not be changed.
-var All = slices.Concat(fromCode, ofForks, trials, ofSidecars)
+var All = slices.Concat(fromCode, ofForks, trials, ofSidecars, ofConsensus)
 
 // fromCode are mutants that were written by those who wrote the specs.
 var fromCode = []Mutant{

@@ -32,7 +32,7 @@ func TestPatchesApply(t *testing.T) {
 		known[m.ID] = true
 		asked := false
 		for _, text := range texts {
-			asked = asked || strings.Contains(text, `inside.On("`+m.ID+`")`)
+			asked = asked || strings.Contains(text, `overlay.On("`+m.ID+`")`)
 		}
 		if !asked {
 			t.Errorf("no patched file asks for %s", m.ID)
@@ -85,7 +85,7 @@ func TestServicesHaveNoMutants(t *testing.T) {
 				return err
 			}
 			raw, err := os.ReadFile(path)
-			if strings.Contains(string(raw), asker) {
+			if strings.Contains(string(raw), module+"/"+asked) {
 				t.Errorf("%s imports the switch of mutants", path)
 			}
 			return err
@@ -117,10 +117,10 @@ func TestOverlayNamesEachCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(copied), `inside.On("relay-cancel-keeps-older")`) {
+	if !strings.Contains(string(copied), `overlay.On("relay-cancel-keeps-older")`) {
 		t.Error("the copy of the auction's book has no mutant")
 	}
-	switched, err := os.ReadFile(overlay.Replace[filepath.Join(here, "conformance", "mutant", "inside", "inside.go")])
+	switched, err := os.ReadFile(overlay.Replace[filepath.Join(here, "conformance", "mutant", "overlay", "switch.go")])
 	if err != nil || !strings.Contains(string(switched), "built = true") {
 		t.Errorf("the copy of the switch does not know that there are mutants: %v", err)
 	}

@@ -1,10 +1,11 @@
 // Package overlay has the mutants inside our services. They are needed because a proxy before a
 // service cannot change what the service does inside, such as a check that it skips. Each mutant is
 // a patch of the service's sources. Write patches copies of them, and the go command builds a
-// program from the copies; the sources themselves never change.
+// program from the copies; the sources themselves never change. The copies ask this package which
+// mutant is on, so it imports nothing of the suite.
 //
 //	patches/ID.patch ──Write──▶ DIR/overlay.json + copies ──go build -overlay──▶ gavel-lab with all of
-//	                                                        them, each behind inside.On("ID")
+//	                                                        them, each behind overlay.On("ID") ◀── Switch("ID")
 package overlay
 
 import (

@@ -16,8 +16,11 @@ var patches embed.FS
 
 const (
 	module = "github.com/gavel-relay/gavel"
-	// asker is the package that patched files ask whether a mutant is on.
-	asker = "conformance/mutant/inside"
+	// asked is the package that patched files ask whether a mutant is on. It imports nothing of the
+	// module, since it becomes a part of every service.
+	asked = "conformance/mutant/overlay"
+	// switched is its file that says whether there are mutants.
+	switched = asked + "/switch.go"
 )
 
 // Write patches copies of the sources below root with all mutants, puts them below the folder into,
@@ -28,11 +31,11 @@ func Write(root, into string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	texts[asker+"/inside.go"], err = read(root, asker+"/inside.go")
+	without, err := read(root, switched)
 	if err != nil {
 		return "", err
 	}
-	texts[asker+"/inside.go"] = strings.Replace(texts[asker+"/inside.go"], "built = false", "built = true", 1)
+	texts[switched] = strings.Replace(without, "built = false", "built = true", 1)
 	replace := map[string]string{}
 	for path, text := range texts {
 		copied := filepath.Join(into, filepath.FromSlash(path)) + ".patched" // so that it is no package of its own
@@ -87,16 +90,16 @@ func patched(root string) (map[string]string, error) {
 
 var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
 
-// importing adds the import of package inside to a file that calls inside.On.
+// importing adds the import of this package to a file that calls overlay.On.
 func importing(text string) string {
-	if !strings.Contains(text, "inside.On(") {
+	if !strings.Contains(text, "overlay.On(") {
 		return text
 	}
 	at := packageClause.FindStringIndex(text)
 	if at == nil {
 		return text // no Go file; the compiler will report it
 	}
-	return text[:at[1]] + "\n\nimport \"" + module + "/" + asker + "\"" + text[at[1]:]
+	return text[:at[1]] + "\n\nimport \"" + module + "/" + asked + "\"" + text[at[1]:]
 }
 
 func read(root, path string) (string, error) {

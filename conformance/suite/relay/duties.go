@@ -135,8 +135,11 @@ func duties(r *specs) {
 		}
 		t.Check(false, fmt.Sprintf("slot %d, which was listed before it began", slot), "it is gone")
 	})
-	r.It("REL-DUT-02", "carries registrations with their signatures", func(t *suite.T) {
-		r.ready(t)
+	r.It("REL-DUT-02", "carries registrations with their signatures, also after a newer one", func(t *suite.T) {
+		newest := r.fresh(t) // readies all others
+		takes(t, sendRegistrations(t, newest), newest)
+		err := dutyNames(t, newest)
+		t.Ready(err, "wait for a duty with the newest registration")
 		for _, d := range list(t) {
 			t.Check(d.Entry != nil && d.Entry.Message != nil, "an entry with a registration", d)
 			root, err := d.Entry.Message.HashTreeRoot()

@@ -245,14 +245,18 @@ func header(r *specs) {
 			best = bid.Message.Value
 		}
 	})
-	r.It("REL-HDR-18", "says the same in JSON and in SSZ", func(t *suite.T) {
-		a, s := leading(t)
-		text := a.serves(s)
-		binary := a.readSSZ(a.header(sszType))
-		one, errOne := probe.Bid(a.fork(), text).MarshalSSZ()
-		other, errOther := probe.Bid(a.fork(), binary).MarshalSSZ()
-		t.Check(errOne == nil && errOther == nil && bytes.Equal(one, other), "the same bid",
-			fmt.Sprintf("%s in JSON and %s in SSZ", text, binary))
+	r.It("REL-HDR-18", "says the same in JSON and in SSZ, also when the bid has changed", func(t *suite.T) {
+		a := r.open(t)
+		low, high := a.block("a", gwei(2000)), a.block("b", gwei(3000))
+		for _, s := range []*submission{low, high} {
+			a.served(a.submitted(s))
+			text := a.serves(s)
+			binary := a.readSSZ(a.header(sszType))
+			one, errOne := probe.Bid(a.fork(), text).MarshalSSZ()
+			other, errOther := probe.Bid(a.fork(), binary).MarshalSSZ()
+			t.Check(errOne == nil && errOther == nil && bytes.Equal(one, other), "the same bid",
+				fmt.Sprintf("%s in JSON and %s in SSZ", text, binary))
+		}
 	})
 	r.It("REL-HDR-19", "finds the bid by capital letters", func(t *suite.T) {
 		a, s := leading(t)

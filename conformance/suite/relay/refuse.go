@@ -2,6 +2,7 @@ package relay
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"net/http"
 
@@ -70,6 +71,15 @@ func refuse(r *specs) {
 	spoiled("REL-SUB-09", "refuses another fee recipient", func(_ *suite.T, _ *auction, s *submission) {
 		s.Message.ProposerFeeRecipient[3] ^= 1
 	})
+	for _, place := range []int{0, 19} {
+		r.It("REL-SUB-09", fmt.Sprintf("refuses a block that pays another fee recipient, who differs in byte %d", place),
+			func(t *suite.T) {
+				a := r.open(t)
+				a.ready()
+				a.feeRecipient[place] ^= 1
+				a.refused(a.block("a", gwei(1000)))
+			})
+	}
 	spoiled("REL-SUB-10", "refuses another proposer", func(t *suite.T, a *auction, s *submission) {
 		for _, key := range r.validators(t) {
 			if key.Public != a.proposer.Public {

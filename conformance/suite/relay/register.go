@@ -91,6 +91,24 @@ func dutyCarries(t *suite.T, one *builderv1.SignedValidatorRegistration) error {
 	})
 }
 
+// dutyNames waits until a duty of the registration's validator names its fee recipient, for two
+// epochs, whatever signature is beside it.
+func dutyNames(t *suite.T, one *builderv1.SignedValidatorRegistration) error {
+	return t.Eventually(t.Epochs(2), func() error {
+		list, err := listDuties(t)
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			if d.Entry != nil && d.Entry.Message.Pubkey == one.Message.Pubkey &&
+				d.Entry.Message.FeeRecipient == one.Message.FeeRecipient {
+				return nil
+			}
+		}
+		return fmt.Errorf("no duty carries it yet")
+	})
+}
+
 // register: POST /eth/v1/builder/validators.
 func register(r *specs) {
 	r.It("REL-REG-01", "takes a valid registration", func(t *suite.T) {
@@ -230,23 +248,23 @@ func register(r *specs) {
 			t.Unsupported("415 to SSZ")
 		}
 		t.Status(answer, http.StatusBadRequest)
+		if t.World == nil {
+			return
+		}
+		one := r.fresh(t)
+		raw, err := one.MarshalSSZ()
+		t.Ready(err, "encode a registration")
+		right := t.Preparing().Do(proposerAPI(t), post(registerPath, sszType, raw))
+		if right.Status == http.StatusUnsupportedMediaType {
+			t.Unsupported("415 to SSZ")
+		}
+		t.Prepared(right, "register in SSZ", http.StatusOK)
+		t.Status(t.Do(proposerAPI(t), post(registerPath, sszType, append(raw, 1))), http.StatusBadRequest)
 	})
 	r.It("REL-REG-13", "tells builders of a newer registration", func(t *suite.T) {
 		one := r.fresh(t)
 		takes(t, sendRegistrations(t, one), one)
-		err := t.Eventually(t.Epochs(2), func() error {
-			list, err := listDuties(t)
-			if err != nil {
-				return err
-			}
-			for _, d := range list {
-				if d.Entry != nil && d.Entry.Message.Pubkey == one.Message.Pubkey &&
-					d.Entry.Message.FeeRecipient == one.Message.FeeRecipient {
-					return nil
-				}
-			}
-			return fmt.Errorf("no duty carries it yet")
-		})
+		err := dutyNames(t, one)
 		t.Check(err == nil, "the newer registration among the duties", err)
 	})
 	r.It("REL-REG-13", "tells builders of a newer gas limit", func(t *suite.T) {

@@ -5,12 +5,11 @@ import (
 	"net/http"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
-	"github.com/gavel-relay/gavel/conformance/schema"
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
 // Schemas adds the specs that compare the answers of a relay with its OpenAPI document.
-func Schemas(s *suite.Set, document *schema.Document) {
+func Schemas(s *suite.Set, document *suite.Document) {
 	r := &specs{Set: s}
 	s.Schemas("relay", document, map[string]func(*suite.T){
 		"status":                   func(t *suite.T) { t.Get(proposerAPI(t), statusPath) },

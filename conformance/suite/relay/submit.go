@@ -98,11 +98,13 @@ func submit(r *specs) {
 	})
 	r.It("REL-SUB-23", "raises a bid", func(t *suite.T) {
 		a := r.open(t)
-		low, high := a.block("a", gwei(2000)), a.block("a", gwei(3000))
+		low, high, highest := a.block("a", gwei(2000)), a.block("a", gwei(3000)), a.block("a", gwei(4000))
 		a.submitted(low)
 		a.served(low)
 		t.Status(a.submit(high), http.StatusOK)
 		a.serves(high)
+		t.Status(a.submit(highest), http.StatusOK) // as often as it likes
+		a.serves(highest)
 	})
 	r.It("REL-SUB-31", "serves the higher of two builders' bids, first high", func(t *suite.T) {
 		a := r.open(t)
@@ -170,6 +172,19 @@ func submit(r *specs) {
 			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
 		}
 		a.serves(other)
+	})
+	r.It("REL-SUB-33", "leads with the best of the others after a cancellation, and not the newest", func(t *suite.T) {
+		a := r.open(t)
+		high, best, newest, low := a.block("a", gwei(3000)), a.block("b", gwei(2500)), a.block("c", gwei(2300)),
+			a.block("a", gwei(2000))
+		for _, s := range []*submission{high, best, newest, low} {
+			answer := t.Preparing().Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
+			if answer.Status == http.StatusBadRequest {
+				t.Unsupported("cancellations are off: %s", answer)
+			}
+			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
+		}
+		a.serves(best)
 	})
 	r.It("REL-SUB-24", "refuses text/html", func(t *suite.T) {
 		t.Status(send(t, "text/html", "", []byte("<p>")), http.StatusUnsupportedMediaType, http.StatusBadRequest)

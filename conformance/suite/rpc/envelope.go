@@ -51,6 +51,8 @@ func envelope(s *suite.Set) {
 		{"RPC-ENV-02", "gives back a large number", json.RawMessage("9007199254740993"), "9007199254740993"},
 		{"RPC-ENV-03", "gives back a text", "abc-1", `"abc-1"`},
 		{"RPC-ENV-03", "gives back digits as text", "1", `"1"`},
+		{"RPC-ENV-03", "gives back a text of 64 characters", strings.Repeat("0123456789abcdef", 4),
+			`"` + strings.Repeat("0123456789abcdef", 4) + `"`},
 	} {
 		s.It(row.clause, row.title, func(t *suite.T) {
 			answer, err := client(t).Call(t, key(t), harmlessCall(t, row.id))
@@ -105,6 +107,16 @@ func envelope(s *suite.Set) {
 		answer, err := client(t).Call(t, key(t), harmlessCall(t, nil))
 		t.Check(err == nil && answer.Members["result"] == nil, "no answer object", answer)
 		t.Check(answer.Status < 300, "a status of success", answer)
+	})
+	s.It("RPC-ENV-12", "answers nothing to a request without id in a list", func(t *suite.T) {
+		one, silent := string(harmlessCall(t, 1).Body()), string(harmlessCall(t, nil).Body())
+		answer := post(t, "["+silent+","+one+"]")
+		if answer.Refused() {
+			t.Unsupported("lists are refused: %s", answer)
+		}
+		var list []map[string]json.RawMessage
+		err := answer.JSON(&list)
+		t.Check(err == nil && len(list) == 1 && string(list[0]["id"]) == "1", "one answer, with id 1", answer)
 	})
 	for _, version := range []string{`"1.0"`, `2`} {
 		s.It("RPC-ENV-13", "refuses version "+version, func(t *suite.T) {

@@ -52,6 +52,9 @@ func (w Wallet) Legacy() *types.Transaction {
 	return tx
 }
 
+// Paying makes a transaction that pays the fee recipient besides its fees.
+func (w Wallet) Paying(valueWei int64) *types.Transaction { return w.w.create(valueWei, codePayment) }
+
 // Address returns the wallet's address.
 func (w Wallet) Address() common.Address { return w.w.address() }
 
@@ -192,4 +195,10 @@ func (w Wallet) OfNextFork() *types.Transaction { return w.w.create(0, codeOfNex
 func ShareFor(t *suite.T, hints []string, from, to uint64, txs ...*types.Transaction) common.Hash {
 	return sentAs(t, "mev_sendBundle", with(share(t, txs...), object{"privacy": object{"hints": hints},
 		"inclusion": object{"block": hexNumber(from), "maxBlock": hexNumber(to)}}))
+}
+
+// Worth simulates a transaction and returns what it pays for each gas, and the gas.
+func Worth(t *suite.T, tx *types.Transaction) (mevGasPriceWei, gasUsed *big.Int) {
+	m := works(t, now(t, tx))
+	return isHex(t, m, "mevGasPrice"), isHex(t, m, "gasUsed")
 }

@@ -69,6 +69,12 @@ func sendPrivate(s *suite.Set) {
 		refused(t, call(t, key(t), method,
 			object{"tx": "0x02", "preferences": object{"fast": false, "privacy": object{"hints": []string{"everything"}}}}))
 	})
+	s.It("RPC-PRI-10", "refuses an unknown hint beside one that is known", func(t *suite.T) {
+		tx := money(t).send(1)
+		wrong := object{"fast": false, "privacy": object{"hints": []string{"hash", "everything"}}}
+		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "preferences": wrong}))
+		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
+	})
 	plain("RPC-PRI-11", "takes the builder default",
 		prefers(object{"fast": false, "privacy": object{"builders": []string{"default"}}}))
 	plain("RPC-PRI-12", "takes one refund",
@@ -80,6 +86,13 @@ func sendPrivate(s *suite.Set) {
 		tx := money(t).send(1)
 		wrong := object{"fast": false, "validity": object{"refund": []object{{"address": sink.Hex(), "percent": 60},
 			{"address": common.Address{1}.Hex(), "percent": 41}}}}
+		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "preferences": wrong}))
+		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
+	})
+	s.It("RPC-PRI-13", "refuses refunds of 101 % for three", func(t *suite.T) {
+		tx := money(t).send(1)
+		wrong := object{"fast": false, "validity": object{"refund": []object{{"address": sink.Hex(), "percent": 50},
+			{"address": common.Address{1}.Hex(), "percent": 40}, {"address": common.Address{2}.Hex(), "percent": 11}}}}
 		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "preferences": wrong}))
 		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
 	})

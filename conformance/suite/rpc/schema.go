@@ -3,13 +3,12 @@ package rpc
 import (
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/conformance/schema"
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
 // Schemas adds the specs that compare the answers of a bundle RPC with its OpenRPC document.
-func Schemas(s *suite.Set, document *schema.Document) {
-	tours := map[string]func(*suite.T){schema.Envelope: tourEnvelope}
+func Schemas(s *suite.Set, document *suite.Document) {
+	tours := map[string]func(*suite.T){suite.Envelope: tourEnvelope}
 	for _, op := range document.Operations {
 		tours[op.ID] = func(t *suite.T) { tourMethod(t, op.ID) }
 	}

@@ -159,6 +159,13 @@ func sendBundle(s *suite.Set) {
 		w.chain = big.NewInt(424242)
 		refused(t, call(t, key(t), method, bundle(t, w.send(1))))
 	})
+	s.It("RPC-BUN-16", "refuses a transaction of another chain behind one of this", func(t *suite.T) {
+		w, other := money(t), money(t)
+		one := w.send(1)
+		noted(t, call(t, key(t), method, bundle(t, one)))
+		other.chain = big.NewInt(424242)
+		refused(t, call(t, key(t), method, bundle(t, one, other.send(1))))
+	})
 	plain("RPC-BUN-17", "takes the nil UUID", fixed(object{"replacementUuid": "00000000-0000-0000-0000-000000000000"}))
 	plain("RPC-BUN-19", "takes a bundle without builders", fixed(object{"builders": []string{}}))
 }

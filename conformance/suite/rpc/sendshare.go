@@ -104,6 +104,7 @@ func sendShare(s *suite.Set) {
 	plain("RPC-SHR-06", "takes a bundle without maxBlock", fixed(nil))
 	plain("RPC-SHR-06", "takes a window of some blocks", window(2, 5))
 	never("RPC-SHR-07", "refuses a window of 40 blocks", window(2, 42))
+	never("RPC-SHR-07", "refuses a maxBlock that is 31 above block", window(2, 33))
 	never("RPC-SHR-08", "refuses a window that is over", window(-3, -2))
 	s.It("RPC-SHR-09", "refuses an empty body", func(t *suite.T) {
 		right(t, "mev_sendBundle")
@@ -209,6 +210,10 @@ func sendShare(s *suite.Set) {
 	never("RPC-SHR-17", "refuses a split of 101 %", fixed(object{"validity": object{"refundConfig": []object{
 		{"address": sink.Hex(), "percent": 60}, {"address": common.Address{1}.Hex(), "percent": 41},
 	}}}))
+	never("RPC-SHR-17", "refuses a split of 101 % among three", fixed(object{"validity": object{"refundConfig": []object{
+		{"address": sink.Hex(), "percent": 50}, {"address": common.Address{1}.Hex(), "percent": 40},
+		{"address": common.Address{2}.Hex(), "percent": 11},
+	}}}))
 	for _, hint := range hints {
 		plain("RPC-SHR-18", "takes the hint "+hint, fixed(object{"privacy": object{"hints": []string{hint}}}))
 	}
@@ -219,6 +224,10 @@ func sendShare(s *suite.Set) {
 			"privacy": object{"hints": []string{"everything"}},
 		}))
 	})
+	never("RPC-SHR-19", "refuses an unknown hint in an order that is right otherwise",
+		fixed(object{"privacy": object{"hints": []string{"everything"}}}))
+	never("RPC-SHR-19", "refuses an unknown hint beside one that is known",
+		fixed(object{"privacy": object{"hints": []string{"hash", "everything"}}}))
 	plain("RPC-SHR-20", "takes builders", fixed(object{"privacy": object{"builders": []string{"default"}}}))
 	plain("RPC-SHR-21", "takes an origin", fixed(object{"metadata": object{"originId": "conformance"}}))
 	plain("RPC-SHR-22", "takes empty validity and privacy", fixed(object{"validity": object{}, "privacy": object{}}))
@@ -261,6 +270,21 @@ func sendShare(s *suite.Set) {
 			txs = append(txs, w.send(1))
 		}
 		refused(t, call(t, key(t), method, share(t, txs...)))
+	})
+	s.It("RPC-SHR-25", "refuses 51 transactions, those of an inner bundle with them", func(t *suite.T) {
+		w := money(t)
+		var txs []*types.Transaction
+		for range 51 {
+			txs = append(txs, w.send(1))
+		}
+		around := func(outer []*types.Transaction) object {
+			inside := object{"bundle": share(t, txs[:25]...)}
+			return with(share(t), object{"body": append([]object{inside}, body(t, outer...)...)})
+		}
+		refused(t, call(t, key(t), method, around(txs[25:])))
+		if answer := call(t, key(t), method, around(txs[25:50])); answer.Refused() {
+			t.Inconclusive("50 transactions are refused too: %s", answer)
+		}
 	})
 }
 

@@ -94,6 +94,13 @@ func simBundle(s *suite.Set) {
 		got := isHex(t, works(t, now(t, w.send(1), w.send(2))), "gasUsed")
 		t.Check(got.Uint64() == 42000, "0xa410", got)
 	})
+	s.It("RPC-SIM-04", "counts the gas of an inner bundle", func(t *suite.T) {
+		w := money(t)
+		params := now(t, w.send(1))
+		inside := object{"bundle": with(now(t, w.send(2), w.send(3)), object{"simOptions": nil})}
+		got := isHex(t, works(t, with(params, object{"body": append(params["body"].([]object), inside)})), "gasUsed")
+		t.Check(got.Uint64() == 63000, "0xf618", got)
+	})
 	s.It("RPC-SIM-05", "counts the profit", func(t *suite.T) {
 		w := money(t)
 		got := isHex(t, works(t, now(t, w.send(1), w.create(0, codeTime))), "profit")

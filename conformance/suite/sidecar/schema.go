@@ -3,14 +3,13 @@ package sidecar
 import (
 	"net/http"
 
-	"github.com/gavel-relay/gavel/conformance/schema"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
 // Schemas adds the specs that compare what a sidecar answers to a beacon node with the Proposer API
 // of the relays' OpenAPI document.
-func Schemas(s *suite.Set, document *schema.Document) {
+func Schemas(s *suite.Set, document *suite.Document) {
 	s.Schemas("sidecar", document, map[string]func(*suite.T){
 		"status":               func(t *suite.T) { t.Get(client(t), statusPath) },
 		"registerValidator":    tourRegister,

@@ -23,6 +23,14 @@ func rounded(number *big.Int, digits int) bool {
 	return len(strings.TrimRight(number.String(), "0")) <= digits
 }
 
+// roundedUp is the lowest number of so many digits, and zeros after them, that is not below
+// another.
+func roundedUp(number *big.Int, digits int) *big.Int {
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(len(number.String())-digits, 0))), nil)
+	up := new(big.Int).Add(number, new(big.Int).Sub(unit, big.NewInt(1)))
+	return up.Mul(up.Div(up, unit), unit)
+}
+
 // events: the shape of events. Whoever holds floor is the only one to cause events.
 func events(floor *sync.Mutex) func(s *suite.Set) {
 	return func(s *suite.Set) { eventsAlone(s, floor) }
@@ -105,6 +113,26 @@ func eventsAlone(s *suite.Set, floor *sync.Mutex) {
 			number, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
 			t.Check(err == nil && ok && rounded(number, row.digits), fmt.Sprintf("hex of a number of %d digits and zeros",
 				row.digits), string(e.all[row.member]))
+		})
+	}
+	for _, row := range []struct {
+		clause, member string
+		digits         int
+	}{{"STR-EVT-10", "gasUsed", 2}, {"STR-EVT-11", "mevGasPrice", 3}} {
+		s.It(row.clause, "rounds "+row.member+" up, and no further", func(t *suite.T) {
+			for _, paidWei := range []int64{1_234_500_000_000_001, 2_345_600_000_000_001, 7_654_300_000_000_001} {
+				tx := rpc.Money(t).Paying(paidWei)
+				e := told(t, some, tx)
+				if e.all[row.member] == nil {
+					t.Unsupported("%s is not shared", row.member)
+				}
+				price, gas := rpc.Worth(t, tx)
+				want := roundedUp(map[string]*big.Int{"gasUsed": gas, "mevGasPrice": price}[row.member], row.digits)
+				var text string
+				err := json.Unmarshal(e.all[row.member], &text)
+				number, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
+				t.Check(err == nil && ok && number.Cmp(want) == 0, row.member+" "+want.String(), number)
+			}
 		})
 	}
 	s.It("STR-EVT-12", "tells of an order once", func(t *suite.T) {

@@ -36,6 +36,14 @@ func emits(topics ...string) string {
 	return "0x" + code + "60206000" + fmt.Sprintf("a%d", len(topics)) + "00"
 }
 
+// noSwaps are the first topics of what pools log besides swaps, by name.
+var noSwaps = map[string]string{
+	"Sync of Uniswap v2":        "1c411e9a96e071241c2f21f7726b17ae89e3cab4c78be50e062b03a9fffbbad1",
+	"Mint of Uniswap v2":        "4c209b5fc8ad50758f13e2e1088ba56a560dff690a1c6fef26394f4c03821c4f",
+	"Mint of Uniswap v3":        "7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde",
+	"Transfer of ERC-20 tokens": "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
+}
+
 const (
 	topicA = "00000000000000000000000000000000000000000000000000000000000000aa"
 	topicB = "00000000000000000000000000000000000000000000000000000000000000bb"
@@ -127,6 +135,12 @@ func hints(s *suite.Set) {
 		e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(topicB, topicA)))
 		t.Check(len(e.logs(t)) == 0, "no logs", e.raw)
 	})
+	s.It("STR-HNT-10", "leaves out what pools log besides swaps", func(t *suite.T) {
+		for name, topic := range noSwaps {
+			e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(topic, topicA, topicB)))
+			t.Check(len(e.logs(t)) == 0, "no logs, since "+name+" is no swap", e.raw)
+		}
+	})
 	s.It("STR-HNT-11", "shares nothing with hash alone", func(t *suite.T) {
 		e := told(t, []string{"hash"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
 		t.Check(len(e.txs) == 0 && len(e.logs(t)) == 0, "neither txs nor logs", e.raw)
@@ -145,6 +159,27 @@ func hints(s *suite.Set) {
 	s.It("STR-HNT-13", "shares the transaction's hash", func(t *suite.T) {
 		tx := rpc.Money(t).Transfer(1, data...)
 		has(t, told(t, []string{"tx_hash"}, tx).tx(t), "hash", tx.Hash().Hex())
+	})
+	s.It("STR-HNT-13", "shares the hash of each transaction of a bundle", func(t *suite.T) {
+		w := rpc.Money(t)
+		txs := []*types.Transaction{w.Transfer(1, data...), w.Transfer(2), w.Transfer(3, data...), w.Transfer(4)}
+		e := told(t, []string{"tx_hash"}, txs...)
+		t.Check(len(e.txs) == len(txs), "an element for each transaction", e.raw)
+		for i, tx := range txs {
+			has(t, e.txs[i], "hash", tx.Hash().Hex())
+		}
+	})
+	s.It("STR-HNT-14", "shares of each transaction of a bundle its own fields", func(t *suite.T) {
+		one, two := rpc.Money(t), rpc.Money(t)
+		e := told(t, []string{"full"}, one.Transfer(1, data...), two.Transfer(2), two.Transfer(3, data...))
+		t.Check(len(e.txs) == 3, "three elements", e.raw)
+		for i, want := range []struct{ from, value, nonce string }{
+			{one.Address().Hex(), "0x1", "0x0"}, {two.Address().Hex(), "0x2", "0x0"}, {two.Address().Hex(), "0x3", "0x1"},
+		} {
+			has(t, e.txs[i], "from", want.from)
+			has(t, e.txs[i], "value", want.value)
+			has(t, e.txs[i], "nonce", want.nonce)
+		}
 	})
 	full := func(clause, title string, check func(t *suite.T, w rpc.Wallet, tx map[string]any)) {
 		s.It(clause, title, func(t *suite.T) {

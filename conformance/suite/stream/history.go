@@ -324,6 +324,41 @@ func history(s *suite.Set) {
 		err := answer.JSON(&list)
 		t.Check(err == nil && list != nil && len(list) <= 1, "an array of one record at most", answer)
 	})
+	s.It("STR-HIS-20", "answers POST with each parameter as it answers GET", func(t *suite.T) {
+		_, first := past(t, 2)
+		rpc.Reached(t, *first.Block+1)
+		_, last := past(t, 1)
+		block, second := *first.Block, *first.Timestamp
+		for _, q := range []struct {
+			query, body string
+		}{
+			{fmt.Sprintf("blockStart=%d", *last.Block), fmt.Sprintf(`{"blockStart":%d}`, *last.Block)},
+			{fmt.Sprintf("blockEnd=%d&blockStart=%d", block, block), fmt.Sprintf(`{"blockEnd":%d,"blockStart":%d}`,
+				block, block)},
+			{fmt.Sprintf("timestampStart=%d&timestampEnd=%d", second, second),
+				fmt.Sprintf(`{"timestampStart":%d,"timestampEnd":%d}`, second, second)},
+			{fmt.Sprintf("blockStart=%d&blockEnd=%d&offset=1&limit=1", block, block),
+				fmt.Sprintf(`{"blockStart":%d,"blockEnd":%d,"offset":1,"limit":1}`, block, block)},
+		} {
+			want := page(t, "%s", q.query)
+			answer := t.Do(client(t), probe.Request{Method: http.MethodPost, Path: historyPath,
+				Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(q.body)})
+			if answer.Status == http.StatusMethodNotAllowed || answer.Status == http.StatusNotFound {
+				t.Unsupported("%d to POST", answer.Status)
+			}
+			t.Status(answer, http.StatusOK)
+			var got []record
+			err := answer.JSON(&got)
+			t.Check(err == nil && len(got) >= len(want), fmt.Sprintf("%d records for %s", len(want), q.body), len(got))
+			for i := range want { // more may have come since
+				t.Check(string(got[i].Hint) == string(want[i].Hint), "the records of GET", string(got[i].Hint))
+			}
+			for _, r := range got {
+				t.Check(strings.Contains(q.query, "timestamp") || *r.Block >= block &&
+					(!strings.Contains(q.query, "blockEnd") || *r.Block <= block), "records of the range", *r.Block)
+			}
+		}
+	})
 	s.It("STR-HIS-21", "has null for what is not shared", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()

@@ -2,13 +2,12 @@ package stream
 
 import (
 	"github.com/gavel-relay/gavel/conformance/probe"
-	"github.com/gavel-relay/gavel/conformance/schema"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
 )
 
 // Schemas adds the specs that compare the answers and events of a stream with its OpenAPI document.
-func Schemas(s *suite.Set, document *schema.Document) {
+func Schemas(s *suite.Set, document *suite.Document) {
 	s.Schemas("stream", document, map[string]func(*suite.T){
 		"live":          tourLive,
 		"history":       tourHistory,

@@ -24,7 +24,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
+	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay/client"
@@ -93,7 +93,7 @@ func newBuilder(spec *eth.Spec, node *pool, clients ...*client.Client) *Builder 
 		Wallet: chaintest.Wallet("builder",
 			0), Node: node,
 		Signer: chaintest.Signer(),
-		Spec:   spec, Clock: clocktest.NewLeap(spec.SlotStart(2).Add(time.Second), spec.SlotStart(100), nil),
+		Spec:   spec, Clock: clock.NewLeap(spec.SlotStart(2).Add(time.Second), spec.SlotStart(100), nil),
 		Relays: relays, Seed: 5,
 	})
 }
@@ -405,7 +405,7 @@ func TestRun(t *testing.T) {
 	b := newBuilder(spec, node, c)
 	b.BeaconURL = beacon.URL
 	// The clock stands when the first bids are made: second ones wait until their work is ended.
-	b.Clock = clocktest.NewLeap(spec.SlotStart(2), spec.SlotStart(2), nil)
+	b.Clock = clock.NewLeap(spec.SlotStart(2), spec.SlotStart(2), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()

@@ -18,7 +18,6 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/clock"
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
@@ -94,7 +93,7 @@ func TestGames(t *testing.T) {
 			"0s header, 0s block, 4s second block"},
 	} {
 		start := a.spec.SlotStart(1)
-		d := &diary{clock: clocktest.NewLeap(start, start.Add(time.Hour), nil), start: start, good: good, key: key,
+		d := &diary{clock: clock.NewLeap(start, start.Add(time.Hour), nil), start: start, good: good, key: key,
 			spec: a.spec}
 		games := &Games{
 			Honest: d, Strategy: func(phase0.Slot) Conduct { return c.conduct }, Spec: a.spec, Clock: d.clock,

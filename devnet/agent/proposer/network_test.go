@@ -25,7 +25,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
+	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -39,7 +39,7 @@ const (
 // network is a real execution node behind an emulated beacon node that is spoken to over HTTP.
 type network struct {
 	spec   *eth.Spec
-	clock  *clocktest.Manual
+	clock  *clock.Stepped
 	node   *chain.Node
 	beacon *beacon.Beacon
 	url    string
@@ -64,7 +64,7 @@ func newNetwork(t *testing.T, fork eth.Fork) *network {
 		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(validators),
 		Forks:                 []eth.ForkPoint{{Fork: fork, Version: phase0.Version{9, byte(fork)}}},
 	}}
-	n.clock = clocktest.NewManual(n.spec.GenesisTime)
+	n.clock = clock.NewStepped(n.spec.GenesisTime)
 	if n.node, err = chain.Open(chain.Config{
 		Spec: n.spec, ChainID: testChainID, Funded: []common.Address{crypto.PubkeyToAddress(wallet.PublicKey)},
 	}); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
+	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
@@ -274,7 +274,7 @@ func TestManyRegistrations(t *testing.T) {
 	s := &sidecar{registrations: make(chan []*builderv1.SignedValidatorRegistration, 10), register: func() error {
 		return errors.New("full")
 	}}
-	clock := clocktest.NewManual(spec.GenesisTime.Add(1500 * time.Millisecond))
+	clock := clock.NewStepped(spec.GenesisTime.Add(1500 * time.Millisecond))
 	p := New(Config{Keys: keys, FeeRecipient: payee, Spec: spec, Clock: clock, Sidecar: s})
 	if err := p.register(t.Context()); err == nil || err.Error() != "full\nfull" {
 		t.Errorf("registering with a full relay: %v", err)

@@ -52,12 +52,9 @@ func NewSidecar(cfg SidecarConfig) (http.Handler, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &sidecarServer{log: cfg.Log, Aggregator: &Aggregator{Spec: cfg.Spec, MinBidWei: cfg.MinBidWei, Log: cfg.Log}}
-	for _, address := range cfg.Relays {
-		relay, err := dial(address)
-		if err != nil {
-			return nil, err
-		}
-		s.Relays = append(s.Relays, relay)
+	var err error
+	if s.Relays, err = Dial(cfg.Relays); err != nil {
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /eth/v1/builder/status", s.status)
@@ -66,6 +63,18 @@ func NewSidecar(cfg SidecarConfig) (http.Handler, error) {
 	mux.HandleFunc("POST /eth/v1/builder/blinded_blocks", s.reveal)
 	mux.HandleFunc("POST /eth/v2/builder/blinded_blocks", s.publish)
 	return mux, nil
+}
+
+// Dial makes clients of relays from their URLs, each with its public key as user.
+func Dial(addresses []string) (relays []Relay, err error) {
+	for _, address := range addresses {
+		relay, err := dial(address)
+		if err != nil {
+			return nil, err
+		}
+		relays = append(relays, relay)
+	}
+	return relays, nil
 }
 
 // dial makes the client of a relay from its URL.

@@ -14,7 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
+	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // connection is what a stream says on one connection: the id after which it is asked to begin, and
@@ -64,9 +64,14 @@ func hint(hash string) string {
 	return fmt.Sprintf(`{"hash":"%s","logs":null,"txs":null}`, common.HexToHash(hash))
 }
 
+func leaping() *clock.Leap {
+	begin := time.Unix(1_700_000_000, 0)
+	return clock.NewLeap(begin, begin.Add(time.Hour), nil)
+}
+
 // listen plays connections to a listener, and returns what it told; it ends when it was told of the
 // last word.
-func listen(t *testing.T, history string, clock *clocktest.Waits, stall time.Duration, last int,
+func listen(t *testing.T, history string, chain clock.Clock, stall time.Duration, last int,
 	plays ...connection) []string {
 	t.Helper()
 	server := httptest.NewServer(&radio{t: t, plays: plays, history: history})
@@ -75,7 +80,7 @@ func listen(t *testing.T, history string, clock *clocktest.Waits, stall time.Dur
 	defer cancel()
 	var told []string
 	l, err := NewListener(ListenerConfig{
-		Name: "searcher-1", Service: "stream", URL: server.URL, Stall: stall, Clock: clock,
+		Name: "searcher-1", Service: "stream", URL: server.URL, Stall: stall, Clock: chain,
 		Log: slog.New(slog.DiscardHandler),
 		Tell: func(r devnet.Event) {
 			if r.Actor != "searcher-1" || r.At != "stream" {
@@ -118,7 +123,7 @@ func TestListener(t *testing.T) {
 			[]connection{{"", "1:a"}, {"1", "2:b"}, {"2", "3:c"}}, []string{heard, left, heard, kept, left, heard, kept}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := listen(t, c.history, &clocktest.Waits{}, 0, len(c.want), c.plays...); !slices.Equal(got, c.want) {
+			if got := listen(t, c.history, leaping(), 0, len(c.want), c.plays...); !slices.Equal(got, c.want) {
 				t.Errorf("told %v, want %v", got, c.want)
 			}
 		})
@@ -127,10 +132,11 @@ func TestListener(t *testing.T) {
 
 // Who stalls does so once, after the first hint.
 func TestStall(t *testing.T) {
-	clock := &clocktest.Waits{Time: time.Unix(1_700_000_000, 0)}
-	listen(t, "a b", clock, 24*time.Second, 4, connection{"", "1:a"}, connection{"1", "2:b"})
-	if want := []time.Duration{24 * time.Second}; !slices.Equal(clock.List, want) {
-		t.Errorf("waited %v, want %v", clock.List, want)
+	chain := leaping()
+	begin := chain.Now()
+	listen(t, "a b", chain, 24*time.Second, 4, connection{"", "1:a"}, connection{"1", "2:b"})
+	if waited := chain.Now().Sub(begin); waited != 24*time.Second {
+		t.Errorf("waited %s, want the stall of 24 s", waited)
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -32,7 +31,7 @@ type service struct {
 	wishes  []string
 	lines   []string // what was asked, in order
 	started time.Time
-	clock   *clocktest.Steps
+	clock   *steppingClock
 }
 
 // BlockNumber is eth_blockNumber.
@@ -92,7 +91,7 @@ func crowd(t *testing.T, s *service, wallet, perSlot, cancelEvery, waits int) *P
 	if s.landed == nil {
 		s.landed = map[common.Address]uint64{}
 	}
-	s.started, s.clock = spec.GenesisTime, &clocktest.Steps{Time: spec.GenesisTime, Left: waits}
+	s.started, s.clock = spec.GenesisTime, &steppingClock{Time: spec.GenesisTime, Left: waits}
 	return NewPrivate(PrivateConfig{
 		Wallets: wallets(wallet), ChainID: testChainID, PerSlot: perSlot, CancelEvery: cancelEvery,
 		Builders: []string{"builder-1"}, Spec: spec,

@@ -19,7 +19,6 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -34,7 +33,7 @@ var (
 // It is called by one trader, one call at a time.
 type market struct {
 	t      *testing.T
-	clock  *clocktest.Steps
+	clock  *steppingClock
 	lands  bool // whatever is sent lands before the next slot
 	late   int  // but not before so many more looks at the nonce
 	refuse int  // so many requests are refused
@@ -148,7 +147,7 @@ func trade(t *testing.T, h *market, waits int, strategy Strategy) string {
 	t.Cleanup(client.Close)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	h.t, h.seen, h.clock = t, map[common.Hash]bool{}, &clocktest.Steps{Time: testSpec.GenesisTime,
+	h.t, h.seen, h.clock = t, map[common.Hash]bool{}, &steppingClock{Time: testSpec.GenesisTime,
 		Left: waits, End: cancel}
 	trader := NewTrader(TraderConfig{
 		Name: "user-1", Wallet: testKey, ChainID: testChainID, Spec: testSpec, Clock: h.clock, Node: client,

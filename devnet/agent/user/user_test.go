@@ -18,7 +18,6 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -51,7 +50,7 @@ func run(t *testing.T, cfg Config, slots int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cfg.Clock = &clocktest.Steps{Time: cfg.Spec.GenesisTime, Left: slots, End: cancel}
+	cfg.Clock = &steppingClock{Time: cfg.Spec.GenesisTime, Left: slots, End: cancel}
 	if err := New(cfg).Run(ctx); err != nil {
 		t.Errorf("ended with %v", err)
 	}
@@ -223,7 +222,7 @@ func TestMissedSlotsAreLeftOut(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	spec, n := specOf(eth.Fulu), new(node)
-	clock := &clocktest.Steps{Time: spec.GenesisTime, Left: 3, End: cancel}
+	clock := &steppingClock{Time: spec.GenesisTime, Left: 3, End: cancel}
 	n.took = func() {
 		n.took = nil
 		clock.Time = spec.SlotStart(10)

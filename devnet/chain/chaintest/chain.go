@@ -100,9 +100,12 @@ func Transfer(t testing.TB, nonce uint64) *types.Transaction {
 	return Sign(t, UserKey, &types.DynamicFeeTx{
 		ChainID: big.NewInt(ChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
 		GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas:       21_000, To: &common.Address{1}, Value: big.NewInt(1),
+		Gas:       transferGas, To: &common.Address{1}, Value: big.NewInt(1),
 	})
 }
+
+// transferGas suffices in every fork for a transfer to an account that is new.
+const transferGas = 210_000
 
 // BlobTransaction makes a transaction of the user with some of chain.Sidecar's blobs.
 func BlobTransaction(t testing.TB, fork eth.Fork, nonce uint64, blobs ...int) *types.Transaction {
@@ -138,7 +141,7 @@ func Build(t testing.TB, n *chain.Node, args chain.BuildArgs) *exec.Block {
 		t.Fatal(err)
 	}
 	return &exec.Block{
-		Fork: built.Fork, Payload: built.Payload, Blobs: built.Blobs, Requests: built.Requests,
+		Fork: built.Fork, Payload: built.Payload, Blobs: built.Blobs, Requests: built.Requests, Gloas: built.Gloas,
 		ParentBeaconRoot:   args.ParentBeaconRoot,
 		RegisteredGasLimit: args.GasLimitTarget, FeeRecipient: bellatrix.ExecutionAddress(Payee), ValueWei: built.PaidWei,
 	}
@@ -158,14 +161,20 @@ func Rehash(t testing.TB, b *exec.Block) {
 	if b.Fork.HasBlobs() {
 		root = (*common.Hash)(&b.ParentBeaconRoot)
 	}
-	var items [][]byte
-	if b.Fork.HasRequests() {
-		var err error
-		if items, err = payload.EncodeRequests(b.Requests); err != nil {
-			t.Fatal(err)
-		}
+	data, items := payload.ToEngine(b.Fork, b.Payload), [][]byte(nil)
+	var err error
+	switch {
+	case b.Fork.HasAccessLists():
+		p, requests := payload.JoinGloas(b.Payload, b.Requests, b.Gloas)
+		data = payload.GloasToEngine(p)
+		items, err = payload.EncodeGloasRequests(requests)
+	case b.Fork.HasRequests():
+		items, err = payload.EncodeRequests(b.Requests)
 	}
-	block, err := engine.ExecutableDataToBlockNoHash(payload.ToEngine(b.Fork, b.Payload), hashes, root, items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := engine.ExecutableDataToBlockNoHash(data, hashes, root, items)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,5 +188,8 @@ func announce(b *exec.Block) {
 	b.Trace = &builderv1.BidTrace{
 		Slot: 1, ParentHash: p.ParentHash, BlockHash: p.BlockHash, ProposerFeeRecipient: b.FeeRecipient,
 		GasLimit: p.GasLimit, GasUsed: p.GasUsed, Value: b.ValueWei,
+	}
+	if b.Gloas != nil {
+		b.Trace.Slot = uint64(b.Gloas.Slot)
 	}
 }

@@ -2,6 +2,7 @@ package chaintest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/big"
 	"slices"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
@@ -59,6 +61,10 @@ func otherwise(args func(t *testing.T, fork eth.Fork, args *chain.BuildArgs),
 
 func everyFork(eth.Fork) bool { return true }
 
+// boundsTransactions: amsterdam bounds what a transaction executes (EIP-8037) and no longer its gas
+// limit (EIP-7825).
+func boundsTransactions(f eth.Fork) bool { return f.HasCellProofs() && !f.HasAccessLists() }
+
 func asBuilt(*exec.Block) {}
 
 // with appends a transaction to a finished block, which no builder would take into one.
@@ -72,15 +78,18 @@ func with(data types.TxData) func(*testing.T, *chain.Node, eth.Fork) *exec.Block
 	}
 }
 
+// Forks lists the forks whose blocks a chain has: also the one without blinded blocks.
+func Forks() []eth.Fork { return append(eth.Forks(), eth.Gloas) }
+
 // Contract judges good blocks and wrong ones of every fork by a validator of a chain. Whatever the
 // way to validate, a good block passes and is said to pay what it pays, and each fault is found
 // under the same rule.
 func Contract(t *testing.T, validatorOf func(*testing.T, *chain.Node) exec.Validator) {
-	for _, fork := range eth.Forks() {
+	for _, fork := range Forks() {
 		n := Open(t, fork)
 		validator := validatorOf(t, n)
 		for _, row := range slices.Concat(goodBlocks, wrongHashes, wrongHeaders, wrongResults, wrongPayments, wrongBlobs,
-			wrongRequests) {
+			wrongRequests, wrongAccesses) {
 			if !row.in(fork) {
 				continue
 			}
@@ -112,6 +121,8 @@ var goodBlocks = []row{
 	{"good", everyFork, spoiled(asBuilt), exec.Valid, ""},
 	{"two blobs", eth.Fork.HasBlobs, otherwise(withTwoBlobs, asBuilt), exec.Valid, ""},
 	{"REL-SUB-35 with an execution request", eth.Fork.HasRequests, otherwise(withRequest, asBuilt), exec.Valid, ""},
+	{"with a builder's deposit and exit", eth.Fork.HasAccessLists, otherwise(withBuilderRequests, asBuilt),
+		exec.Valid, ""},
 	{"REL-SUB-19 a registered 0 means 30 million", everyFork,
 		otherwise(func(_ *testing.T, _ eth.Fork, a *chain.BuildArgs) {
 			a.GasLimitTarget = 0
@@ -138,8 +149,28 @@ func withTwoBlobs(t *testing.T, fork eth.Fork, args *chain.BuildArgs) {
 func withRequest(t *testing.T, _ eth.Fork, args *chain.BuildArgs) {
 	args.Transactions = append(args.Transactions, Sign(t, UserKey, &types.DynamicFeeTx{
 		ChainID: big.NewInt(ChainID), Nonce: 3, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: 300_000, To: &params.WithdrawalQueueAddress, Value: big.NewInt(1000), Data: bytes.Repeat([]byte{0xbb}, 56),
+		Gas: 2_000_000, To: &params.WithdrawalQueueAddress, Value: big.NewInt(1000), Data: bytes.Repeat([]byte{0xbb}, 56),
 	}))
+}
+
+// withBuilderRequests asks the contracts of EIP-8282 for a deposit of 1 ether, and for an exit.
+func withBuilderRequests(t *testing.T, _ eth.Fork, args *chain.BuildArgs) {
+	amount := binary.BigEndian.AppendUint64(nil, 1_000_000_000)
+	deposit := slices.Concat(bytes.Repeat([]byte{0xaa}, 48), bytes.Repeat([]byte{0xb0}, 32), amount,
+		bytes.Repeat([]byte{0xcc}, 96))
+	for i, call := range []struct {
+		to    common.Address
+		value *big.Int
+		data  []byte
+	}{
+		{params.BuilderDepositAddress, big.NewInt(params.Ether + 1000), deposit},
+		{params.BuilderExitAddress, big.NewInt(1000), bytes.Repeat([]byte{0xaa}, 48)},
+	} {
+		args.Transactions = append(args.Transactions, Sign(t, UserKey, &types.DynamicFeeTx{
+			ChainID: big.NewInt(ChainID), Nonce: uint64(3 + i), GasTipCap: big.NewInt(params.GWei),
+			GasFeeCap: big.NewInt(100 * params.GWei), Gas: 2_000_000, To: &call.to, Value: call.value, Data: call.data,
+		}))
+	}
 }
 
 var wrongHashes = []row{
@@ -193,7 +224,7 @@ var wrongResults = []row{
 	}), exec.Invalid, exec.RuleBody},
 	{"more than 8 MiB", eth.Fork.HasCellProofs, with(&types.LegacyTx{Nonce: 3, To: &common.Address{1},
 		Data: make([]byte, params.MaxBlockSize)}), exec.Invalid, exec.RuleBody},
-	{"a transaction of more than 2^24 gas", eth.Fork.HasCellProofs, with(&types.DynamicFeeTx{
+	{"a transaction of more than 2^24 gas", boundsTransactions, with(&types.DynamicFeeTx{
 		ChainID: big.NewInt(ChainID), Nonce: 3, GasTipCap: new(big.Int), GasFeeCap: big.NewInt(100 * params.GWei),
 		Gas: params.MaxTxGas + 1, To: &common.Address{1},
 	}), exec.Invalid, exec.RuleExecution},
@@ -273,4 +304,42 @@ var wrongRequests = []row{
 		b.Requests.Withdrawals = []*electra.WithdrawalRequest{}
 		return b
 	}, exec.Invalid, exec.RuleBlockHash},
+}
+
+// wrongAccesses are blocks whose access list, slot or builders' requests are not those that their
+// execution leads to.
+var wrongAccesses = []row{
+	{"no access list", eth.Fork.HasAccessLists, spoiled(func(b *exec.Block) {
+		b.Gloas.AccessList = nil
+	}), exec.Invalid, exec.RuleBlockHash},
+	{"the access list of another block", eth.Fork.HasAccessLists, spoiled(func(b *exec.Block) {
+		b.Gloas.AccessList = []byte{0xc0}
+	}), exec.Invalid, exec.RuleBlockHash},
+	{"an access list that execution does not lead to", eth.Fork.HasAccessLists,
+		func(t *testing.T, n *chain.Node, fork eth.Fork) *exec.Block {
+			b, args := Build(t, n, GoodArgs(t, n, fork)), GoodArgs(t, n, fork)
+			args.Transactions = args.Transactions[:2]
+			b.Gloas.AccessList = Build(t, n, args).Gloas.AccessList
+			Rehash(t, b)
+			return b
+		}, exec.Invalid, exec.RuleState},
+	{"an access list without entries", eth.Fork.HasAccessLists, rehashed(func(b *exec.Block) {
+		b.Gloas.AccessList = []byte{0xc0}
+	}), exec.Invalid, exec.RuleState},
+	{"another slot", eth.Fork.HasAccessLists, spoiled(func(b *exec.Block) {
+		b.Gloas.Slot++
+	}), exec.Invalid, exec.RuleBlockHash},
+	{"a builder's exit that nobody asked for", eth.Fork.HasAccessLists, rehashed(func(b *exec.Block) {
+		b.Gloas.BuilderExits = append(b.Gloas.BuilderExits, &gloas.BuilderExitRequest{})
+	}), exec.Invalid, exec.RuleState},
+	{"a builder's deposit dropped", eth.Fork.HasAccessLists,
+		func(t *testing.T, n *chain.Node, fork eth.Fork) *exec.Block {
+			b := otherwise(withBuilderRequests, asBuilt)(t, n, fork)
+			if len(b.Gloas.BuilderDeposits) != 1 || len(b.Gloas.BuilderExits) != 1 {
+				t.Fatalf("%+v, want a deposit and an exit", b.Gloas)
+			}
+			b.Gloas.BuilderDeposits = nil
+			Rehash(t, b)
+			return b
+		}, exec.Invalid, exec.RuleState},
 }

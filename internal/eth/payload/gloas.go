@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/beacon/engine"
 	"github.com/ethereum/go-ethereum/common"
@@ -19,20 +20,63 @@ import (
 const (
 	builderDepositRequest = 0x03
 	builderExitRequest    = 0x04
+
+	builderDepositBytes = 184
+	builderExitBytes    = 68
 )
+
+// Gloas is what a block of gloas adds to blocks of the forks before.
+type Gloas struct {
+	// AccessList is RLP; the header has its hash. An empty access list is one byte.
+	AccessList []byte
+	// Slot is the slot's number, which the header has too.
+	Slot            phase0.Slot
+	BuilderDeposits []*gloas.BuilderDepositRequest
+	BuilderExits    []*gloas.BuilderExitRequest
+}
+
+// JoinGloas returns payload and requests in the types of gloas. Lists and byte slices are shared,
+// not copied. No requests are the same as empty ones.
+func JoinGloas(p *Payload, r *electra.ExecutionRequests,
+	added *Gloas) (*gloas.ExecutionPayload, *gloas.ExecutionRequests) {
+	if r == nil {
+		r = EmptyRequests()
+	}
+	return &gloas.ExecutionPayload{
+			ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
+			LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit,
+			GasUsed: p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas,
+			BlockHash: p.BlockHash, Transactions: p.Transactions, Withdrawals: p.Withdrawals, BlobGasUsed: p.BlobGasUsed,
+			ExcessBlobGas: p.ExcessBlobGas, BlockAccessList: added.AccessList, SlotNumber: added.Slot,
+		}, &gloas.ExecutionRequests{
+			Deposits: r.Deposits, Withdrawals: r.Withdrawals, Consolidations: r.Consolidations,
+			BuilderDeposits: added.BuilderDeposits, BuilderExits: added.BuilderExits,
+		}
+}
+
+// SplitGloas is the inverse of JoinGloas.
+func SplitGloas(p *gloas.ExecutionPayload,
+	r *gloas.ExecutionRequests) (*Payload, *electra.ExecutionRequests, *Gloas) {
+	return &Payload{
+			ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
+			LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit,
+			GasUsed: p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas,
+			BlockHash: p.BlockHash, Transactions: p.Transactions, Withdrawals: p.Withdrawals, BlobGasUsed: p.BlobGasUsed,
+			ExcessBlobGas: p.ExcessBlobGas,
+		}, &electra.ExecutionRequests{
+			Deposits: r.Deposits, Withdrawals: r.Withdrawals, Consolidations: r.Consolidations,
+		}, &Gloas{
+			AccessList: p.BlockAccessList, Slot: p.SlotNumber, BuilderDeposits: r.BuilderDeposits, BuilderExits: r.BuilderExits,
+		}
+}
 
 // GloasToEngine returns a payload of gloas in the Engine API's type (execution-apis,
 // ExecutionPayloadV4).
 func GloasToEngine(p *gloas.ExecutionPayload) engine.ExecutableData {
-	data := ToEngine(eth.Gloas, &Payload{
-		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
-		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit,
-		GasUsed: p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas,
-		BlockHash: p.BlockHash, Transactions: p.Transactions, Withdrawals: p.Withdrawals, BlobGasUsed: p.BlobGasUsed,
-		ExcessBlobGas: p.ExcessBlobGas,
-	})
-	slot := uint64(p.SlotNumber)
-	data.BlockAccessList, data.SlotNumber = p.BlockAccessList, &slot
+	before, _, added := SplitGloas(p, new(gloas.ExecutionRequests))
+	data := ToEngine(eth.Gloas, before)
+	slot := uint64(added.Slot)
+	data.BlockAccessList, data.SlotNumber = added.AccessList, &slot
 	return data
 }
 
@@ -48,13 +92,8 @@ func GloasFromEngine(data *engine.ExecutableData) (*gloas.ExecutionPayload, erro
 	if err != nil {
 		return nil, err
 	}
-	return &gloas.ExecutionPayload{
-		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
-		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit,
-		GasUsed: p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas,
-		BlockHash: p.BlockHash, Transactions: p.Transactions, Withdrawals: p.Withdrawals, BlobGasUsed: p.BlobGasUsed,
-		ExcessBlobGas: p.ExcessBlobGas, BlockAccessList: data.BlockAccessList, SlotNumber: phase0.Slot(*data.SlotNumber),
-	}, nil
+	joined, _ := JoinGloas(p, nil, &Gloas{AccessList: data.BlockAccessList, Slot: phase0.Slot(*data.SlotNumber)})
+	return joined, nil
 }
 
 // EncodeGloasRequests encodes the requests as EIP-7685 items, type byte and SSZ, without empty
@@ -85,6 +124,47 @@ func EncodeGloasRequests(r *gloas.ExecutionRequests) ([][]byte, error) {
 		}
 	}
 	return items, nil
+}
+
+// DecodeGloasRequests is the inverse of EncodeGloasRequests, for answers of execution nodes.
+func DecodeGloasRequests(items [][]byte) (*gloas.ExecutionRequests, error) {
+	out, before := new(gloas.ExecutionRequests), make([][]byte, 0, len(items))
+	var err error
+	for _, item := range items {
+		switch {
+		case len(item) > 0 && item[0] == builderDepositRequest:
+			out.BuilderDeposits, err = listOf(item, gloas.Mainnet.BuilderDepositRequest, builderDepositBytes)
+		case len(item) > 0 && item[0] == builderExitRequest:
+			out.BuilderExits, err = listOf(item, gloas.Mainnet.BuilderExitRequest, builderExitBytes)
+		default:
+			before = append(before, item)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	r, err := DecodeRequests(before)
+	if err != nil {
+		return nil, err
+	}
+	out.Deposits, out.Withdrawals, out.Consolidations = r.Deposits, r.Withdrawals, r.Consolidations
+	return out, nil
+}
+
+func listOf[T any](item []byte, s shape.Shape[T], size int) (list []*T, err error) {
+	raw := item[1:]
+	if len(raw)%size != 0 {
+		return nil, fmt.Errorf("decode execution request of type %#02x: %d bytes are no multiple of %d", item[0], len(raw),
+			size)
+	}
+	for ; len(raw) > 0; raw = raw[size:] {
+		request, err := s.Decode(raw[:size])
+		if err != nil {
+			return nil, fmt.Errorf("decode execution request of type %#02x: %w", item[0], err)
+		}
+		list = append(list, request)
+	}
+	return list, nil
 }
 
 func itemOf[T any](kind byte, s shape.Shape[T], list []*T) ([]byte, error) {

@@ -3,6 +3,7 @@ package payload
 import (
 	"errors"
 	"math/big"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -183,6 +184,19 @@ func TestGloasRequests(t *testing.T) {
 	for i, size := range []int{192, 2 * 76, 116, 184, 2 * 68} {
 		if items[i][0] != byte(i) || len(items[i]) != 1+size {
 			t.Errorf("item %d is of type %d and has %d bytes: want %d", i, items[i][0], len(items[i]), 1+size)
+		}
+	}
+	if back, err := DecodeGloasRequests(items); err != nil || !reflect.DeepEqual(back, of) {
+		t.Errorf("read back %+v, %v", back, err)
+	}
+	for i, item := range items {
+		if _, err := DecodeGloasRequests([][]byte{item[:len(item)-1]}); err == nil {
+			t.Errorf("a request of type %d without its last byte passes", i)
+		}
+	}
+	for name, wrong := range map[string][]byte{"no type": {}, "an unknown type": {5}} {
+		if _, err := DecodeGloasRequests([][]byte{wrong}); err == nil {
+			t.Errorf("%s passes", name)
 		}
 	}
 	same, err := DecodeRequests(items[:3])

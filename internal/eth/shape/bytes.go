@@ -142,7 +142,7 @@ func Text(most int) Shape[string] {
 		},
 		ofJSON: func(c *cursor, v *string) error {
 			if c.Peek() != '"' {
-				return c.wrong(wantText)
+				return c.Wrong(wantText)
 			}
 			text, err := c.Text()
 			if err != nil {

@@ -52,7 +52,7 @@ func (m members[T]) toJSON(to []byte, v *T) []byte {
 
 func (m members[T]) ofJSON(c *cursor, v *T) error {
 	if c.Peek() != '{' {
-		return c.wrong(wantObject)
+		return c.Wrong(wantObject)
 	}
 	var seen uint64
 	var others jsonscan.Names
@@ -119,23 +119,14 @@ func (c *cursor) list(most int, item func() error) error {
 		return nil
 	case '[':
 	default:
-		return c.wrong(wantList)
+		return c.Wrong(wantList)
 	}
-	count := 0
-	return c.Items(func() error {
-		if count++; count > most {
-			return tooMany(most)
-		}
-		if err := item(); err != nil {
-			return fmt.Errorf("item %d: %w", count-1, err)
-		}
-		return nil
-	})
+	return c.ItemsUpTo(most, errTooMany, item)
 }
 
 func (c *cursor) boolean() (bool, error) {
 	if first := c.Peek(); first != 't' && first != 'f' {
-		return false, c.wrong(wantFlag)
+		return false, c.Wrong(wantFlag)
 	}
 	word, err := c.Value()
 	return string(word) == "true", err
@@ -144,7 +135,7 @@ func (c *cursor) boolean() (bool, error) {
 // decimalText reads a quoted decimal number, without its size being checked.
 func (c *cursor) decimalText() (string, error) {
 	if c.Peek() != '"' {
-		return "", c.wrong(wantDecimal)
+		return "", c.Wrong(wantDecimal)
 	}
 	text, err := c.Text()
 	if err != nil {
@@ -188,7 +179,7 @@ func (c *cursor) wei() (*uint256.Int, error) {
 // that these are digits.
 func (c *cursor) digits() ([]byte, error) {
 	if c.Peek() != '"' {
-		return nil, c.wrong(wantBytes)
+		return nil, c.Wrong(wantBytes)
 	}
 	text, err := c.RawText()
 	if err != nil {
@@ -222,22 +213,6 @@ func (c *cursor) bytes(most int) ([]byte, error) {
 	}
 	into := make([]byte, len(digits)/2)
 	return into, jsonscan.Unhex(into, digits)
-}
-
-// wrong returns the error of a value that is not of the kind that its name requires.
-func (c *cursor) wrong(want string) error {
-	switch c.Peek() {
-	case 0:
-		return c.Fail("value expected")
-	case '{':
-		return fmt.Errorf("an object: want %s", want)
-	case '[':
-		return fmt.Errorf("a list: want %s", want)
-	case '"':
-		return fmt.Errorf("text: want %s", want)
-	default:
-		return fmt.Errorf("%.20q: want %s", c.Literal(), want)
-	}
 }
 
 func appendHex(to, raw []byte) []byte {

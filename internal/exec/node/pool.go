@@ -1,5 +1,5 @@
 // Package node asks execution nodes to validate blocks: by JSON-RPC,
-// flashbots_validateBuilderSubmissionV1 (bellatrix) to V5 (fulu), as reth, the builder's geth and
+// flashbots_validateBuilderSubmissionV1 (bellatrix) to V6 (gloas), as reth, the builder's geth and
 // devnet/network serve it.
 //
 //	          queue: known builders before         nodes: each takes PerNode at once
@@ -110,6 +110,17 @@ func (p *Pool) Live() bool {
 		}
 	}
 	return false
+}
+
+// Works says of each node, by host and port, whether it is healthy.
+func (p *Pool) Works() map[string]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	endpoints := make([]upstream.Endpoint, len(p.nodes))
+	for i, n := range p.nodes {
+		endpoints[i] = n.Endpoint
+	}
+	return upstream.ByName(endpoints, func(i int) bool { return p.nodes[i].Healthy() })
 }
 
 // maxTries is on how many nodes one block is tried at most. A block that crashes nodes must not

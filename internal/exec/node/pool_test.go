@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -135,6 +136,9 @@ func TestTroubleAndFailOver(t *testing.T) {
 				expect(t, p.Validate(t.Context(), block), exec.Valid, "")
 				if got := world.take(false); !slices.Equal(got, []string{"a", "b"}) || !p.Live() {
 					t.Errorf("asked %v, live %t", got, p.Live())
+				}
+				if got := p.Works(); !maps.Equal(got, map[string]bool{"a": row.live, "b": true}) {
+					t.Errorf("working nodes: %v", got)
 				}
 			})
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
 
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
@@ -19,8 +20,10 @@ import (
 // alone, so the message must promise the same fee recipient and value as the block's fields.
 func askable(b *exec.Block) error {
 	switch {
-	case !b.Fork.HasBlindedBlocks(): // later forks have a method, but requests of another form
+	case !b.Fork.HasBlindedBlocks() && !b.Fork.HasAccessLists(): // what a request of it looks like is unknown
 		return fmt.Errorf("blocks of %s cannot be validated yet", b.Fork)
+	case b.Fork.HasAccessLists() && b.Gloas == nil:
+		return errors.New("the block comes without its access list")
 	case b.Payload == nil || b.Payload.BaseFeePerGas == nil || b.ValueWei == nil:
 		return errors.New("the block is incomplete")
 	case b.Trace == nil || b.Trace.Value == nil:
@@ -178,6 +181,10 @@ func (w *writer) payload(b *exec.Block) {
 		w.number("blob_gas_used", p.BlobGasUsed)
 		w.number("excess_blob_gas", p.ExcessBlobGas)
 	}
+	if b.Fork.HasAccessLists() {
+		w.hex("block_access_list", b.Gloas.AccessList)
+		w.number("slot_number", uint64(b.Gloas.Slot))
+	}
 	w.text(`}`)
 }
 
@@ -231,5 +238,25 @@ func (w *writer) requests(b *exec.Block) {
 		w.hex("target_pubkey", (*each).TargetPubkey[:])
 		w.text(`}`)
 	})
+	if b.Fork.HasAccessLists() {
+		w.builderRequests(b.Gloas)
+	}
 	w.text(`}`)
+}
+
+func (w *writer) builderRequests(added *payload.Gloas) {
+	writeList(w, "builder_deposits", added.BuilderDeposits, func(each **gloas.BuilderDepositRequest) {
+		w.text(`{`)
+		w.hex("pubkey", (*each).Pubkey[:])
+		w.hex("withdrawal_credentials", (*each).WithdrawalCredentials[:])
+		w.number("amount", uint64((*each).Amount))
+		w.hex("signature", (*each).Signature[:])
+		w.text(`}`)
+	})
+	writeList(w, "builder_exits", added.BuilderExits, func(each **gloas.BuilderExitRequest) {
+		w.text(`{`)
+		w.hex("source_address", (*each).SourceAddress[:])
+		w.hex("pubkey", (*each).Pubkey[:])
+		w.text(`}`)
+	})
 }

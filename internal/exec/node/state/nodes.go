@@ -99,6 +99,16 @@ func (s *nodes) ask(ctx context.Context, what string, do rpcCall) error {
 	}
 }
 
+// Answers says of each node, by host and port, whether it answered its last request, or has had
+// none.
+func (s *States) Answers() map[string]bool {
+	healthy, endpoints := s.nodes.pool.Healthy(), make([]upstream.Endpoint, len(s.nodes.list))
+	for i, n := range s.nodes.list {
+		endpoints[i] = n.Endpoint
+	}
+	return upstream.ByName(endpoints, func(node int) bool { return healthy[node] })
+}
+
 // try returns a function that calls do with the node of an index, and classifies its error.
 func (s *nodes) try(do rpcCall) func(context.Context, int) error {
 	return func(ctx context.Context, i int) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net/http"
 	"strings"
@@ -124,8 +125,12 @@ func TestIllNodes(t *testing.T) {
 					t.Errorf("alone: %v", err)
 				}
 				if name != "a header without fee" && name != "a header without blob" { // found out later than who said it
-					got, err := played{"first": node, "second": good}.states(t, &log).At(t.Context(), exec.Environment{Latest: true})
+					states := played{"first": node, "second": good}.states(t, &log)
+					got, err := states.At(t.Context(), exec.Environment{Latest: true})
 					must(t, err)
+					if answers := states.Answers(); !maps.Equal(answers, map[string]bool{"first": false, "second": true}) {
+						t.Errorf("with another: answers of %v", answers)
+					}
 					if got.Parent.Hash() != head.Hash() {
 						t.Errorf("with another: block %s, want %s", got.Parent.Hash(), head.Hash())
 					}

@@ -1,0 +1,9 @@
+// Package bid decides what the relay bids from gloas on, where a bid is the relay's own under the
+// key of its staked builder, and what it reveals after a proposer has taken the bid. It is pure.
+//
+//	blocks of builders, best first ─▶ Make ─▶ a bid to sign, or the reason why there is none
+//	blocks of the proposer ─▶ Sale ─▶ the one envelope that may be revealed, or the reason why not
+//
+// The proposer is paid within the payload (execution_payment): the bid's value, which the relay
+// would pay from its stake, is always 0. docs/gloas.md tells the rules of the specifications.
+package bid

@@ -1,0 +1,130 @@
+package bid
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
+)
+
+// Terms are what a slot's proposer and the chain ask of a bid.
+type Terms struct {
+	Slot phase0.Slot
+	// Parent is what the proposer builds on: a beacon block, and its payload or the one before.
+	ParentRoot phase0.Root
+	ParentHash phase0.Hash32
+	PrevRandao phase0.Root
+	// ParentGasLimit is the gas limit of the payload with the hash ParentHash.
+	ParentGasLimit uint64
+	// Preferences are those of the proposer for the slot, one of each dependent root.
+	Preferences []*gloas.ProposerPreferences
+	// Cap is the highest payment within the payload that the proposer counts; nil if it has not said.
+	Cap *phase0.Gwei
+	// Builder is the relay's own index, and Active whether it may bid: its deposit is final, and it
+	// does not leave.
+	Builder  gloas.BuilderIndex
+	Active   bool
+	MaxBlobs uint64
+}
+
+// Offer is a builder's block that has passed the relay's checks.
+type Offer struct {
+	ParentRoot phase0.Root
+	ParentHash phase0.Hash32
+	BlockHash  phase0.Hash32
+	PrevRandao phase0.Root
+	GasLimit   uint64
+	// PaidWei is what the block pays to FeeRecipient.
+	PaidWei      *uint256.Int
+	FeeRecipient bellatrix.ExecutionAddress
+	Commitments  []deneb.KZGCommitment
+	RequestsRoot phase0.Root
+}
+
+// Reason says why there is no bid. It is empty if there is one.
+type Reason string
+
+// Why there is no bid. Those from NoOffer on are about the offers: the reason is that of the best
+// one.
+const (
+	Inactive      Reason = "builder-inactive"  // the relay's builder is not staked yet, or leaves
+	NoPreferences Reason = "no-preferences"    // the proposer has not said where it wants to be paid
+	Contradiction Reason = "two-preferences"   // it has said two things, on two branches of the chain
+	NoOffer       Reason = "no-block"          // nobody has built on this parent
+	OtherTerms    Reason = "other-terms"       // another fee recipient, gas limit or RANDAO mix than asked for
+	TooManyBlobs  Reason = "too-many-blobs"    // more than the slot allows
+	AboveCap      Reason = "above-cap"         // all pay more within the payload than the proposer counts
+	NoPayment     Reason = "less-than-a-gwei"  // it would bid nothing
+	OwnParent     Reason = "hash-is-parent"    // the block is its own parent
+	Immense       Reason = "more-than-64-bits" // the payment in Gwei is no number of the bid's type
+)
+
+// Make returns the bid for the best offer that keeps the terms, unsigned, and the offer; nil and
+// the reason if there is none. The offers are ordered, best first.
+func Make(t *Terms, offers []*Offer) (*gloas.ExecutionPayloadBid, *Offer, Reason) {
+	preferences, why := t.agreed()
+	if why != "" {
+		return nil, nil, why
+	}
+	best := NoOffer
+	for _, o := range offers {
+		if o.ParentRoot != t.ParentRoot || o.ParentHash != t.ParentHash {
+			continue // it is for the same beacon block with its payload or without, or for another one
+		}
+		payment, why := t.payment(o, preferences)
+		if why == "" {
+			return &gloas.ExecutionPayloadBid{
+				ParentBlockHash: t.ParentHash, ParentBlockRoot: t.ParentRoot, BlockHash: o.BlockHash, PrevRandao: t.PrevRandao,
+				FeeRecipient: preferences.FeeRecipient, GasLimit: o.GasLimit, BuilderIndex: t.Builder, Slot: t.Slot,
+				ExecutionPayment: payment, BlobKZGCommitments: o.Commitments, ExecutionRequestsRoot: o.RequestsRoot,
+			}, o, ""
+		}
+		if best == NoOffer {
+			best = why
+		}
+	}
+	return nil, nil, best
+}
+
+// agreed returns the proposer's preferences, if those of all branches say the same.
+func (t *Terms) agreed() (*gloas.ProposerPreferences, Reason) {
+	switch {
+	case !t.Active || t.Builder == gloas.SelfBuild:
+		return nil, Inactive
+	case len(t.Preferences) == 0:
+		return nil, NoPreferences
+	}
+	first := t.Preferences[0]
+	for _, p := range t.Preferences[1:] {
+		if p.FeeRecipient != first.FeeRecipient || p.TargetGasLimit != first.TargetGasLimit {
+			return nil, Contradiction
+		}
+	}
+	return first, ""
+}
+
+// weiInGwei is how many wei a Gwei has. What is less stays with the payment transaction.
+var weiInGwei = uint256.NewInt(1_000_000_000)
+
+// payment is what an offer pays within its payload, in whole Gwei, if it keeps the terms.
+func (t *Terms) payment(o *Offer, p *gloas.ProposerPreferences) (phase0.Gwei, Reason) {
+	paid := new(uint256.Int).Div(o.PaidWei, weiInGwei)
+	switch gasLimit := eth.ExpectedGasLimit(t.ParentGasLimit, p.TargetGasLimit); {
+	case o.FeeRecipient != p.FeeRecipient || o.GasLimit != gasLimit || o.PrevRandao != t.PrevRandao:
+		return 0, OtherTerms
+	case o.BlockHash == t.ParentHash:
+		return 0, OwnParent
+	case uint64(len(o.Commitments)) > t.MaxBlobs:
+		return 0, TooManyBlobs
+	case !paid.IsUint64():
+		return 0, Immense
+	case paid.IsZero():
+		return 0, NoPayment
+	case t.Cap != nil && phase0.Gwei(paid.Uint64()) > *t.Cap:
+		return 0, AboveCap
+	}
+	return phase0.Gwei(paid.Uint64()), ""
+}
