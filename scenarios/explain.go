@@ -97,6 +97,9 @@ func (w *writer) explainRelays(all []RelayPlan) {
 		if one.Behaviour != honest {
 			text = one.Name + ": misbehaves (" + one.Behaviour + ")"
 		}
+		if one.InstanceOf != "" {
+			text += ", one more instance of " + one.InstanceOf
+		}
 		if one.HeaderCutOff > 0 {
 			text += ", headers until " + formatDuration(one.HeaderCutOff)
 		}

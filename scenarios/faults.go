@@ -85,9 +85,23 @@ func together(p *Plan, f Fault) error {
 // BreaksDisk says whether a service's disk breaks in the plan; an empty name means any service.
 func (p *Plan) BreaksDisk(service string) bool { return p.breaks(service, diskFaults) }
 
-// BreaksJournal says whether the plan kills the server of a service's journal. That server must
-// then be a process of its own.
-func (p *Plan) BreaksJournal(service string) bool { return p.breaks(service, []string{"journal away"}) }
+// JournalApart says whether the server of a service's journal must be a process of its own: the
+// plan kills it, or several instances share it.
+func (p *Plan) JournalApart(service string) bool {
+	return p.breaks(service, []string{"journal away"}) ||
+		slices.ContainsFunc(p.Relays, func(one RelayPlan) bool { return one.InstanceOf == service })
+}
+
+// RelayOf returns the name of the relay of which a relay of the plan is an instance; a relay of its
+// own is the first of its instances.
+func (p *Plan) RelayOf(name string) string {
+	for _, one := range p.Relays {
+		if one.Name == name && one.InstanceOf != "" {
+			return one.InstanceOf
+		}
+	}
+	return name
+}
 
 func (p *Plan) breaks(service string, by []string) bool {
 	return slices.ContainsFunc(p.Faults, func(f Fault) bool {

@@ -54,6 +54,8 @@ func TestMistakes(t *testing.T) {
 		{"forks: [fulu, electra@1]", `p.yaml:1: forks: electra@1 comes after fulu@0: give later forks at later epochs`},
 		{"relays: 0", "p.yaml:1: relays: there are none: give at least 1"},
 		{"relays: [{behaviour: nice}]", `p.yaml:1: behaviour: "nice" is unknown: give honest, or one of signature, …`},
+		{"relays: [{}, {instance-of: relay-1}, {instance-of: relay-2}]", `p.yaml:1: instance-of: "relay-2" is no relay ` +
+			`of its own that stands before this one: give one of relay-1`},
 		{"builders: lots", `p.yaml:1: builders: "lots" is no number from 0 to 64, nor a list of what they do`},
 		{"builders:\n- naive\n- timid",
 			`p.yaml:3: builders: "timid" is not a builder's strategy: give one of naive, adaptive +VALUE, …`},

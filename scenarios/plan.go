@@ -61,6 +61,9 @@ type RelayPlan struct {
 	// HeaderCutOff and PayloadCutOff are how late into the slot the relay still serves a header or
 	// a payload; zero leaves that to the relay.
 	HeaderCutOff, PayloadCutOff time.Duration
+	// InstanceOf is the name of the relay of which this is one more instance: both have its key and
+	// its journal, and so one auction. Empty is a relay of its own.
+	InstanceOf string
 	// Optimistic are the builders whose bids count before they are validated.
 	Optimistic []string
 	Key        bool

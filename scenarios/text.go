@@ -86,6 +86,9 @@ func (w *writer) relays(all []RelayPlan) {
 	w.line("relays:")
 	for _, one := range all {
 		w.line("  - behaviour: %s # %s", one.Behaviour, one.Name)
+		if one.InstanceOf != "" {
+			w.line("    instance-of: %s", one.InstanceOf)
+		}
 		if one.HeaderCutOff > 0 {
 			w.line("    header-cut-off: %s", formatDuration(one.HeaderCutOff))
 		}

@@ -181,7 +181,8 @@ func (r *reader) relays(p *Plan, n *node) {
 		if i < len(names) {
 			relay.Name = names[i]
 		}
-		values := r.pairs(item, "a relay", []string{"behaviour", "header-cut-off", "payload-cut-off", "optimistic", "key"})
+		values := r.pairs(item, "a relay", []string{"behaviour", "instance-of", "header-cut-off", "payload-cut-off",
+			"optimistic", "key"})
 		if text, ok := r.text(values["behaviour"], "behaviour"); ok {
 			if text != honest && !slices.Contains(FaultClasses, text) {
 				r.fail(values["behaviour"].line, "behaviour", "%q is unknown: give honest, or one of %s", text,
@@ -189,6 +190,7 @@ func (r *reader) relays(p *Plan, n *node) {
 			}
 			relay.Behaviour = text
 		}
+		relay.InstanceOf = r.instanceOf(p, values["instance-of"])
 		r.span(values, "header-cut-off", &relay.HeaderCutOff)
 		r.span(values, "payload-cut-off", &relay.PayloadCutOff)
 		for _, one := range r.list(values["optimistic"]) {
@@ -203,6 +205,26 @@ func (r *reader) relays(p *Plan, n *node) {
 		relay.Key = r.flag(values, "key")
 		p.Relays = append(p.Relays, relay)
 	}
+}
+
+// instanceOf reads of which relay another one is an instance: of one that stands before it, and is
+// a relay of its own.
+func (r *reader) instanceOf(p *Plan, n *node) string {
+	text, ok := r.text(n, "instance-of")
+	if !ok {
+		return ""
+	}
+	var own []string
+	for _, one := range p.Relays {
+		if one.InstanceOf == "" {
+			own = append(own, one.Name)
+		}
+	}
+	if !slices.Contains(own, text) {
+		r.fail(n.line, "instance-of", "%q is no relay of its own that stands before this one: give one of %s", text,
+			strings.Join(own, ", "))
+	}
+	return text
 }
 
 func (r *reader) proposers(p *Plan, n *node) {

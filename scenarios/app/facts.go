@@ -22,7 +22,9 @@ type book struct {
 	now   func() time.Time // chain time
 	began time.Time
 	names map[phase0.BLSPubKey]string // builders by key
-	tell  func(scenarios.Record)      // shows progress; may be nil
+	// relayOf returns the relay of which a service is an instance.
+	relayOf func(service string) string
+	tell    func(scenarios.Record) // shows progress; may be nil
 
 	mu    sync.Mutex // guards the fields below
 	out   io.Writer
@@ -128,14 +130,15 @@ func (b *book) trace(r *scenarios.Record, t relay.Trace) {
 		b.spec.ForkAt(t.Slot).String()
 }
 
-// bidder finds a block's builder among the relay's earlier facts, because the fact of a served
-// header does not name it.
+// bidder finds a block's builder among the earlier facts of the relay's instances, because the fact
+// of a served header does not name it.
 func (b *book) bidder(relayName string, slot phase0.Slot, hash phase0.Hash32) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := len(b.facts) - 1; i >= 0; i-- {
 		one := b.facts[i]
-		if one.Actor != relayName || one.Subject != scenarios.SubmissionJudged || one.Slot != int(slot) {
+		if one.Subject != scenarios.SubmissionJudged || one.Slot != int(slot) ||
+			b.relayOf(one.Actor) != b.relayOf(relayName) {
 			continue
 		}
 		var judged relay.SubmissionJudged

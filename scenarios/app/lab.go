@@ -140,7 +140,7 @@ func (l *lab) processes() []killable {
 func (l *lab) services() []*process {
 	var list []*process
 	for _, one := range l.relays {
-		if one.journal != nil {
+		if one.journal != nil && one.plan.InstanceOf == "" {
 			list = append(list, one.journal)
 		}
 		list = append(list, one.process)
@@ -253,11 +253,18 @@ const (
 	lookAgain        = registeredWithin / 200
 )
 
-// untilRegistered waits until every relay has every validator's registration, so that this work
-// takes no time of the first slot. For the same reason it computes the first blob's proofs.
+// untilRegistered waits until every relay has every validator's registration, which only one of its
+// instances records, so that this work takes no time of the first slot. For the same reason it
+// computes the first blob's proofs.
 func (l *lab) untilRegistered(ctx context.Context) {
 	if fork := l.network.Spec.ForkAt(0); l.plan.BlobEvery > 0 && fork.HasBlobs() {
 		chain.Sidecar(fork, 0)
+	}
+	owners := 0
+	for _, one := range l.plan.Relays {
+		if one.InstanceOf == "" {
+			owners++
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, registeredWithin)
 	defer cancel()
@@ -272,7 +279,7 @@ func (l *lab) untilRegistered(ctx context.Context) {
 				stored++
 			}
 		}
-		if stored >= len(l.relays)*l.plan.Validators || run.Pause(ctx, lookAgain) != nil {
+		if stored >= owners*l.plan.Validators || run.Pause(ctx, lookAgain) != nil {
 			return
 		}
 	}

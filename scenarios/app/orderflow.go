@@ -40,7 +40,7 @@ func (l *lab) openOrderFlow() (err error) {
 			return err
 		}
 	}
-	if l.plan.BreaksJournal(scenarios.RPCName) {
+	if l.plan.JournalApart(scenarios.RPCName) {
 		if o.server, err = l.newJournal(scenarios.RPCName); err != nil {
 			return err
 		}

@@ -199,6 +199,7 @@ func runOne(ctx context.Context, p *scenarios.Plan, o Options, suffix string) (r
 	}
 	l.book = &book{
 		spec: l.network.Spec, now: l.clock.Now, began: time.Now(), names: l.network.BuilderNames(), tell: o.Tell, out: file,
+		relayOf: p.RelayOf,
 	}
 	err = l.open(ran.Dir)
 	if err == nil {

@@ -29,6 +29,7 @@ type relayService struct {
 	// validator is the relay's execution node, which faults can slow down or stop.
 	validator *validator
 	// journal is the server of its journal, if that is a process of its own.
+	// The instances of a relay have one, which starts with the first of them.
 	journal *process
 }
 
@@ -37,7 +38,11 @@ func (l *lab) newRelay(index int, one scenarios.RelayPlan) (s *relayService, err
 	if err := s.validator.listen(); err != nil {
 		return nil, err
 	}
-	if l.plan.BreaksJournal(one.Name) {
+	switch {
+	case one.InstanceOf != "":
+		first := l.relayNamed(one.InstanceOf)
+		s.index, s.journal = first.index, first.journal
+	case l.plan.JournalApart(one.Name):
 		if s.journal, err = l.newJournal(one.Name); err != nil {
 			return nil, err
 		}
