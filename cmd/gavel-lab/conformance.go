@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/internal/run"
 )
 
@@ -23,7 +22,7 @@ func conformanceCommand() *cli.Command {
 		Name:  "conformance",
 		Usage: "judge any relay, stream, bundle RPC, sidecar or builder",
 		// The usual status of a mistake, 2, is that of stale expectations here.
-		Metadata: map[string]any{run.MistakeStatus: verdict.WrongUsage},
+		Metadata: map[string]any{run.MistakeStatus: clauses.WrongUsage},
 		Commands: []*cli.Command{
 			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), schemaCommand(),
 			diffCommand(), matrixCommand(), vectorsCommand(), publishCommand(),

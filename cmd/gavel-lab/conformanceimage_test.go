@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay/builders"
@@ -43,7 +42,7 @@ func TestImage(t *testing.T) {
 		judged[c.ID] = c
 	}
 	for _, id := range essential {
-		if c := judged[id]; c.Verdict != verdict.Pass && c.Verdict != verdict.PassLenient {
+		if c := judged[id]; c.Verdict != clauses.Pass && c.Verdict != clauses.PassLenient {
 			t.Errorf("%s is %q: %s", id, c.Verdict, c.Why)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // A spec that is judged in black mode has no world. One that asks for it all the same breaks down
@@ -45,9 +44,9 @@ func TestBlackModeNeedsNoWorld(t *testing.T) {
 	judged := 0
 	for _, c := range r.Clauses {
 		switch c.Verdict {
-		case verdict.SuiteError:
+		case clauses.SuiteError:
 			t.Errorf("%s breaks down without a world: %s", c.ID, c.Why)
-		case verdict.Pass:
+		case clauses.Pass:
 			judged++
 		default: // wrong, or not judged
 		}

@@ -9,13 +9,13 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/report"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // LoadExpected reads the expectations of a file such as expected.yaml. Without a name it returns
 // none.
-func LoadExpected(name string) ([]verdict.Expectation, error) {
+func LoadExpected(name string) ([]clauses.Expectation, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -23,7 +23,7 @@ func LoadExpected(name string) ([]verdict.Expectation, error) {
 	if err != nil {
 		return nil, UsageError{fmt.Sprintf("read expectations: %v", err)}
 	}
-	var list []verdict.Expectation
+	var list []clauses.Expectation
 	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&list); err != nil {
 		return nil, UsageError{fmt.Sprintf("read %s: %v", name, err)}
 	}
@@ -57,7 +57,7 @@ func WriteExpected(name string, r *report.Report, reason, until string) error {
 
 // CheckExpected returns an error if WriteExpected would refuse the reason or the day.
 func CheckExpected(reason, until string) error {
-	e := verdict.Expectation{Clause: "written", Expect: "fail", Match: "x", Reason: reason, Until: until}
+	e := clauses.Expectation{Clause: "written", Expect: "fail", Match: "x", Reason: reason, Until: until}
 	if err := e.Check(); err != nil {
 		return Mistake("%v", err)
 	}
@@ -69,18 +69,18 @@ func CheckExpected(reason, until string) error {
 
 // expectations returns one expectation for each clause of the report that ends otherwise than a
 // server should.
-func expectations(r *report.Report, reason, until string) ([]verdict.Expectation, error) {
+func expectations(r *report.Report, reason, until string) ([]clauses.Expectation, error) {
 	if err := CheckExpected(reason, until); err != nil {
 		return nil, err
 	}
-	var list []verdict.Expectation
+	var list []clauses.Expectation
 	for _, c := range r.Clauses {
-		expect := map[verdict.Verdict]string{verdict.Fail: "fail", verdict.XFail: "fail", verdict.Warn: "warn",
-			verdict.NotSure: "inconclusive", verdict.Flaky: "flaky"}[c.Verdict]
+		expect := map[clauses.Verdict]string{clauses.Fail: "fail", clauses.XFail: "fail", clauses.Warn: "warn",
+			clauses.NotSure: "inconclusive", clauses.Flaky: "flaky"}[c.Verdict]
 		if expect == "" {
 			continue
 		}
-		e := verdict.Expectation{Clause: c.ID, Expect: expect, Match: stable(messageOf(c)), Reason: reason, Until: until}
+		e := clauses.Expectation{Clause: c.ID, Expect: expect, Match: stable(messageOf(c)), Reason: reason, Until: until}
 		if e.Match != "" {
 			list = append(list, e)
 		}
@@ -91,12 +91,12 @@ func expectations(r *report.Report, reason, until string) ([]verdict.Expectation
 // messageOf returns the message of the spec that the verdict on its clause comes from.
 func messageOf(c report.Clause) string {
 	for _, s := range c.Specs {
-		for _, outcome := range []verdict.Outcome{verdict.Failed, verdict.Inconclusive} {
+		for _, outcome := range []clauses.Outcome{clauses.Failed, clauses.Inconclusive} {
 			if s.Outcome == outcome {
 				return s.Message
 			}
 		}
-		if s.FirstTry != "" && c.Verdict == verdict.Flaky {
+		if s.FirstTry != "" && c.Verdict == clauses.Flaky {
 			return s.FirstTry
 		}
 	}

@@ -8,24 +8,23 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/report"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // reported is a run with one clause of each verdict that can be expected, and one that passes.
 func reported() *report.Report {
-	clause := func(id string, level clauses.Level, v verdict.Verdict, outcome verdict.Outcome,
+	clause := func(id string, level clauses.Level, v clauses.Verdict, outcome clauses.Outcome,
 		message string) report.Clause {
 		return report.Clause{Clause: clauses.Clause{ID: id, Level: level}, Verdict: v, Why: message,
 			Specs: []report.Spec{{Title: "does it", Outcome: outcome, Message: message}}}
 	}
-	flaky := clause("REL-STA-03", clauses.Must, verdict.Flaky, verdict.OK, "")
+	flaky := clause("REL-STA-03", clauses.Must, clauses.Flaky, clauses.OK, "")
 	flaky.Specs[0].FirstTry = "expected a bid; got status 204"
 	return &report.Report{Clauses: []report.Clause{
-		clause("REL-STA-01", clauses.Must, verdict.Fail, verdict.Failed, "expected status 200; got status 404 at 1763812345"),
-		clause("REL-STA-02", clauses.Should, verdict.Warn, verdict.Failed, "0xabc is no JSON"),
+		clause("REL-STA-01", clauses.Must, clauses.Fail, clauses.Failed, "expected status 200; got status 404 at 1763812345"),
+		clause("REL-STA-02", clauses.Should, clauses.Warn, clauses.Failed, "0xabc is no JSON"),
 		flaky,
-		clause("REL-HDR-01", clauses.Must, verdict.NotSure, verdict.Inconclusive, "needs grey mode"),
-		clause("REL-HDR-02", clauses.Must, verdict.Pass, verdict.OK, ""),
+		clause("REL-HDR-01", clauses.Must, clauses.NotSure, clauses.Inconclusive, "needs grey mode"),
+		clause("REL-HDR-02", clauses.Must, clauses.Pass, clauses.OK, ""),
 	}}
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -50,15 +49,15 @@ type foreigner struct {
 // foreigners are builders of another make than ours. Who submits nothing that counts fails
 // BLD-SUB-01 and the clauses that want bids at each relay.
 var foreigners = []foreigner{
-	{name: "without a fault", exit: verdict.Conformant},
+	{name: "without a fault", exit: clauses.Conformant},
 	{
-		name: "by its command", byCommand: true, exit: verdict.Conformant,
+		name: "by its command", byCommand: true, exit: clauses.Conformant,
 		only: []string{"BLD-SUB-0*", "BLD-BLK-08"},
 		passes: []string{"BLD-BLK-08", "BLD-SUB-01", "BLD-SUB-02", "BLD-SUB-03", "BLD-SUB-04", "BLD-SUB-05", "BLD-SUB-06",
 			"BLD-SUB-07", "BLD-SUB-08"},
 	},
 	{
-		name: "ours, which runs already", ours: true, exit: verdict.Conformant,
+		name: "ours, which runs already", ours: true, exit: clauses.Conformant,
 		only: []string{"BLD-SUB-0*", "BLD-MSG-0*", "BLD-BLK-0*", "BLD-IDN-04"},
 		passes: []string{"BLD-BLK-01", "BLD-BLK-02", "BLD-BLK-03", "BLD-BLK-04", "BLD-BLK-05", "BLD-BLK-06", "BLD-BLK-07",
 			"BLD-BLK-08", "BLD-BLK-09", "BLD-IDN-04", "BLD-MSG-01", "BLD-MSG-02", "BLD-MSG-03", "BLD-MSG-04", "BLD-MSG-05",
@@ -66,35 +65,35 @@ var foreigners = []foreigner{
 			"BLD-SUB-07", "BLD-SUB-08"},
 	},
 	{
-		name: "submits nothing", habits: habits{silent: true}, exit: verdict.Nonconformant,
+		name: "submits nothing", habits: habits{silent: true}, exit: clauses.Nonconformant,
 		fails: []string{"BLD-REL-01", "BLD-REL-04", "BLD-REL-05", "BLD-SUB-01"}, passes: []string{}, unsure: true,
 	},
 	{
-		name: "submits garbage", habits: habits{garbage: true}, exit: verdict.Nonconformant,
+		name: "submits garbage", habits: habits{garbage: true}, exit: clauses.Nonconformant,
 		fails:  []string{"BLD-REL-01", "BLD-REL-04", "BLD-REL-05", "BLD-SUB-01", "BLD-SUB-03"},
 		passes: []string{"BLD-CAN-02", "BLD-SUB-02", "BLD-SUB-04", "BLD-SUB-05"}, unsure: true,
 	},
 	{
-		name: "submits an old payload anew", habits: habits{stale: true}, exit: verdict.Nonconformant,
+		name: "submits an old payload anew", habits: habits{stale: true}, exit: clauses.Nonconformant,
 		fails: []string{"BLD-BLK-01", "BLD-MSG-07"}, may: []string{"BLD-SLT-02"}, // the old gas limit may be the right one
 	},
 	{
-		name: "submits one block again and again", habits: habits{parrot: true}, exit: verdict.Nonconformant,
+		name: "submits one block again and again", habits: habits{parrot: true}, exit: clauses.Nonconformant,
 		fails: []string{"BLD-REL-01", "BLD-REL-04", "BLD-REL-05", "BLD-SLT-03", "BLD-SUB-01"},
 		// that it bids no more is seen by these only if its one slot was the one that they compare with
 		may: []string{"BLD-REL-02", "BLD-REL-03"}, unsure: true,
 	},
 	{
-		name: "promises what it does not pay", habits: habits{unpaid: true}, exit: verdict.Nonconformant,
+		name: "promises what it does not pay", habits: habits{unpaid: true}, exit: clauses.Nonconformant,
 		fails: []string{"BLD-BLK-08"},
 	},
 	{
-		name: "serves relays in turn", habits: habits{inTurn: true}, exit: verdict.Conformant, // no MUST
+		name: "serves relays in turn", habits: habits{inTurn: true}, exit: clauses.Conformant, // no MUST
 		only:  []string{"BLD-REL-*"}, // while a relay is silent, it may miss the slot of any other clause
 		fails: []string{"BLD-REL-03", "BLD-REL-05"},
 	},
 	{
-		name: "insists on what is refused", habits: habits{insists: true}, exit: verdict.Conformant, // no MUST
+		name: "insists on what is refused", habits: habits{insists: true}, exit: clauses.Conformant, // no MUST
 		fails: []string{"BLD-RFS-01", "BLD-RFS-02", "BLD-RFS-03", "BLD-RFS-04"},
 	},
 }
@@ -136,13 +135,13 @@ func (f foreigner) check(t *testing.T, r *report.Report) {
 		}
 		var right bool
 		switch c.Verdict {
-		case verdict.Pass:
+		case clauses.Pass:
 			right = !slices.Contains(f.fails, c.ID) && (f.passes == nil || slices.Contains(f.passes, c.ID))
-		case verdict.Fail, verdict.Warn:
+		case clauses.Fail, clauses.Warn:
 			right = slices.Contains(f.fails, c.ID) || slices.Contains(f.may, c.ID)
-		case verdict.NotSure:
+		case clauses.NotSure:
 			right = f.unsure && !slices.Contains(f.fails, c.ID) && !slices.Contains(f.passes, c.ID)
-		case verdict.NotRun:
+		case clauses.NotRun:
 			right = !slices.Contains(f.passes, c.ID) && (f.only != nil || slices.Contains(lacks, c.ID))
 		default: // no other verdict is expected
 		}

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/report"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -63,7 +63,7 @@ func ParseForks(text string) (list []eth.Fork, err error) {
 // Judge runs the suite in each fork. An outcome other than conformant is a Status.
 func (f Forks) Judge(ctx context.Context) error {
 	exit, err := f.Run(ctx)
-	if err == nil && exit != verdict.Conformant {
+	if err == nil && exit != clauses.Conformant {
 		err = Status{exit, "not all forks are conformant: see matrix.html"}
 	}
 	return err
@@ -89,7 +89,7 @@ func (f Forks) Run(ctx context.Context) (exit int, err error) {
 		reports = append(reports, r.report)
 	}
 	if err != nil {
-		return worse(exit, verdict.SuiteFault), err
+		return worse(exit, clauses.SuiteFault), err
 	}
 	return exit, WriteMatrix(filepath.Join(f.Out, "matrix.html"), reports)
 }
@@ -134,16 +134,16 @@ func (s *shared) Write(p []byte) (int, error) {
 
 // worse returns the status that somebody should look at first.
 func worse(a, b int) int {
-	if a == verdict.Conformant && b == verdict.Conformant {
-		return verdict.Conformant
+	if a == clauses.Conformant && b == clauses.Conformant {
+		return clauses.Conformant
 	}
-	for _, status := range []int{verdict.SuiteFault, verdict.WrongUsage, verdict.Nonconformant, verdict.StaleExpected,
-		verdict.Unusable} {
+	for _, status := range []int{clauses.SuiteFault, clauses.WrongUsage, clauses.Nonconformant, clauses.StaleExpected,
+		clauses.Unusable} {
 		if a == status || b == status {
 			return status
 		}
 	}
-	return verdict.SuiteFault // it was killed
+	return clauses.SuiteFault // it was killed
 }
 
 // WriteMatrix writes reports side by side as one page.

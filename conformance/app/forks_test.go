@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -30,11 +30,11 @@ func TestForksAreRead(t *testing.T) {
 // The worst status of several runs is the one to look at first, and 0 only if all are.
 func TestWorseStatus(t *testing.T) {
 	for _, row := range [][3]int{
-		{verdict.Conformant, verdict.Conformant, verdict.Conformant},
-		{verdict.Conformant, verdict.Unusable, verdict.Unusable},
-		{verdict.StaleExpected, verdict.Nonconformant, verdict.Nonconformant},
-		{verdict.SuiteFault, verdict.Nonconformant, verdict.SuiteFault},
-		{verdict.Conformant, -1, verdict.SuiteFault},
+		{clauses.Conformant, clauses.Conformant, clauses.Conformant},
+		{clauses.Conformant, clauses.Unusable, clauses.Unusable},
+		{clauses.StaleExpected, clauses.Nonconformant, clauses.Nonconformant},
+		{clauses.SuiteFault, clauses.Nonconformant, clauses.SuiteFault},
+		{clauses.Conformant, -1, clauses.SuiteFault},
 	} {
 		if got := worse(row[0], row[1]); got != row[2] {
 			t.Errorf("worse of %d and %d is %d, want %d", row[0], row[1], got, row[2])

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/mutant"
 	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
@@ -48,7 +48,7 @@ func (p Proof) InWorld(ctx context.Context, of world.Config, notes io.Writer) er
 		return err
 	}
 	if len(result.Wrong) > 0 {
-		return Status{verdict.SuiteFault, "the right target does not pass, so nothing can be proven: " +
+		return Status{clauses.SuiteFault, "the right target does not pass, so nothing can be proven: " +
 			strings.Join(result.Wrong, "; ")}
 	}
 	for _, id := range slices.Sorted(maps.Keys(result.Unnoticed)) {
@@ -58,7 +58,7 @@ func (p Proof) InWorld(ctx context.Context, of world.Config, notes io.Writer) er
 		len(result.Killed), len(result.Survived), time.Since(began).Round(time.Second),
 		result.InsideTook.Round(time.Second))
 	if missed := slices.Concat(result.Survived, result.TooEasy); len(missed) > 0 {
-		return Status{verdict.Nonconformant, "the suite did not notice: " + strings.Join(missed, "; ")}
+		return Status{clauses.Nonconformant, "the suite did not notice: " + strings.Join(missed, "; ")}
 	}
 	return nil
 }

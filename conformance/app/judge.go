@@ -6,11 +6,11 @@ import (
 	"io"
 	"time"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -209,7 +209,7 @@ func (j Judgement) write(r *report.Report) error {
 	if err := r.Table(j.Said); err != nil {
 		return err
 	}
-	if r.Exit != verdict.Conformant {
+	if r.Exit != clauses.Conformant {
 		return Status{r.Exit, r.Outcome()}
 	}
 	return nil

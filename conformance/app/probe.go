@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Probe finds out what the target's interfaces have, and prints it. A target of which no interface
@@ -27,7 +26,7 @@ func Probe(ctx context.Context, out io.Writer, t *target.Target) error {
 		}
 	}
 	if !slices.ContainsFunc(clauses.Interfaces, func(iface string) bool { return t.Has(iface) && gone[iface] == "" }) {
-		return Status{verdict.Unusable, strings.Join(reasons, "; ")}
+		return Status{clauses.Unusable, strings.Join(reasons, "; ")}
 	}
 	for _, reason := range reasons {
 		fmt.Fprintf(out, "# %s\n", reason)

@@ -18,10 +18,10 @@ import (
 	"github.com/goccy/go-yaml"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/mutant"
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Proof says how mutants are run. Each runs in a process of its own, because a process can run the
@@ -216,7 +216,7 @@ func crosses(clauses []string) bool {
 
 // failed says whether a spec of the clause failed, whatever the verdict on the clause is.
 func failed(c report.Clause) bool {
-	return slices.ContainsFunc(c.Specs, func(s report.Spec) bool { return s.Outcome == verdict.Failed })
+	return slices.ContainsFunc(c.Specs, func(s report.Spec) bool { return s.Outcome == clauses.Failed })
 }
 
 // child runs the suite in a process of its own, on the given clauses or on all, and reads its
@@ -295,7 +295,7 @@ func (p Proof) judge(ctx context.Context, f folder,
 			case !slices.Contains(part, c.ID):
 			case failed(c):
 				wrong = append(wrong, said(c))
-			case c.Verdict == verdict.NotSure || c.Verdict == verdict.NotRun:
+			case c.Verdict == clauses.NotSure || c.Verdict == clauses.NotRun:
 				unsaid = append(unsaid, c)
 			}
 		}
@@ -356,7 +356,7 @@ func (p Proof) dumb(ctx context.Context, f folder, id string) ([]string, error) 
 	}
 	var passed []string
 	for _, c := range r.Clauses {
-		if c.Verdict == verdict.Pass || c.Verdict == verdict.PassLenient {
+		if c.Verdict == clauses.Pass || c.Verdict == clauses.PassLenient {
 			passed = append(passed, c.ID)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/report"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Publication is a folder with published reports: NAME.md and NAME.shields.json for each, and
@@ -32,7 +32,7 @@ func (p Publication) Publish(check bool) error {
 	}
 	stale, err := p.Check()
 	if err == nil && stale > 0 {
-		err = Status{verdict.Nonconformant, fmt.Sprintf("%d published verdicts are stale: publish the runs anew", stale)}
+		err = Status{clauses.Nonconformant, fmt.Sprintf("%d published verdicts are stale: publish the runs anew", stale)}
 	}
 	return err
 }

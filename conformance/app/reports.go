@@ -4,8 +4,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/report"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Diff prints what changed from the report in one file to that in another. It returns a Status if
@@ -22,7 +22,7 @@ func Diff(out io.Writer, before, after string) error {
 	changes := report.Diff(older, newer)
 	report.WriteDiff(out, changes)
 	if slices.ContainsFunc(changes, func(c report.Change) bool { return c.Kind == "broken" }) {
-		return Status{verdict.Nonconformant, "something broke"}
+		return Status{clauses.Nonconformant, "something broke"}
 	}
 	return nil
 }

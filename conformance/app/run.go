@@ -29,13 +29,11 @@ import (
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/suite/builder"
-	"github.com/gavel-relay/gavel/conformance/suite/consensus"
 	"github.com/gavel-relay/gavel/conformance/suite/relay"
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
 	"github.com/gavel-relay/gavel/conformance/suite/sidecar"
 	"github.com/gavel-relay/gavel/conformance/suite/stream"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/clock"
 )
@@ -52,7 +50,7 @@ type Options struct {
 	// Most is the highest mode to judge. With black, clauses that need a world are deselected;
 	// otherwise they would be inconclusive without a world.
 	Most     clauses.Mode
-	Expected []verdict.Expectation
+	Expected []clauses.Expectation
 	// Relays are what a sidecar is a client of; nil without one. See OpenSidecar.
 	Relays *scripted.Relays
 	// Auctions are where a builder bids; nil without one. See OpenBuilder.
@@ -111,7 +109,7 @@ func Specs() (*clauses.Catalogue, *suite.Set, error) {
 	stream.Specs(set)
 	sidecar.Specs(set)
 	builder.Specs(set)
-	consensus.Specs(set)
+	sidecar.ConsensusSpecs(set)
 	documents, err := suite.LoadDocuments()
 	if err != nil {
 		return nil, nil, fmt.Errorf("the documents are wrong: %w", err)
@@ -234,14 +232,14 @@ func within(t *target.Target, f world.Facts) *target.Target {
 // judge fills the report with the verdicts that follow from the results.
 func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen map[string]bool, results []suite.Result,
 	at time.Time) {
-	var judged []verdict.Clause
-	var verdicts []verdict.Result
+	var judged []clauses.Subject
+	var verdicts []clauses.Result
 	for _, c := range catalogue.Clauses {
 		entry := report.Clause{Clause: c, Mode: c.Mode.String(), Specs: []report.Spec{}, Mutants: o.Killers[c.ID]}
-		var specs []verdict.Spec
+		var specs []clauses.Spec
 		for _, result := range results {
 			if result.Clause == c.ID {
-				specs = append(specs, verdict.Spec{Clause: c.ID, Title: result.Title, Runs: runsOf(result)})
+				specs = append(specs, clauses.Spec{Clause: c.ID, Title: result.Title, Runs: runsOf(result)})
 				entry.Specs = append(entry.Specs, report.Spec{
 					Title: result.Title, Outcome: result.Outcome, Message: result.Message, Expected: result.Expected,
 					Actual: result.Actual, FirstTry: result.FirstTry, Tries: result.Tries, TookMs: result.TookMs,
@@ -250,46 +248,46 @@ func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen ma
 				r.Tries += max(result.Tries, 1)
 			}
 		}
-		about := verdict.Clause{ID: c.ID, Must: c.Level == clauses.Must, Disp: c.Disputed != "", Chose: chosen[c.ID],
+		about := clauses.Subject{ID: c.ID, Must: c.Level == clauses.Must, Disp: c.Disputed != "", Chose: chosen[c.ID],
 			Required: c.Feature != "" && target.Names(o.Require, c)}
-		v := verdict.Of(about, specs, o.Expected, at)
+		v := clauses.Judge(about, specs, o.Expected, at)
 		entry.Verdict, entry.Why, entry.Expected = v.Verdict, v.Why, v.Expected
 		judged, verdicts = append(judged, about), append(verdicts, v)
 		r.Clauses = append(r.Clauses, entry)
 	}
-	r.Stale = verdict.Stale(o.Expected, verdicts, at)
+	r.Stale = clauses.Stale(o.Expected, verdicts, at)
 	r.Exit = exitOf(judged, verdicts, r)
 	r.Summarize()
 }
 
 // exitOf returns the exit status of a run. An interface that cannot be judged is no broken rule: it
 // makes the run unusable, unless one of the others is broken.
-func exitOf(judged []verdict.Clause, verdicts []verdict.Result, r *report.Report) int {
-	var usable []verdict.Result
+func exitOf(judged []clauses.Subject, verdicts []clauses.Result, r *report.Report) int {
+	var usable []clauses.Result
 	for i, c := range r.Clauses {
 		if _, is := r.Unusable[c.Interface()]; !is {
 			usable = append(usable, verdicts[i])
 		}
 	}
-	exit := verdict.Exit(judged, usable, r.Stale)
-	if len(r.Unusable) > 0 && exit != verdict.Nonconformant && exit != verdict.SuiteFault {
-		return verdict.Unusable
+	exit := clauses.ExitStatus(judged, usable, r.Stale)
+	if len(r.Unusable) > 0 && exit != clauses.Nonconformant && exit != clauses.SuiteFault {
+		return clauses.Unusable
 	}
 	return exit
 }
 
 // runsOf returns all runs of a spec that count: those that failed, and the last one.
-func runsOf(r suite.Result) (runs []verdict.Run) {
+func runsOf(r suite.Result) (runs []clauses.Run) {
 	for _, message := range r.Failures {
-		runs = append(runs, verdict.Run{Outcome: verdict.Failed, Message: message})
+		runs = append(runs, clauses.Run{Outcome: clauses.Failed, Message: message})
 	}
-	return append(runs, verdict.Run{Outcome: r.Outcome, Message: r.Message})
+	return append(runs, clauses.Run{Outcome: r.Outcome, Message: r.Message})
 }
 
 // kept returns the exchanges that a report shows: the last one of a spec that passed, and all of
 // any other.
 func kept(r suite.Result) (list []probe.Exchange) {
-	if r.Outcome == verdict.OK && len(r.Exchanges) > 1 {
+	if r.Outcome == clauses.OK && len(r.Exchanges) > 1 {
 		return r.Exchanges[len(r.Exchanges)-1:]
 	}
 	return r.Exchanges

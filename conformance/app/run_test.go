@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // A relay that is not there, beside a stream that answers everything with 200: nothing of the
@@ -32,13 +31,13 @@ func TestTargetsThatAreNoServers(t *testing.T) {
 	}
 	for _, c := range r.Clauses {
 		switch {
-		case c.Interface() == "relay" && c.Verdict != verdict.NotRun && c.Verdict != verdict.NotSure:
+		case c.Interface() == "relay" && c.Verdict != clauses.NotRun && c.Verdict != clauses.NotSure:
 			t.Errorf("%s is %s of a relay that is not there", c.ID, c.Verdict)
-		case c.Interface() == "stream" && (c.Verdict == verdict.Pass || c.Verdict == verdict.PassLenient):
+		case c.Interface() == "stream" && (c.Verdict == clauses.Pass || c.Verdict == clauses.PassLenient):
 			t.Errorf("%s passes on a server that answers everything with 200", c.ID)
 		}
 	}
-	if r.Exit != verdict.Nonconformant {
+	if r.Exit != clauses.Nonconformant {
 		t.Errorf("status %d", r.Exit)
 	}
 }

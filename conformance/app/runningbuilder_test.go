@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/clock"
 )
@@ -65,7 +64,7 @@ func TestRunningBuilderThatNeverComes(t *testing.T) {
 		Source: Source{Notes: t.Output(), Target: opened.Target},
 	}.Run(t.Context())
 	var status Status
-	if !errors.As(WithStatus(err), &status) || status.Code != verdict.Unusable {
+	if !errors.As(WithStatus(err), &status) || status.Code != clauses.Unusable {
 		t.Fatalf("%v", err)
 	}
 	for _, want := range []string{"asks no relay for anything within 1ms", "follows the world at http://",

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -157,17 +156,17 @@ func TestASidecarWithOtherRelaysIsToldSo(t *testing.T) {
 
 // A run of which one interface could not be judged is unusable, unless another one is broken.
 func TestAnUnusableInterfaceIsNoBrokenRule(t *testing.T) {
-	for relay, want := range map[verdict.Outcome]int{verdict.OK: verdict.Unusable, verdict.Failed: verdict.Nonconformant} {
+	for relay, want := range map[clauses.Outcome]int{clauses.OK: clauses.Unusable, clauses.Failed: clauses.Nonconformant} {
 		r, catalogue := reportOfBoth(t)
 		r.Unusable = map[string]string{"rpc": "the RPC does not follow the world"}
 		Options{}.judge(r, catalogue, map[string]bool{"REL-STA-01": true, "RPC-ENV-01": true}, []suite.Result{
 			{Clause: "REL-STA-01", Outcome: relay, Message: "no"},
-			{Clause: "RPC-ENV-01", Outcome: verdict.Inconclusive, Message: r.Unusable["rpc"]},
+			{Clause: "RPC-ENV-01", Outcome: clauses.Inconclusive, Message: r.Unusable["rpc"]},
 		}, time.Now())
 		if r.Exit != want {
 			t.Errorf("the relay's clause is %v: exit %d, want %d", relay, r.Exit, want)
 		}
-		if want == verdict.Unusable && !strings.Contains(r.Meaning(), "rpc could not be judged") {
+		if want == clauses.Unusable && !strings.Contains(r.Meaning(), "rpc could not be judged") {
 			t.Errorf("it means: %s", r.Meaning())
 		}
 	}

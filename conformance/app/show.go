@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/suite"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Mistake makes a UsageError.
@@ -150,7 +149,7 @@ func Capabilities(out io.Writer, f suite.Features) error {
 // and again; elsewhere it writes a line for each failure and for every 50th result.
 func Progress(out io.Writer, terminal bool) func(done, all int, r suite.Result) {
 	return func(done, all int, r suite.Result) {
-		shown := slices.Contains([]verdict.Outcome{verdict.Failed, verdict.Broken}, r.Outcome)
+		shown := slices.Contains([]clauses.Outcome{clauses.Failed, clauses.Broken}, r.Outcome)
 		switch {
 		case terminal:
 			fmt.Fprintf(out, "\r\x1b[K%d/%d %s %s", done, all, r.Clause, r.Title)

@@ -3,7 +3,7 @@ package app
 import (
 	"errors"
 
-	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/clauses"
 )
 
 // Status is an error that ends the process with an exit status of its own.
@@ -28,10 +28,10 @@ func WithStatus(err error) error {
 	case err == nil || errors.As(err, &known):
 		return err
 	case errors.As(err, &usage):
-		return Status{verdict.WrongUsage, err.Error()}
+		return Status{clauses.WrongUsage, err.Error()}
 	case errors.As(err, &unusable):
-		return Status{verdict.Unusable, err.Error()}
+		return Status{clauses.Unusable, err.Error()}
 	default:
-		return Status{verdict.SuiteFault, err.Error()}
+		return Status{clauses.SuiteFault, err.Error()}
 	}
 }

@@ -5,6 +5,13 @@
 //
 //	description ─▶ sections.yaml ◀─(says)─ catalogue/*.yaml ─▶ Catalogue ─▶ specs, report, mutants, docs/clauses.md
 //
+// It also says what follows for a clause from the outcomes of its specs. The same outcomes and
+// expectations always give the same verdicts and exit status.
+//
+//	specs ─▶ outcomes ─┐
+//	clauses ───────────┼─▶ one verdict a clause ─▶ profiles ─▶ exit status
+//	expected.yaml ─────┘
+//
 // An id is <interface>-<operation>-<number>, such as REL-HDR-04. It is never changed and never used
 // again. A clause that is given up stays in the catalogue as retired, so that old reports can still
 // be read.

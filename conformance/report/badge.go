@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/clauses"
 )
 
 // badgeText returns the right side of the badge.
@@ -29,7 +29,7 @@ func (r *Report) musts() (passed, all int) {
 // Shields writes what shields.io makes a badge of (its endpoint badge, schema version 1).
 func (r *Report) Shields(out io.Writer) error {
 	colour := "brightgreen"
-	if r.Exit != verdict.Conformant {
+	if r.Exit != clauses.Conformant {
 		colour = "red"
 	}
 	badge := struct {
@@ -47,7 +47,7 @@ func (r *Report) Shields(out io.Writer) error {
 // Badge writes a small SVG that says how many MUSTs pass.
 func (r *Report) Badge(out io.Writer) error {
 	colour := "#1a7f37"
-	if r.Exit != verdict.Conformant {
+	if r.Exit != clauses.Conformant {
 		colour = "#cf222e"
 	}
 	const digit, left = 7, 92

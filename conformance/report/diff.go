@@ -4,23 +4,23 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/clauses"
 )
 
 // Change is a clause whose verdict differs in a later run, or whose reason for a bad verdict does.
 type Change struct {
 	ID       string
-	From, To verdict.Verdict
+	From, To clauses.Verdict
 	// Kind is fixed, broken, changed or reason.
 	Kind string
 	Why  string
 }
 
-func bad(v verdict.Verdict) bool {
-	return v == verdict.Fail || v == verdict.Warn || v == verdict.SuiteError
+func bad(v clauses.Verdict) bool {
+	return v == clauses.Fail || v == clauses.Warn || v == clauses.SuiteError
 }
 
-func good(v verdict.Verdict) bool { return v == verdict.Pass || v == verdict.PassLenient }
+func good(v clauses.Verdict) bool { return v == clauses.Pass || v == clauses.PassLenient }
 
 // Diff returns what changed between two runs, in the order of the later run's clauses.
 func Diff(older, newer *Report) (changes []Change) {
@@ -31,7 +31,7 @@ func Diff(older, newer *Report) (changes []Change) {
 	for _, now := range newer.Clauses {
 		was, known := before[now.ID]
 		if !known {
-			was.Verdict = verdict.NotRun
+			was.Verdict = clauses.NotRun
 		}
 		change := Change{ID: now.ID, From: was.Verdict, To: now.Verdict, Why: now.Why}
 		switch {

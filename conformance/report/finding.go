@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Finding is one cause, and the clauses that do not pass because of it.
 type Finding struct {
 	// Why is what the clauses say, or how many different things they say.
 	Why     string
-	Verdict verdict.Verdict
+	Verdict clauses.Verdict
 	Clauses []Clause
 }
 
@@ -82,17 +81,17 @@ func (r *Report) Meaning() string {
 	}
 	about := strings.Join(judged, ", ") + " in " + r.Mode + " mode"
 	switch r.Exit {
-	case verdict.Conformant:
+	case clauses.Conformant:
 		return "Every chosen MUST that was judged (" + about +
 			") holds in what the specs tried; this says nothing of what is listed as " +
 			"not judged, of other forks, of load and time, or of a fault that no spec looks for."
-	case verdict.Unusable:
+	case clauses.Unusable:
 		if r.inPart() {
 			return "The " + strings.Join(slices.Sorted(maps.Keys(r.Unusable)), " and the ") +
 				" could not be judged, so this says nothing of what was asked for."
 		}
 		return "Nothing was judged, so this says neither that the target is right nor that it is wrong."
-	case verdict.SuiteFault:
+	case clauses.SuiteFault:
 		return "The suite itself failed, so this says nothing about the target."
 	default:
 		return "At least one chosen rule (" + about +
@@ -104,7 +103,7 @@ func (r *Report) Meaning() string {
 // LeftOut are the clauses that were not judged because they are heavy.
 func (r *Report) LeftOut() (ids []string) {
 	for _, c := range r.Clauses {
-		if c.Heavy != "" && c.Verdict == verdict.NotRun && len(c.Specs) > 0 {
+		if c.Heavy != "" && c.Verdict == clauses.NotRun && len(c.Specs) > 0 {
 			ids = append(ids, c.ID)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/clauses"
 )
 
 //go:embed page.html
@@ -21,7 +21,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"short": oneLine,
 	"counts": func(p Profile) string {
 		var words []string
-		for _, v := range verdict.Verdicts {
+		for _, v := range clauses.Verdicts {
 			if n := p.Must[v] + p.Other[v]; n > 0 {
 				words = append(words, fmt.Sprintf("%d %s", n, v))
 			}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 type junitSuite struct {
@@ -62,13 +61,13 @@ func (r *Report) JUnit(out io.Writer) error {
 			message := &junitText{Message: oneLine(spec.Message), Text: spec.Message}
 			s.Tests++
 			switch {
-			case spec.Outcome == verdict.Broken || spec.Outcome == verdict.Inconclusive && c.open():
+			case spec.Outcome == clauses.Broken || spec.Outcome == clauses.Inconclusive && c.open():
 				one.Error = message
 				s.Errors++
-			case (spec.Outcome == verdict.Failed || spec.Outcome == verdict.Unsupported) && c.Verdict == verdict.Fail:
+			case (spec.Outcome == clauses.Failed || spec.Outcome == clauses.Unsupported) && c.Verdict == clauses.Fail:
 				one.Failure = message
 				s.Failures++
-			case spec.Outcome != verdict.OK && spec.Outcome != verdict.Lenient:
+			case spec.Outcome != clauses.OK && spec.Outcome != clauses.Lenient:
 				one.Skipped = message
 				s.Skipped++
 			}
@@ -88,7 +87,7 @@ func (r *Report) JUnit(out io.Writer) error {
 
 // open says whether a clause is a MUST that could not be judged, although nobody expected that.
 func (c Clause) open() bool {
-	return c.Level == clauses.Must && c.Disputed == "" && c.Verdict == verdict.NotSure && !c.Expected
+	return c.Level == clauses.Must && c.Disputed == "" && c.Verdict == clauses.NotSure && !c.Expected
 }
 
 // host returns the host of the first interface that was judged.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/clauses"
 )
 
 //go:embed matrix.html
@@ -40,7 +40,7 @@ type MatrixRow struct {
 
 // MatrixCell is a verdict, and why in words.
 type MatrixCell struct {
-	Verdict verdict.Verdict
+	Verdict clauses.Verdict
 	Why     string
 }
 
@@ -61,7 +61,7 @@ func NewMatrix(reports []*Report) Matrix {
 			if row == nil {
 				row = &MatrixRow{ID: c.ID, Level: string(c.Level), Rule: c.Rule, Cells: make([]MatrixCell, len(reports))}
 				for i := range row.Cells {
-					row.Cells[i].Verdict = verdict.NotRun
+					row.Cells[i].Verdict = clauses.NotRun
 				}
 				rows[c.ID] = row
 				order = append(order, c.ID)
@@ -71,7 +71,7 @@ func NewMatrix(reports []*Report) Matrix {
 	}
 	for _, id := range order {
 		row := rows[id]
-		if !slices.ContainsFunc(row.Cells, func(c MatrixCell) bool { return c.Verdict != verdict.NotRun }) {
+		if !slices.ContainsFunc(row.Cells, func(c MatrixCell) bool { return c.Verdict != clauses.NotRun }) {
 			continue
 		}
 		row.Open = slices.ContainsFunc(row.Cells, func(c MatrixCell) bool { return !good(c.Verdict) })

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/report"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // A matrix has a column for each report, a verdict for each clause that any of them judged, and
@@ -16,9 +16,9 @@ func TestMatrix(t *testing.T) {
 	first, second := sample(), sample()
 	first.Fork, second.Fork = "deneb", "fulu"
 	second.Clauses = second.Clauses[1:] // of an earlier suite
-	second.Clauses[0].Verdict = verdict.Pass
+	second.Clauses[0].Verdict = clauses.Pass
 	for _, r := range []*report.Report{first, second} {
-		r.Clauses[len(r.Clauses)-1].Verdict = verdict.NotRun
+		r.Clauses[len(r.Clauses)-1].Verdict = clauses.NotRun
 	}
 	m := report.NewMatrix([]*report.Report{first, second})
 	if len(m.Columns) != 2 || m.Columns[0].Name != "our<relay> v1 deneb" || m.Columns[1].Name != "our<relay> v1 fulu" {
@@ -64,7 +64,7 @@ func TestOneCauseIsOneFinding(t *testing.T) {
 		r.Clauses = append(r.Clauses, c)
 	}
 	findings := r.Findings()
-	if len(findings) == 0 || len(findings[0].Clauses) != 3 || findings[0].Verdict != verdict.Fail {
+	if len(findings) == 0 || len(findings[0].Clauses) != 3 || findings[0].Verdict != clauses.Fail {
 		t.Fatalf("first finding: %+v", findings)
 	}
 	all := 0

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // verdictsTitle begins the part of a published report that Verdicts reads.
@@ -32,11 +31,11 @@ func (r *Report) Published(out io.Writer) error {
 			fmt.Fprintf(&b, "| %s | %d/%d | %s |\n", p.Name, passed, all, p.Headline())
 		}
 	}
-	byVerdict := map[verdict.Verdict][]string{}
+	byVerdict := map[clauses.Verdict][]string{}
 	var open []Clause
 	for _, c := range r.Clauses {
-		if byVerdict[c.Verdict] = append(byVerdict[c.Verdict], c.ID); c.Verdict != verdict.Pass &&
-			c.Verdict != verdict.NotRun {
+		if byVerdict[c.Verdict] = append(byVerdict[c.Verdict], c.ID); c.Verdict != clauses.Pass &&
+			c.Verdict != clauses.NotRun {
 			open = append(open, c)
 		}
 	}
@@ -47,8 +46,8 @@ func (r *Report) Published(out io.Writer) error {
 		fmt.Fprintf(&b, "| %s %s | %s | %s | %s |\n", c.ID, c.Level, c.Verdict, cell(c.Rule), cell(steady(oneLine(c.Why))))
 	}
 	fmt.Fprintf(&b, "\n%s\n", verdictsTitle)
-	for _, v := range verdict.Verdicts {
-		if len(byVerdict[v]) > 0 && v != verdict.NotRun {
+	for _, v := range clauses.Verdicts {
+		if len(byVerdict[v]) > 0 && v != clauses.NotRun {
 			fmt.Fprintf(&b, "- %s: %s\n", v, strings.Join(byVerdict[v], " "))
 		}
 	}
@@ -66,8 +65,8 @@ var changing = regexp.MustCompile(`0x[0-9a-fA-F]{9,}…?|127\.0\.0\.1:\d+|\d\d:\
 func steady(message string) string { return changing.ReplaceAllString(message, "…") }
 
 // Verdicts reads the verdicts out of a published report, by the clause's id.
-func Verdicts(published io.Reader) (map[string]verdict.Verdict, error) {
-	found, begun := map[string]verdict.Verdict{}, false
+func Verdicts(published io.Reader) (map[string]clauses.Verdict, error) {
+	found, begun := map[string]clauses.Verdict{}, false
 	lines := bufio.NewScanner(published)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -77,7 +76,7 @@ func Verdicts(published io.Reader) (map[string]verdict.Verdict, error) {
 		}
 		if name, ids, is := strings.Cut(strings.TrimPrefix(line, "- "), ": "); is && begun {
 			for _, id := range strings.Fields(ids) {
-				found[id] = verdict.Verdict(name)
+				found[id] = clauses.Verdict(name)
 			}
 		}
 	}
@@ -101,16 +100,16 @@ type Difference struct {
 }
 
 // Compare compares a published report's verdicts with those of a run.
-func (r *Report) Compare(published map[string]verdict.Verdict) (d Difference) {
+func (r *Report) Compare(published map[string]clauses.Verdict) (d Difference) {
 	known := map[string]bool{}
 	for _, c := range r.Clauses {
 		known[c.ID] = true
 		was, is := published[c.ID]
 		text := ""
 		switch {
-		case c.Verdict == verdict.NotRun && is:
+		case c.Verdict == clauses.NotRun && is:
 			text = fmt.Sprintf("%s is not judged, and published as %s", c.ID, was)
-		case c.Verdict == verdict.NotRun || was == c.Verdict:
+		case c.Verdict == clauses.NotRun || was == c.Verdict:
 			continue
 		case !is:
 			d.Added = append(d.Added, c.ID)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/report"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // judged makes a report with these verdicts, as "ID verdict".
@@ -18,7 +17,7 @@ func judged(t *testing.T, verdicts ...string) *report.Report {
 	for _, line := range verdicts {
 		id, v, _ := strings.Cut(line, " ")
 		r.Clauses = append(r.Clauses, report.Clause{Clause: clauses.Clause{ID: id, Level: clauses.Must, Rule: "It | is so."},
-			Verdict: verdict.Verdict(v), Why: "got 0x0123456789abcdef at 12:13:14 of 127.0.0.1:4321"})
+			Verdict: clauses.Verdict(v), Why: "got 0x0123456789abcdef at 12:13:14 of 127.0.0.1:4321"})
 	}
 	return r
 }
@@ -38,7 +37,7 @@ func TestPublished(t *testing.T) {
 		}
 	}
 	read, err := report.Verdicts(strings.NewReader(page.String()))
-	if err != nil || len(read) != 3 || read["REL-A-04"] != verdict.Pass || read["REL-A-02"] != verdict.XFail {
+	if err != nil || len(read) != 3 || read["REL-A-04"] != clauses.Pass || read["REL-A-02"] != clauses.XFail {
 		t.Errorf("read as %v, %v", read, err)
 	}
 	if d := r.Compare(read); len(d.Stale)+len(d.Noted)+len(d.Added) > 0 {
@@ -46,8 +45,8 @@ func TestPublished(t *testing.T) {
 	}
 	next := judged(t, "REL-A-01 fail", "REL-A-02 xfail", "REL-A-04 not-run", "REL-A-05 pass")
 	next.Clauses = append(next.Clauses, report.Clause{
-		Clause: clauses.Clause{ID: "REL-A-06", Level: clauses.Should}, Verdict: verdict.Warn})
-	read["REL-A-06"], read["REL-A-07"] = verdict.Pass, verdict.Pass
+		Clause: clauses.Clause{ID: "REL-A-06", Level: clauses.Should}, Verdict: clauses.Warn})
+	read["REL-A-06"], read["REL-A-07"] = clauses.Pass, clauses.Pass
 	d := next.Compare(read)
 	want := report.Difference{
 		Stale: []string{"REL-A-01 is fail, and published as pass", "REL-A-04 is not judged, and published as pass",

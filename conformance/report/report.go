@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Schema is the version of report.json. A new field does not change it.
@@ -73,16 +72,16 @@ type Profile struct {
 	// Lacks are the features whose MUSTs were not judged, because the target does not have them.
 	Lacks   []string                `json:"lacks,omitempty"`
 	Name    string                  `json:"name"`
-	Verdict verdict.ProfileVerdict  `json:"verdict"`
-	Must    map[verdict.Verdict]int `json:"must"`
-	Other   map[verdict.Verdict]int `json:"other"`
+	Verdict clauses.ProfileVerdict  `json:"verdict"`
+	Must    map[clauses.Verdict]int `json:"must"`
+	Other   map[clauses.Verdict]int `json:"other"`
 }
 
 // Musts returns how many MUSTs pass, and how many there are.
 func (p Profile) Musts() (passed, all int) {
 	for v, n := range p.Must {
 		all += n
-		if v == verdict.Pass || v == verdict.PassLenient {
+		if v == clauses.Pass || v == clauses.PassLenient {
 			passed += n
 		}
 	}
@@ -92,15 +91,15 @@ func (p Profile) Musts() (passed, all int) {
 // Headline is the verdict on the profile, with the MUSTs that it says nothing about.
 func (p Profile) Headline() string {
 	var left []string
-	for _, v := range []verdict.Verdict{verdict.NotFeature, verdict.NotSure, verdict.NotRun} {
+	for _, v := range []clauses.Verdict{clauses.NotFeature, clauses.NotSure, clauses.NotRun} {
 		if n := p.Must[v]; n > 0 {
 			left = append(left, fmt.Sprintf("%d %s", n, v))
-			if v == verdict.NotFeature {
+			if v == clauses.NotFeature {
 				left[len(left)-1] += " (" + strings.Join(p.Lacks, ", ") + ")"
 			}
 		}
 	}
-	if len(left) == 0 || p.Verdict == verdict.ProfileNotRun {
+	if len(left) == 0 || p.Verdict == clauses.ProfileNotRun {
 		return string(p.Verdict)
 	}
 	return string(p.Verdict) + "; not judged: " + strings.Join(left, ", ")
@@ -111,7 +110,7 @@ type Clause struct {
 	clauses.Clause
 
 	Mode    string          `json:"mode"`
-	Verdict verdict.Verdict `json:"verdict"`
+	Verdict clauses.Verdict `json:"verdict"`
 	Why     string          `json:"why,omitempty"`
 	// Expected says that it could not be judged, as an expectation says.
 	Expected bool   `json:"expected,omitempty"`
@@ -123,7 +122,7 @@ type Clause struct {
 // Spec is the result of one test.
 type Spec struct {
 	Title    string          `json:"name"`
-	Outcome  verdict.Outcome `json:"state"`
+	Outcome  clauses.Outcome `json:"state"`
 	Message  string          `json:"message,omitempty"`
 	Expected string          `json:"expected,omitempty"`
 	Actual   string          `json:"actual,omitempty"`
@@ -152,7 +151,7 @@ func Read(from io.Reader) (*Report, error) {
 		return nil, fmt.Errorf("read the report: it has schema %d, and this program reads %d", r.Schema, Schema)
 	}
 	for i, c := range r.Clauses {
-		if len(c.ID) < 10 || !slices.Contains(verdict.Verdicts, c.Verdict) {
+		if len(c.ID) < 10 || !slices.Contains(clauses.Verdicts, c.Verdict) {
 			return nil, fmt.Errorf("read the report: clause %d is %.20q with verdict %.20q", i, c.ID, c.Verdict)
 		}
 	}
@@ -173,22 +172,22 @@ func ReadFile(name string) (*Report, error) {
 func (r *Report) Summarize() {
 	r.Profiles, r.Coverage = nil, Coverage{}
 	for _, name := range clauses.Profiles {
-		p := Profile{Name: name, Must: map[verdict.Verdict]int{}, Other: map[verdict.Verdict]int{}}
-		var musts []verdict.Verdict
+		p := Profile{Name: name, Must: map[clauses.Verdict]int{}, Other: map[clauses.Verdict]int{}}
+		var musts []clauses.Verdict
 		for _, c := range r.Clauses {
 			switch {
 			case c.Profile != name || c.Retired != "":
 			case c.Level == clauses.Must && c.Disputed == "":
 				p.Must[c.Verdict]++
 				musts = append(musts, c.Verdict)
-				if c.Verdict == verdict.NotFeature && !slices.Contains(p.Lacks, c.Feature) {
+				if c.Verdict == clauses.NotFeature && !slices.Contains(p.Lacks, c.Feature) {
 					p.Lacks = append(p.Lacks, c.Feature)
 				}
 			default:
 				p.Other[c.Verdict]++
 			}
 		}
-		if p.Verdict = verdict.OfProfile(musts); p.Verdict != verdict.ProfileNotRun || len(p.Must)+len(p.Other) > 0 {
+		if p.Verdict = clauses.JudgeProfile(musts); p.Verdict != clauses.ProfileNotRun || len(p.Must)+len(p.Other) > 0 {
 			r.Profiles = append(r.Profiles, p)
 		}
 	}
@@ -207,7 +206,7 @@ func (r *Report) Summarize() {
 }
 
 // Count returns how many clauses have a verdict.
-func (r *Report) Count(v verdict.Verdict) (n int) {
+func (r *Report) Count(v clauses.Verdict) (n int) {
 	for _, c := range r.Clauses {
 		if c.Verdict == v {
 			n++
@@ -218,9 +217,9 @@ func (r *Report) Count(v verdict.Verdict) (n int) {
 
 // Ran says whether anything of the profile was judged.
 func (p Profile) Ran() bool {
-	for _, counts := range []map[verdict.Verdict]int{p.Must, p.Other} {
+	for _, counts := range []map[clauses.Verdict]int{p.Must, p.Other} {
 		for v, n := range counts {
-			if v != verdict.NotRun && n > 0 {
+			if v != clauses.NotRun && n > 0 {
 				return true
 			}
 		}
@@ -231,9 +230,9 @@ func (p Profile) Ran() bool {
 // Failures returns the clauses that somebody should look at, the worst verdicts first. Among them
 // are MUSTs that could not be judged.
 func (r *Report) Failures() (list []Clause) {
-	for _, v := range []verdict.Verdict{verdict.SuiteError, verdict.Fail, verdict.XPass, verdict.NotSure, verdict.Warn} {
+	for _, v := range []clauses.Verdict{clauses.SuiteError, clauses.Fail, clauses.XPass, clauses.NotSure, clauses.Warn} {
 		for _, c := range r.Clauses {
-			if c.Verdict == v && (v != verdict.NotSure || c.open()) {
+			if c.Verdict == v && (v != clauses.NotSure || c.open()) {
 				list = append(list, c)
 			}
 		}

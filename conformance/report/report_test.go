@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/internal/golden"
 )
 
@@ -24,7 +23,7 @@ func sample() *report.Report {
 		},
 		Said: &probe.Message{Status: 200, Header: map[string][]string{"Content-Length": {"0"}}},
 	}
-	one := func(id string, level clauses.Level, v verdict.Verdict, outcome verdict.Outcome, why string) report.Clause {
+	one := func(id string, level clauses.Level, v clauses.Verdict, outcome clauses.Outcome, why string) report.Clause {
 		return report.Clause{
 			Clause: clauses.Clause{
 				ID: id, Level: level, Rule: "A rule with a | in it.", Says: []string{"Events 1"}, Source: "description",
@@ -35,9 +34,9 @@ func sample() *report.Report {
 				TookMs: 3, Exchanges: []probe.Exchange{exchange}}},
 		}
 	}
-	atSecond := one("REL-STA-01", clauses.Must, verdict.Pass, verdict.OK, "")
+	atSecond := one("REL-STA-01", clauses.Must, clauses.Pass, clauses.OK, "")
 	atSecond.Specs[0].FirstTry, atSecond.Specs[0].Tries = "the slot was\nmissed", 2
-	lacks := one("REL-REG-06", clauses.Must, verdict.NotFeature, verdict.Unsupported, "415 to SSZ")
+	lacks := one("REL-REG-06", clauses.Must, clauses.NotFeature, clauses.Unsupported, "415 to SSZ")
 	lacks.Feature = "ssz"
 	r := &report.Report{
 		Schema: report.Schema, Suite: report.Suite{Version: "abc", Clauses: 5}, Started: "2026-11-21T12:00:00Z", TookMs: 1234,
@@ -47,12 +46,12 @@ func sample() *report.Report {
 		Features: report.Features{How: "inferred", Has: []string{"ssz"}, Lacks: map[string]string{"gzip": "status 415"}},
 		Clauses: []report.Clause{
 			atSecond,
-			one("REL-REG-02", clauses.Must, verdict.Fail, verdict.Failed, "expected status 400; got status 200"),
-			one("REL-STA-03", clauses.Should, verdict.Warn, verdict.Failed, "expected status 405; got | status 200"),
+			one("REL-REG-02", clauses.Must, clauses.Fail, clauses.Failed, "expected status 400; got status 200"),
+			one("REL-STA-03", clauses.Should, clauses.Warn, clauses.Failed, "expected status 405; got | status 200"),
 			lacks,
-			one("REL-HDR-01", clauses.Must, verdict.NotSure, verdict.Inconclusive, "needs grey mode"),
+			one("REL-HDR-01", clauses.Must, clauses.NotSure, clauses.Inconclusive, "needs grey mode"),
 		},
-		Tries: 6, Stale: []string{"REL-STA-01: passes now"}, Exit: verdict.Nonconformant,
+		Tries: 6, Stale: []string{"REL-STA-01: passes now"}, Exit: clauses.Nonconformant,
 		Reproduce: "gavel-lab conformance run --seed 7",
 	}
 	r.Summarize()
@@ -116,10 +115,10 @@ func TestJUnitIsRedWhereTheRunIs(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	older, newer := sample(), sample()
-	newer.Clauses[0].Verdict = verdict.Fail
-	newer.Clauses[1].Verdict = verdict.Pass
+	newer.Clauses[0].Verdict = clauses.Fail
+	newer.Clauses[1].Verdict = clauses.Pass
 	newer.Clauses[2].Why = "another reason"
-	newer.Clauses[4].Verdict = verdict.Pass
+	newer.Clauses[4].Verdict = clauses.Pass
 	var kinds []string
 	for _, c := range report.Diff(older, newer) {
 		kinds = append(kinds, c.ID+" "+c.Kind)

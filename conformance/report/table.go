@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/clauses"
 )
 
 // Table writes the summary for the terminal at the end of a run: the profiles, then what failed and
@@ -26,11 +26,11 @@ func (r *Report) Table(out io.Writer) error {
 		passed, all := p.Musts()
 		other := 0
 		for v, n := range p.Other {
-			if v == verdict.Warn || v == verdict.Fail {
+			if v == clauses.Warn || v == clauses.Fail {
 				other += n
 			}
 		}
-		fmt.Fprintf(w, "%s\t%d/%d\t%d\t%d warn\t%s\n", p.Name, passed, all, p.Must[verdict.Fail]+p.Must[verdict.XFail],
+		fmt.Fprintf(w, "%s\t%d/%d\t%d\t%d warn\t%s\n", p.Name, passed, all, p.Must[clauses.Fail]+p.Must[clauses.XFail],
 			other, p.Headline())
 	}
 	if err := w.Flush(); err != nil {
@@ -48,7 +48,7 @@ func (r *Report) Table(out io.Writer) error {
 		fmt.Fprintf(out, "\nstale expectation: %s\n", stale)
 	}
 	var counts []string
-	for _, v := range verdict.Verdicts {
+	for _, v := range clauses.Verdicts {
 		if n := r.Count(v); n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}
@@ -104,15 +104,15 @@ func (r *Report) Repeated() string {
 }
 
 var exitWords = map[int]string{
-	verdict.Conformant: "conformant", verdict.Nonconformant: "not conformant",
-	verdict.StaleExpected: "expectations are stale",
-	verdict.Unusable:      "nothing could be judged", verdict.SuiteFault: "the suite broke down",
+	clauses.Conformant: "conformant", clauses.Nonconformant: "not conformant",
+	clauses.StaleExpected: "expectations are stale",
+	clauses.Unusable:      "nothing could be judged", clauses.SuiteFault: "the suite broke down",
 }
 
 // curl returns a command that repeats the last request of the first spec that failed.
 func (c Clause) curl() string {
 	for _, s := range c.Specs {
-		if s.Outcome == verdict.Failed && len(s.Exchanges) > 0 {
+		if s.Outcome == clauses.Failed && len(s.Exchanges) > 0 {
 			return s.Exchanges[len(s.Exchanges)-1].Curl()
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // newRun is a run of a target with a relay at an address.
@@ -33,14 +32,14 @@ func specOf(body func(*T)) Spec {
 func TestWhatFailsIsRetried(t *testing.T) {
 	for _, row := range []struct {
 		retries, passesAt int
-		outcome           verdict.Outcome
+		outcome           clauses.Outcome
 		tries             int
 		failures          []string
 	}{
-		{0, 2, verdict.Failed, 1, nil},
-		{2, 1, verdict.OK, 1, nil},
-		{2, 3, verdict.OK, 3, []string{"expected luck; got 1", "expected luck; got 2"}},
-		{2, 9, verdict.Failed, 3, []string{"expected luck; got 1", "expected luck; got 2"}},
+		{0, 2, clauses.Failed, 1, nil},
+		{2, 1, clauses.OK, 1, nil},
+		{2, 3, clauses.OK, 3, []string{"expected luck; got 1", "expected luck; got 2"}},
+		{2, 9, clauses.Failed, 3, []string{"expected luck; got 1", "expected luck; got 2"}},
 	} {
 		n := 0
 		got := newRun(t, "http://127.0.0.1:1", row.retries).judge(specOf(func(t *T) {
@@ -77,9 +76,9 @@ func TestASilentTargetIsNotWaitedFor(t *testing.T) {
 					t.Get(t.Client(t.Target.Relay.ProposerURL), "/elsewhere")
 				}))
 			}
-			want, outcome := mostUnanswered, verdict.Inconclusive
+			want, outcome := mostUnanswered, clauses.Inconclusive
 			if answersStatus {
-				want, outcome = 2*mostUnanswered, verdict.Failed
+				want, outcome = 2*mostUnanswered, clauses.Failed
 			}
 			if asked != want || last.Outcome != outcome {
 				t.Errorf("asked by %d specs, want %d; the last one is %s (%s)", asked, want, last.Outcome, last.Message)
@@ -99,7 +98,7 @@ func TestNoSpecBeginsAfterTheDeadline(t *testing.T) {
 	}))
 	after := r.judge(specOf(func(*T) { t.Error("it began") }))
 	for _, got := range []Result{during, after} {
-		if got.Outcome != verdict.Inconclusive || got.Tries != 1 {
+		if got.Outcome != clauses.Inconclusive || got.Tries != 1 {
 			t.Errorf("%s after %d tries: %s", got.Outcome, got.Tries, got.Message)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Sane sets the check of an interface that comes before its specs: whether the target lives in the
@@ -55,7 +54,7 @@ func (s *Set) WhyUnusable(ctx context.Context, cfg Config, iface string) (reason
 	defer func() {
 		switch end := recover().(type) {
 		case ended:
-			if end.outcome == verdict.Inconclusive && ctx.Err() == nil {
+			if end.outcome == clauses.Inconclusive && ctx.Err() == nil {
 				reason = end.message
 			}
 		case nil:

@@ -25,7 +25,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/clock"
 )
@@ -144,7 +143,7 @@ type Config struct {
 type Result struct {
 	Clause  string
 	Title   string
-	Outcome verdict.Outcome
+	Outcome clauses.Outcome
 	Message string
 	// FirstTry is why the first try failed or was inconclusive, if this is the result of a later
 	// one. Tries is how many there were, and Failures has the messages of those that failed before
@@ -277,7 +276,7 @@ func (r *run) judge(spec Spec) Result {
 		if result.FirstTry = before.FirstTry; before.Tries == 1 {
 			result.FirstTry = before.Message
 		}
-		if before.Outcome == verdict.Failed {
+		if before.Outcome == clauses.Failed {
 			result.Failures = append(result.Failures, before.Message)
 		}
 	}
@@ -287,8 +286,8 @@ func (r *run) judge(spec Spec) Result {
 
 // repeats says whether a spec is tried once more, and counts it.
 func (r *run) repeats(result Result) bool {
-	open := result.begun && result.Outcome == verdict.Inconclusive
-	if r.ctx.Err() != nil || !open && result.Outcome != verdict.Failed {
+	open := result.begun && result.Outcome == clauses.Inconclusive
+	if r.ctx.Err() != nil || !open && result.Outcome != clauses.Failed {
 		return false
 	}
 	if result.Tries <= r.cfg.Retries {
@@ -337,11 +336,11 @@ func runGinkgo(seed int64) {
 // tellGinkgo reports a result to Ginkgo, which needs the outcome of each spec.
 func tellGinkgo(r Result) {
 	switch r.Outcome {
-	case verdict.Failed, verdict.Broken:
+	case clauses.Failed, clauses.Broken:
 		ginkgo.Fail(r.Message)
-	case verdict.Unsupported, verdict.Inconclusive, verdict.NotAsked:
+	case clauses.Unsupported, clauses.Inconclusive, clauses.NotAsked:
 		ginkgo.Skip(r.Message)
-	case verdict.OK, verdict.Lenient:
+	case clauses.OK, clauses.Lenient:
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // A slow spec begins with the run: one whose turn is before it can wait for its beginning. What
@@ -71,18 +70,18 @@ func TestRun(t *testing.T) {
 	}
 	second := 0
 	for _, r := range results {
-		want, first := verdict.OK, ""
+		want, first := clauses.OK, ""
 		switch r.Clause {
 		case "RPC-ENV-03":
 			first = "a bad moment"
 		case "RPC-ENV-04":
-			want = verdict.Failed
+			want = clauses.Failed
 		case "RPC-ENV-05":
-			if want, first = verdict.Inconclusive, r.FirstTry; first != "" {
+			if want, first = clauses.Inconclusive, r.FirstTry; first != "" {
 				second++
 			}
 		case "RPC-SHR-27":
-			want = verdict.Inconclusive
+			want = clauses.Inconclusive
 		}
 		if r.Outcome != want || r.FirstTry != first {
 			t.Errorf("%s is %s (%s), and was %q; want %s, %q", r.Clause, r.Outcome, r.Message, r.FirstTry, want, first)

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/scripted"
 	"github.com/gavel-relay/gavel/conformance/target"
-	"github.com/gavel-relay/gavel/conformance/verdict"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/clock"
 )
@@ -54,7 +53,7 @@ type T struct {
 
 // ended is the panic by which a spec ends before its last line.
 type ended struct {
-	outcome verdict.Outcome
+	outcome clauses.Outcome
 	message string
 }
 
@@ -65,20 +64,20 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	t := newT(ctx, cfg, spec, try)
-	result = Result{Clause: spec.Clause.ID, Title: spec.Title, Outcome: verdict.OK}
+	result = Result{Clause: spec.Clause.ID, Title: spec.Title, Outcome: clauses.OK}
 	defer func() {
 		result.Plan, result.Judged = t.plan, t.judged
 		result.TookMs, result.Exchanges = time.Since(began).Milliseconds(), t.recorder.Exchanges()
 		if reason := recover(); reason != nil {
 			end, ours := reason.(ended)
 			if !ours {
-				end = ended{verdict.Broken, fmt.Sprintf("%v\n%s", reason, debug.Stack())}
+				end = ended{clauses.Broken, fmt.Sprintf("%v\n%s", reason, debug.Stack())}
 			}
 			result.Outcome, result.Message = end.outcome, strings.TrimSpace(end.message)
 		} else if t.lenient != "" {
-			result.Outcome, result.Message = verdict.Lenient, t.lenient
+			result.Outcome, result.Message = clauses.Lenient, t.lenient
 		}
-		if result.Outcome == verdict.Failed {
+		if result.Outcome == clauses.Failed {
 			result.Expected, result.Actual = t.expected, t.actual
 		}
 	}()
@@ -119,7 +118,7 @@ func newT(ctx context.Context, cfg Config, spec Spec, try uint64) *T {
 	if cfg.Oracle != nil {
 		t.recorder.Watch(cfg.Oracle.Watcher(spec.Clause.ID))
 	}
-	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{verdict.Failed, message}) })
+	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{clauses.Failed, message}) })
 	return t
 }
 
@@ -143,13 +142,13 @@ func hash(text string) (sum uint64) {
 func (t *T) Check(ok bool, expected string, actual any) {
 	t.expected, t.actual = expected, fmt.Sprint(actual)
 	if !ok {
-		panic(ended{verdict.Failed, fmt.Sprintf("expected %s; got %v", expected, actual)})
+		panic(ended{clauses.Failed, fmt.Sprintf("expected %s; got %v", expected, actual)})
 	}
 }
 
 // Inconclusive ends the spec: nothing can be said about the clause.
 func (t *T) Inconclusive(format string, args ...any) {
-	panic(ended{verdict.Inconclusive, fmt.Sprintf(format, args...)})
+	panic(ended{clauses.Inconclusive, fmt.Sprintf(format, args...)})
 }
 
 // Ready ends the spec as inconclusive if err is not nil. It is for steps that prepare the spec.
@@ -179,12 +178,12 @@ func (t *T) Preparing() *T {
 // NotRun ends the spec without a request: the clause is about something that target or world need
 // not have, and do not have.
 func (t *T) NotRun(format string, args ...any) {
-	panic(ended{verdict.NotAsked, fmt.Sprintf(format, args...)})
+	panic(ended{clauses.NotAsked, fmt.Sprintf(format, args...)})
 }
 
 // Unsupported ends the spec: the target lacks an optional feature that the clause is about.
 func (t *T) Unsupported(format string, args ...any) {
-	panic(ended{verdict.Unsupported, fmt.Sprintf(format, args...)})
+	panic(ended{clauses.Unsupported, fmt.Sprintf(format, args...)})
 }
 
 // Lenient marks the outcome as allowed, but not preferred.

@@ -26,8 +26,8 @@ type Rule struct {
 // Pure are the packages whose results follow from their arguments alone: they get the time as an
 // argument, start no goroutine, wait for nothing and lock nothing.
 var Pure = []string{
-	"internal/eth", "internal/eth/gloas", "internal/eth/gloas/bidcheck", "internal/eth/gloas/envelopecheck",
-	"internal/eth/shape", "internal/jsonscan", "internal/orderflow", "devnet/beacon/epbs",
+	"internal/eth", "internal/eth/gloas", "internal/eth/gloas/check", "internal/eth/shape",
+	"internal/jsonscan", "internal/orderflow", "devnet/beacon/epbs",
 	"relay", "relay/auction", "relay/bid", "relay/check", "relay/web", "relay/wire", "rpc", "rpc/bundle", "rpc/pool",
 	"rpc/refund",
 	"stream", "devnet", "scenarios", "scenarios/dataset", "monitor",
@@ -48,7 +48,7 @@ var Future = []string{}
 // Law is the import law.
 var Law = []Rule{
 	{
-		Packages: slices.Concat([]string{"conformance/verdict"}, Parallel, Pure),
+		Packages: slices.Concat([]string{"conformance/clauses"}, Parallel, Pure),
 		Banned:   []string{"std:net/...", "std:os/...", "std:log/...", "std:syscall", "internal/clock"},
 		Because:  "a decision is a value: the same input must give the same output, so that a recorded day can be replayed",
 	},

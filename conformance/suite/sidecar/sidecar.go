@@ -1,6 +1,7 @@
-// Package sidecar has the specs of a sidecar, which stands between a beacon node and several
-// relays. The suite plays both: it asks in the beacon node's place, and its relays answer as the
-// spec says.
+// Package sidecar has the specs of the proposer's side of the auction, whose clients ask relays: of
+// a sidecar, which stands between a beacon node and several relays, and of a consensus client with
+// validators (consensus.go). The suite asks a sidecar in the beacon node's place, and its relays
+// answer as the spec says.
 //
 //	spec ─getHeader, getPayload, registrations─▶ sidecar under test ──▶ scripted relays a, b, c ◀─script─ spec
 package sidecar

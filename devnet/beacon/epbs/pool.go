@@ -4,7 +4,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
-	"github.com/gavel-relay/gavel/internal/eth/gloas/bidcheck"
+	"github.com/gavel-relay/gavel/internal/eth/gloas/check"
 )
 
 // Parent names what a bid builds on: a beacon block, and its payload or the one before.
@@ -27,15 +27,15 @@ type Pool struct {
 
 // Add judges a bid by the rules of the network, and keeps it if it is taken. It fills in what the
 // case says of earlier bids.
-func (p *Pool) Add(c *bidcheck.Case) bidcheck.Verdict {
+func (p *Pool) Add(c *check.BidCase) check.Verdict {
 	bid := c.Bid.Message
 	parent := ParentOf(bid)
 	c.Seen = p.seen[parent][bid.BuilderIndex]
 	if best := p.best[parent]; best != nil {
 		c.Highest = &best.Message.Value
 	}
-	verdict := bidcheck.Judge(c)
-	if verdict.Outcome != bidcheck.Taken {
+	verdict := c.Judge()
+	if verdict.Outcome != check.Taken {
 		return verdict
 	}
 	if p.best == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
-	"github.com/gavel-relay/gavel/internal/eth/gloas/bidcheck"
+	"github.com/gavel-relay/gavel/internal/eth/gloas/check"
 )
 
 // started is a state with one builder that has 10 ether, and a block on it that the builder pays 2
@@ -346,22 +346,22 @@ func TestPool(t *testing.T) {
 	s.Builders = append(s.Builders, s.Builders[0])
 	s.Builders[1].Pubkey = bls.Derive("builder", 1).PublicKey()
 	limit := uint64(60_000_000)
-	caseOf := func(builder uint64, value phase0.Gwei, hash byte) *bidcheck.Case {
+	caseOf := func(builder uint64, value phase0.Gwei, hash byte) *check.BidCase {
 		bid := &gloas.SignedExecutionPayloadBid{Message: &gloas.ExecutionPayloadBid{
 			ParentBlockHash: phase0.Hash32{hash}, ParentBlockRoot: phase0.Root{1}, BlockHash: phase0.Hash32{8}, Slot: 8,
 			Value: value, BuilderIndex: gloas.BuilderIndex(builder), GasLimit: limit,
 		}}
 		sign(t, r, bid, builder)
-		return &bidcheck.Case{
-			Spec: r.Spec, Bid: bid, NowSlot: 8, Parent: &bidcheck.Parent{Slot: 7}, ParentGasLimit: &limit,
+		return &check.BidCase{
+			Spec: r.Spec, Bid: bid, NowSlot: 8, Parent: &check.Parent{Slot: 7}, ParentGasLimit: &limit,
 			Preferences: &gloas.ProposerPreferences{ProposalSlot: 8, TargetGasLimit: limit}, PrevRandao: phase0.Root{},
-			Head:    bidcheck.Head{Root: phase0.Root{1}, Hash: phase0.Hash32{hash}},
-			Builder: &bidcheck.Builder{Builder: s.Builders[builder], FinalizedEpoch: 1},
+			Head:    check.Head{Root: phase0.Root{1}, Hash: phase0.Hash32{hash}},
+			Builder: &check.Builder{Builder: s.Builders[builder], FinalizedEpoch: 1},
 		}
 	}
 	var pool Pool
 	for i, step := range []struct {
-		of   *bidcheck.Case
+		of   *check.BidCase
 		rule string
 	}{
 		{caseOf(0, 100, 0xff), ""}, {caseOf(1, 100, 0xff), "highest"}, {caseOf(0, 200, 0xff), "first"},

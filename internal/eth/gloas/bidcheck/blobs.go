@@ -1,9 +1,0 @@
-package bidcheck
-
-// Blobs requires no more blobs than a block of the slot may have.
-func Blobs(c *Case) string {
-	if err := c.Bid.Message.CheckLimits(c.Spec.MaxBlobs(c.Bid.Message.Slot)); err != nil {
-		return err.Error()
-	}
-	return ""
-}

@@ -1,9 +1,0 @@
-package bidcheck
-
-// First requires that nothing else of the builder was taken for the slot and parent.
-func First(c *Case) string {
-	if c.Seen {
-		return "a bid of this builder for the slot and parent was taken already"
-	}
-	return ""
-}

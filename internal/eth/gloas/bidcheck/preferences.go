@@ -1,9 +1,0 @@
-package bidcheck
-
-// Preferences requires that the proposer of the slot has said what it wants.
-func Preferences(c *Case) string {
-	if c.Preferences == nil || c.Preferences.ProposalSlot != c.Bid.Message.Slot {
-		return "the proposer's preferences for the slot were not seen"
-	}
-	return ""
-}
