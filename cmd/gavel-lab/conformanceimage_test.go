@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
-	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/registry"
 )
 
 // essential are clauses of all three interfaces that only servers keep which follow the world, hear
@@ -112,7 +112,7 @@ func TestTrustedBuildersInContainers(t *testing.T) {
 		}
 		relays++
 		path, given := strings.CutPrefix(c.Command[len(c.Command)-1], "--builders-file=")
-		list, err := builders.Parse([]byte(c.Files[path]))
+		list, err := registry.ParseBuilders([]byte(c.Files[path]))
 		if !given || err != nil || len(list) != len(ours.Relay.TrustedBuilders) || len(list) == 0 {
 			t.Fatalf("%s: %d builders for %d keys: %v", c.Name, len(list), len(ours.Relay.TrustedBuilders), err)
 		}

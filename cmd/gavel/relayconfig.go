@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/relay/app"
-	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/registry"
 )
 
 // relayConfig holds all settings of the command. The field relay has no validator and no log yet:
@@ -76,7 +76,7 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 	if cfg.relay.AdminToken, err = adminToken(cmd.String("admin-token-file"), getenv); err != nil {
 		return cfg, err
 	}
-	if cfg.relay.Builders, err = listIn("builders-file", cmd.String("builders-file"), builders.Parse); err != nil {
+	if cfg.relay.Builders, err = listIn("builders-file", cmd.String("builders-file"), registry.ParseBuilders); err != nil {
 		return cfg, err
 	}
 	if cfg.relay.Limits.TrustedProxies, err = prefixes(cmd.String("trusted-proxies")); err != nil {

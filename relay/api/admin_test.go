@@ -23,7 +23,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/registry"
 )
 
 const token = "a token of the operator"
@@ -31,7 +31,7 @@ const token = "a token of the operator"
 // adminAPI has the real list of builders; evidence and switch are kept in memory.
 type adminAPI struct {
 	t        *testing.T
-	list     *builders.List
+	list     *registry.Builders
 	on       bool
 	whys     []string
 	mux      *serve.Mux
@@ -61,7 +61,7 @@ func newAdminAPI(t *testing.T) *adminAPI {
 	t.Helper()
 	h := &adminAPI{t: t, evidence: map[phase0.Hash32]*relay.Contents{}}
 	var err error
-	h.list, err = builders.New([]relay.Builder{{
+	h.list, err = registry.NewBuilders([]relay.Builder{{
 		Name: "alpha", Pubkeys: []phase0.BLSPubKey{bls.Derive("builder", 1).PublicKey()}, CollateralWei: uint256.NewInt(100),
 	}}, h)
 	if err != nil {

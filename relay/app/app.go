@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/archive"
 	"github.com/gavel-relay/gavel/relay/beacon"
-	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/slots"
@@ -48,7 +47,7 @@ type App struct {
 	slots     *slots.Slots
 	hydration *submit.HydrationCache
 	probe     *deliver.Probe
-	builders  *builders.List
+	builders  *registry.Builders
 	killed    *killSwitch
 	site      *site // nil if there is no website
 	alerts    *alerts

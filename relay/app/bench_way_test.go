@@ -31,7 +31,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
-	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/registry"
 
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
@@ -48,7 +48,7 @@ type benchWay struct {
 	spec     *eth.Spec
 	journal  *journal.Journal
 	leaders  *leaderSyncs // with an escrow in files
-	builders *builders.List
+	builders *registry.Builders
 	board    *noticeBoard
 	pipeline *submit.Pipeline
 	handler  http.Handler
@@ -156,7 +156,7 @@ func openBenchAs(b testing.TB, config journal.Config, configure func(*submit.Con
 		listeners = append(listeners, leaders)
 	}
 	record := benchFacts(b, h.journal, listeners...)
-	h.builders, err = builders.New(benchRecords(), record)
+	h.builders, err = registry.NewBuilders(benchRecords(), record)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
-	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/top"
 )
@@ -139,7 +139,7 @@ func servingWhole(b *testing.B, api http.Handler) string {
 	}}}
 	a.facts = newFacts(nil, a.log, factEncoder{}, nil)
 	var err error
-	if a.builders, err = builders.New(nil, a.facts); err != nil {
+	if a.builders, err = registry.NewBuilders(nil, a.facts); err != nil {
 		b.Fatal(err)
 	}
 	if err := a.observe(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay/api"
-	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/slots"
@@ -26,7 +25,7 @@ func (a *App) wire() (err error) {
 	a.opened.Add(a.facts.Close)
 	a.probe = a.newProbe()
 	a.killed = &killSwitch{facts: a.facts}
-	if a.builders, err = builders.New(a.cfg.Builders, a.facts); err != nil {
+	if a.builders, err = registry.NewBuilders(a.cfg.Builders, a.facts); err != nil {
 		return err
 	}
 

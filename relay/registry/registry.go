@@ -1,6 +1,8 @@
-// Package registry knows who proposes when and what proposers have asked for: the validator table,
-// registrations, duties, and what the beacon nodes have announced of the chain (head, payload
-// attributes). All of it is in memory; registrations are recorded as facts.
+// Package registry knows who takes part in the auction. Of proposers it knows who proposes when and
+// what they have asked for: the validator table, registrations, duties, and what the beacon nodes
+// have announced of the chain (head, payload attributes). Of builders it knows how the operator
+// treats each. All of it is in memory. Registrations are recorded as facts, and so are changes of
+// builders' records, from which a restart restores both.
 //
 //	registrations ──> judge ──> verify (half of the cores) ──> store ──> fact, once a minute
 //	                    │ └─> renewals of great batches ─> Run ─┘ │      (a second later)
@@ -8,7 +10,14 @@
 //	                                       │
 //	duties, head ───────────────────────> list of duties, with a version
 //
-// One mutex guards all of this. No function outside of the package is called while it is held.
+//	configuration ─┐                                  ┌─▶ Of(pubkey), ByKey(api key)   ◀── submit, api
+//	journal ─Restore┴─▶ records (the newest wins) ────┤
+//	api ────────Set, Remove, Promote──▶ fact          └─▶ All, Demotions               ◀── api
+//	submit ──Demote──▶ fact, fact
+//	other instances ──Adopt, AdoptDemotion──▶ records, demotions
+//
+// One mutex guards all that is known of proposers, and another one the records of builders. No
+// function outside of the package is called while the first is held.
 package registry
 
 import (

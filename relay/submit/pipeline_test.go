@@ -26,7 +26,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/top"
@@ -41,7 +41,7 @@ type pipelineUnderTest struct {
 	spec      *eth.Spec
 	board     *top.Bids
 	validator exec.Validator
-	builders  *builders.List
+	builders  *registry.Builders
 	clock     *clock.Stepped
 	dead      bool // nobody can execute blocks
 
@@ -114,7 +114,7 @@ func (h *pipelineUnderTest) open() {
 	h.escrowed, h.board, h.changed = map[relay.PayloadID]*relay.Contents{}, new(top.Bids), make(chan struct{})
 	h.clock, h.slots = clock.NewStepped(h.spec.GenesisTime), new(slots.Slots)
 	var err error
-	h.builders, err = builders.New(nil, h)
+	h.builders, err = registry.NewBuilders(nil, h)
 	if err != nil {
 		h.t.Fatal(err)
 	}

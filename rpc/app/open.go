@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-relay/gavel/rpc/ledger"
 	"github.com/gavel-relay/gavel/rpc/lifecycle"
 	"github.com/gavel-relay/gavel/rpc/method"
-	"github.com/gavel-relay/gavel/rpc/reputation"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
 
@@ -29,7 +28,7 @@ type App struct {
 	// What wire makes, in its order. snapshots store what a start needs besides the facts.
 	watched    observed
 	facts      *facts
-	reputation *reputation.Projection
+	reputation *ledger.Reputation
 	refunds    *refundState
 	snapshots  *snapshots
 	keeper     keeper

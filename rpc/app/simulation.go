@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
+	"github.com/gavel-relay/gavel/rpc/ledger"
 	"github.com/gavel-relay/gavel/rpc/lifecycle"
-	"github.com/gavel-relay/gavel/rpc/reputation"
 )
 
 // simulation has the parts that simulate orders and calls, and execute blocks again.
@@ -42,7 +42,7 @@ func newSimulation(cfg Config) simulation {
 // rankedScheduler gives simulations of signers with a reputation precedence over others that wait.
 type rankedScheduler struct {
 	turns      *simulate.Scheduler
-	reputation *reputation.Projection
+	reputation *ledger.Reputation
 }
 
 // Do implements method.Scheduler.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/ledger"
 	"github.com/gavel-relay/gavel/rpc/pool"
-	"github.com/gavel-relay/gavel/rpc/reputation"
 )
 
 // The snapshot has what a start needs of the facts: facts, and signers under a subject that no fact
@@ -60,7 +60,7 @@ type snapshots struct {
 	bounds journal.LogInfo
 
 	needed *pool.Compaction
-	users  *reputation.Projection
+	users  *ledger.Reputation
 	count  uint64 // of facts that were applied to the projections
 	// wanted is the number of the snapshot that is being taken. frozen is its content, once its
 	// StateKept has come.
@@ -104,7 +104,7 @@ type snapshotNote struct {
 // frozen is the content of a snapshot.
 type frozen struct {
 	facts   []rpc.Fact
-	signers []reputation.Saved
+	signers []ledger.SavedReputation
 	count   uint64
 	bytes   int64
 }
@@ -117,7 +117,7 @@ func newSnapshots(j *journal.Journal, to *facts, log *slog.Logger, maxOrders int
 		// Of ended orders it keeps only those that a reorganisation may bring back. The ledger
 		// reports the status of others.
 		needed: pool.NewCompaction(pool.Config{MaxOrders: maxOrders, KeepFinal: 2}),
-		users:  reputation.New(reputation.Config{}),
+		users:  ledger.NewReputation(ledger.ReputationConfig{}),
 	}
 }
 
@@ -339,7 +339,7 @@ func appendItem(to []byte, subject string, data []byte) []byte {
 // restore passes on the content of the last snapshot. It returns the sequence number after which
 // the facts continue, 0 if there is no snapshot.
 func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
-	signer func(reputation.Saved)) (sequence uint64, err error) {
+	signer func(ledger.SavedReputation)) (sequence uint64, err error) {
 	var note snapshotNote
 	items := 0
 	err = s.list.read(ctx, &note, func(data []byte) error {
@@ -354,7 +354,7 @@ func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
 				fact(f)
 			})
 		}
-		var saved reputation.Saved
+		var saved ledger.SavedReputation
 		if err := json.Unmarshal(n.Fact, &saved); err != nil {
 			return err
 		}

@@ -4,10 +4,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/rpc/inclusion"
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
+	"github.com/gavel-relay/gavel/rpc/ledger"
 	"github.com/gavel-relay/gavel/rpc/lifecycle"
 	"github.com/gavel-relay/gavel/rpc/method"
 	"github.com/gavel-relay/gavel/rpc/pool"
-	"github.com/gavel-relay/gavel/rpc/reputation"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
 
@@ -32,7 +32,7 @@ func (a *App) wire() error {
 
 // wireFacts connects: what happened ─▶ journal ─▶ its projections in this process (observeFact).
 func (a *App) wireFacts() {
-	a.reputation = reputation.New(reputation.Config{})
+	a.reputation = ledger.NewReputation(ledger.ReputationConfig{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
 	a.opened.Add(a.facts.Close)
 	a.snapshots = newSnapshots(a.journal, a.facts, a.cfg.Log, a.cfg.Limits.Orders)

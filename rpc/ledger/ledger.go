@@ -1,6 +1,7 @@
-// Package ledger is the SQL projection of what the bundle RPC has to remember: refunds, their
-// recipients, and orders that the pool has forgotten. internal/projection applies the journal's
-// facts to it.
+// Package ledger is what the bundle RPC remembers after its pool has forgotten: refunds, their
+// recipients and orders in SQL, and the reputation of signers in memory. Both are projections of
+// the facts: the same facts give the same answers. internal/projection applies the journal's facts
+// to the database.
 //
 //	journal ─▶ projection.Follow ─▶ decode ─┬─ refund_credited, refund_paid ──▶ refunds ─┬─▶ ByRecipient, ByBundle, ByBlock, Delayed (pages)
 //	                                  ├─ block_indexed, block_reverted ▶ blocks ───┴─▶ Totals, DelayedTotals, IndexedUpTo
@@ -10,6 +11,10 @@
 // A refund is pending as soon as its block is indexed, and received when its payout was seen. A
 // reverted block takes back its refunds and the payouts that were seen in it. Blocks that are not
 // indexed are not reported: answers are about the blocks up to their UpTo.
+//
+//	facts ─▶ Reputation.Apply ─▶ signer: all time │ hour │ hour │ … │ hour      those of 7 days with any activity
+//	                                              └───────────┬───────────┘
+//	                                   Stats, High ◀── sums of 7 days, of a day
 //
 // The database belongs to the ledger alone, and stores how far the ledger has read the journal.
 package ledger

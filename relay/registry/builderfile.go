@@ -1,4 +1,4 @@
-package builders
+package registry
 
 import (
 	"encoding/hex"
@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// record is a builder in the file that lists them.
-type record struct {
+// builderRecord is a builder in the file that lists them.
+type builderRecord struct {
 	Name         string   `yaml:"name"`
 	Pubkeys      []string `yaml:"pubkeys"`
 	APIKeySHA256 string   `yaml:"api_key_sha256"`
@@ -25,8 +25,8 @@ type record struct {
 	HeaderFirst  bool     `yaml:"header_first"`
 }
 
-// Parse reads a YAML list of builders. Unknown keys are errors. The error names the builder and
-// the key.
+// ParseBuilders reads a YAML list of builders. Unknown keys are errors. The error names the builder
+// and the key.
 //
 //   - name: example
 //     pubkeys: ["0x…"]
@@ -36,8 +36,8 @@ type record struct {
 //     collateral_wei: "1000000000000000000"
 //     header_first: false
 //     blocked: false
-func Parse(text []byte) ([]relay.Builder, error) {
-	records, err := run.DecodeList[record](text)
+func ParseBuilders(text []byte) ([]relay.Builder, error) {
+	records, err := run.DecodeList[builderRecord](text)
 	if err != nil {
 		return nil, fmt.Errorf("read list of builders: %w", err)
 	}
@@ -52,7 +52,7 @@ func Parse(text []byte) ([]relay.Builder, error) {
 	return list, nil
 }
 
-func (r record) builder() (relay.Builder, error) {
+func (r builderRecord) builder() (relay.Builder, error) {
 	b := relay.Builder{
 		Name: r.Name, Pubkeys: make([]phase0.BLSPubKey, len(r.Pubkeys)), Blocked: r.Blocked, HighPriority: r.HighPriority,
 		Optimistic: r.Optimistic, HeaderFirst: r.HeaderFirst,
@@ -76,5 +76,5 @@ func (r record) builder() (relay.Builder, error) {
 		}
 		b.CollateralWei = wei
 	}
-	return b, check(b)
+	return b, checkBuilder(b)
 }

@@ -1,4 +1,4 @@
-package reputation
+package ledger
 
 import (
 	"iter"
@@ -9,9 +9,9 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Saved is one signer of a Projection, or one landed order, as a snapshot keeps it for the next
-// run. It is JSON on disk: a field may be added, never renamed.
-type Saved struct {
+// SavedReputation is one signer of a Reputation, or one landed order, as a snapshot keeps it for
+// the next run. It is JSON on disk: a field may be added, never renamed.
+type SavedReputation struct {
 	Signer common.Address `json:"signer"`
 	// AllTime and Hours belong to a signer. Paid says that something it sent has paid.
 	AllTime *Sums       `json:"all_time,omitempty"`
@@ -31,8 +31,8 @@ type SavedHour struct {
 
 // Save returns all that the projection knows, in the order that Restore needs. The projection is
 // locked for reading meanwhile.
-func (v *Projection) Save() iter.Seq[Saved] {
-	return func(yield func(Saved) bool) {
+func (v *Reputation) Save() iter.Seq[SavedReputation] {
+	return func(yield func(SavedReputation) bool) {
 		v.mu.RLock()
 		defer v.mu.RUnlock()
 		for _, signer := range append(v.newcomers.Keys(), v.payers.Keys()...) { // least recently active first
@@ -42,7 +42,7 @@ func (v *Projection) Save() iter.Seq[Saved] {
 			for i, h := range r.hours {
 				hours[i] = SavedHour{h.number, h.Sums}
 			}
-			if !yield(Saved{Signer: signer, AllTime: &all, Paid: v.payers.Contains(signer), Hours: hours}) {
+			if !yield(SavedReputation{Signer: signer, AllTime: &all, Paid: v.payers.Contains(signer), Hours: hours}) {
 				return
 			}
 		}
@@ -51,7 +51,7 @@ func (v *Projection) Save() iter.Seq[Saved] {
 			if v.of(l.signer) != l.record {
 				continue // the signer was forgotten, and perhaps seen again: the new record must not lose what the old one was paid
 			}
-			if !yield(Saved{Signer: l.signer, Order: order, At: l.at, ValueWei: l.valueWei.Clone()}) {
+			if !yield(SavedReputation{Signer: l.signer, Order: order, At: l.at, ValueWei: l.valueWei.Clone()}) {
 				return
 			}
 		}
@@ -60,20 +60,20 @@ func (v *Projection) Save() iter.Seq[Saved] {
 
 // Restore adds what an earlier run saved, before any fact. What exceeds the limits of the present
 // Config is forgotten as usual.
-func (v *Projection) Restore(s Saved) {
+func (v *Reputation) Restore(s SavedReputation) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if s.AllTime == nil {
 		if r := v.of(s.Signer); r != nil && s.ValueWei != nil {
-			v.landed.Add(s.Order, landing{s.At, *s.ValueWei, s.Signer, r})
+			v.landed.Add(s.Order, signerLanding{s.At, *s.ValueWei, s.Signer, r})
 		}
 		return
 	}
-	r := &record{allTime: *s.AllTime}
+	r := &signerRecord{allTime: *s.AllTime}
 	for _, h := range s.Hours {
-		r.hours = append(r.hours, hour{h.Number, h.Sums})
+		r.hours = append(r.hours, signerHour{h.Number, h.Sums})
 	}
-	slices.SortFunc(r.hours, func(a, b hour) int { return int(a.number - b.number) })
+	slices.SortFunc(r.hours, func(a, b signerHour) int { return int(a.number - b.number) })
 	if n := len(r.hours); n > 0 {
 		if newest := time.Unix(r.hours[n-1].number*int64(time.Hour/time.Second), 0); newest.After(v.now) {
 			v.now = newest

@@ -1,4 +1,4 @@
-package reputation
+package ledger
 
 import (
 	"time"
@@ -18,7 +18,7 @@ type Standing struct {
 }
 
 // Standing returns a signer's standing. For an unknown signer all is zero.
-func (v *Projection) Standing(at time.Time, signer common.Address) Standing {
+func (v *Reputation) Standing(at time.Time, signer common.Address) Standing {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	r := v.of(signer)
@@ -29,7 +29,7 @@ func (v *Projection) Standing(at time.Time, signer common.Address) Standing {
 }
 
 // Stats is a signer's Standing as flashbots_getUserStatsV2 reports it (docs/spec.md, Statistics).
-func (v *Projection) Stats(at time.Time, signer common.Address) rpc.UserStats {
+func (v *Reputation) Stats(at time.Time, signer common.Address) rpc.UserStats {
 	s := v.Standing(at, signer)
 	return rpc.UserStats{
 		High: s.High, Orders: s.AllTime.Orders, FailedOrders: s.AllTime.FailedOrders,
@@ -44,14 +44,14 @@ func userSums(s *Sums) rpc.UserSums {
 // High says whether a signer's simulations come first. In the 7 days before the newest fact its
 // orders must have paid something, and enough for what simulating them cost, and not too many of
 // their simulations may have failed.
-func (v *Projection) High(signer common.Address) bool {
+func (v *Reputation) High(signer common.Address) bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	r := v.of(signer)
 	return r != nil && v.isHigh(r)
 }
 
-func (v *Projection) isHigh(r *record) bool {
+func (v *Reputation) isHigh(r *signerRecord) bool {
 	if r.allTime.ValueWei.IsZero() {
 		return false
 	}

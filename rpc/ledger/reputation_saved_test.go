@@ -1,4 +1,4 @@
-package reputation
+package ledger
 
 import (
 	"encoding/json"
@@ -17,43 +17,43 @@ import (
 // never ended: sums, landings that are taken back, and who is forgotten.
 func TestSavedViewGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := Config{Signers: rapid.IntRange(1, 5).Draw(t, "signers"),
+		cfg := ReputationConfig{Signers: rapid.IntRange(1, 5).Draw(t, "signers"),
 			Hours: rapid.IntRange(hoursOfWeek, 200).Draw(t, "hours")}
-		v, restored, now := New(cfg), New(cfg), start
+		v, restored, now := NewReputation(cfg), NewReputation(cfg), start
 		for i := range rapid.IntRange(1, 200).Draw(t, "facts") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes")) * time.Minute)
 			signer := common.Address{rapid.Byte().Draw(t, "signer") % 8}
 			var fact rpc.Fact
 			switch rapid.IntRange(0, 3).Draw(t, "fact") {
 			case 0:
-				fact = accepted(now, signer)
+				fact = accept(now, signer)
 			case 1:
-				fact = simulated(now, signer, 1000, false)
+				fact = simulate(now, signer, 1000, false)
 			case 2:
-				fact = ended(now, uint64(i), signer, rpc.Landed, 1<<40)
+				fact = end(now, uint64(i), signer, rpc.Landed, 1<<40)
 			case 3:
-				fact = returned(now, rapid.Uint64Range(0, uint64(i)).Draw(t, "returned"), signer)
+				fact = comeBack(now, rapid.Uint64Range(0, uint64(i)).Draw(t, "returned"), signer)
 			}
 			v.Apply(fact)
 			restored.Apply(fact)
 			if rapid.IntRange(0, 9).Draw(t, "restart") == 0 {
-				restored = restart(t, restored, cfg)
+				restored = restartReputation(t, restored, cfg)
 			}
-			if got, want := toldBy(restored, now), toldBy(v, now); !reflect.DeepEqual(got, want) {
+			if got, want := standingsBy(restored, now), standingsBy(v, now); !reflect.DeepEqual(got, want) {
 				t.Fatalf("after %T\n  %+v, want\n  %+v", fact, got, want)
 			}
 		}
 	})
 }
 
-func restart(t *rapid.T, v *Projection, cfg Config) *Projection {
-	again := New(cfg)
+func restartReputation(t *rapid.T, v *Reputation, cfg ReputationConfig) *Reputation {
+	again := NewReputation(cfg)
 	for saved := range v.Save() {
 		data, err := json.Marshal(saved)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var read Saved
+		var read SavedReputation
 		if err := json.Unmarshal(data, &read); err != nil {
 			t.Fatal(err)
 		}
@@ -62,16 +62,16 @@ func restart(t *rapid.T, v *Projection, cfg Config) *Projection {
 	return again
 }
 
-// told is all that the answers of a view follow from.
-type told struct {
+// standings are all that the answers of a view follow from.
+type standings struct {
 	newcomers, payers []common.Address
 	standing          map[common.Address]Standing
 	hours             int
 	landed            []uint64
 }
 
-func toldBy(v *Projection, at time.Time) told {
-	all := told{newcomers: v.newcomers.Keys(), payers: v.payers.Keys(), standing: map[common.Address]Standing{},
+func standingsBy(v *Reputation, at time.Time) standings {
+	all := standings{newcomers: v.newcomers.Keys(), payers: v.payers.Keys(), standing: map[common.Address]Standing{},
 		hours: v.hours}
 	for _, signer := range slices.Concat(all.newcomers, all.payers) {
 		all.standing[signer] = v.Standing(at, signer)

@@ -1,4 +1,4 @@
-package reputation
+package ledger
 
 import (
 	"slices"
@@ -40,32 +40,32 @@ func (s *Sums) add(o *Sums) {
 }
 
 // hour has the sums of one hour; number counts hours since 1970.
-type hour struct {
+type signerHour struct {
 	number int64
 	Sums
 }
 
-func hourOf(at time.Time) int64 { return at.Unix() / int64(time.Hour/time.Second) }
+func hourNumber(at time.Time) int64 { return at.Unix() / int64(time.Hour/time.Second) }
 
-// record is what is known of one signer.
-type record struct {
+// signerRecord is what is known of one signer.
+type signerRecord struct {
 	allTime Sums
 	// hours are the hours with any activity in the 7 days before the newest one, oldest first.
-	hours []hour
+	hours []signerHour
 }
 
 // add counts what happened at a time, and returns by how many the hours have grown. What is older
 // than 7 days counts for all time only.
-func (r *record) add(at time.Time, s *Sums) int {
+func (r *signerRecord) add(at time.Time, s *Sums) int {
 	r.allTime.add(s)
-	before, number := len(r.hours), hourOf(at)
+	before, number := len(r.hours), hourNumber(at)
 	i, known := r.find(number)
 	switch {
 	case known:
 		r.hours[i].add(s)
 	case i < before && number <= r.hours[before-1].number-hoursOfWeek:
 	default:
-		r.hours = slices.Insert(r.hours, i, hour{number, *s})
+		r.hours = slices.Insert(r.hours, i, signerHour{number, *s})
 	}
 	newest := len(r.hours) - 1
 	first, _ := r.find(r.hours[newest].number - hoursOfWeek + 1)
@@ -74,16 +74,16 @@ func (r *record) add(at time.Time, s *Sums) int {
 }
 
 // takeBack subtracts what landed at a time, because its block is not part of the chain any more.
-func (r *record) takeBack(at time.Time, valueWei *uint256.Int) {
+func (r *signerRecord) takeBack(at time.Time, valueWei *uint256.Int) {
 	r.allTime.ValueWei.Sub(&r.allTime.ValueWei, valueWei)
-	if i, known := r.find(hourOf(at)); known {
+	if i, known := r.find(hourNumber(at)); known {
 		r.hours[i].ValueWei.Sub(&r.hours[i].ValueWei, valueWei)
 	}
 }
 
 // find returns the index of an hour, or the index at which to insert it.
-func (r *record) find(number int64) (int, bool) {
-	return slices.BinarySearchFunc(r.hours, number, func(h hour, n int64) int {
+func (r *signerRecord) find(number int64) (int, bool) {
+	return slices.BinarySearchFunc(r.hours, number, func(h signerHour, n int64) int {
 		switch {
 		case h.number < n:
 			return -1
@@ -95,9 +95,9 @@ func (r *record) find(number int64) (int, bool) {
 }
 
 // last returns the sums of a window that ends at a time.
-func (r *record) last(hours int64, at time.Time) Sums {
+func (r *signerRecord) last(hours int64, at time.Time) Sums {
 	var sum Sums
-	now := hourOf(at)
+	now := hourNumber(at)
 	first, _ := r.find(now - hours + 1)
 	for i := first; i < len(r.hours) && r.hours[i].number <= now; i++ {
 		sum.add(&r.hours[i].Sums)

@@ -1,4 +1,4 @@
-package reputation
+package ledger
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Defaults of Config.
+// Defaults of ReputationConfig.
 const (
 	DefaultSigners           = 100_000
 	DefaultHours             = 1_000_000
@@ -24,8 +24,8 @@ const (
 // of finalised blocks are not needed any more; until then there are some hundred per block.
 const maxLanded = 1 << 14
 
-// Config bounds what is remembered, and defines High. Zero fields take the defaults.
-type Config struct {
+// ReputationConfig bounds what is remembered, and defines High. Zero fields take the defaults.
+type ReputationConfig struct {
 	// Signers is how many signers are remembered of those that have paid something, and as many
 	// again of those that have not. The one whose newest fact is oldest is forgotten first.
 	Signers int
@@ -38,7 +38,7 @@ type Config struct {
 	HighFailedPercent uint64
 }
 
-func (c *Config) setDefaults() {
+func (c *ReputationConfig) setDefaults() {
 	if c.Signers <= 0 {
 		c.Signers = DefaultSigners
 	}
@@ -53,40 +53,42 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// Projection has the reputation of all signers. It is safe for concurrent use; facts must be
-// applied in their order.
-type Projection struct {
-	cfg Config
+// Reputation has how each signer's orders have done: what they paid, and what simulating them cost.
+// It is a projection of the facts in memory, which must be applied in their order. Keys are free,
+// so a new key has no reputation, and the memory for keys that have never paid is separate: they
+// can't displace the keys that have. It is safe for concurrent use.
+type Reputation struct {
+	cfg ReputationConfig
 
 	mu sync.RWMutex // guards all below; reading does not move a signer in its LRU
 	// payers have paid something, newcomers have not.
-	payers, newcomers lru.BasicLRU[common.Address, *record]
+	payers, newcomers lru.BasicLRU[common.Address, *signerRecord]
 	hours             int // of all records
-	landed            lru.BasicLRU[uint64, landing]
+	landed            lru.BasicLRU[uint64, signerLanding]
 	now               time.Time // of the newest fact
 }
 
-// landing is what an order paid, and the record that it was counted in.
-type landing struct {
+// signerLanding is what an order paid, and the record that it was counted in.
+type signerLanding struct {
 	at       time.Time
 	valueWei uint256.Int
 	signer   common.Address
-	record   *record
+	record   *signerRecord
 }
 
-// New makes an empty projection; Apply fills it.
-func New(cfg Config) *Projection {
+// NewReputation makes an empty projection; Apply fills it.
+func NewReputation(cfg ReputationConfig) *Reputation {
 	cfg.setDefaults()
-	return &Projection{
+	return &Reputation{
 		cfg:       cfg,
-		payers:    lru.NewBasicLRU[common.Address, *record](cfg.Signers),
-		newcomers: lru.NewBasicLRU[common.Address, *record](cfg.Signers),
-		landed:    lru.NewBasicLRU[uint64, landing](maxLanded),
+		payers:    lru.NewBasicLRU[common.Address, *signerRecord](cfg.Signers),
+		newcomers: lru.NewBasicLRU[common.Address, *signerRecord](cfg.Signers),
+		landed:    lru.NewBasicLRU[uint64, signerLanding](maxLanded),
 	}
 }
 
 // Apply counts a fact. Facts that do not concern a signer's orders or calls change nothing.
-func (v *Projection) Apply(fact rpc.Fact) {
+func (v *Reputation) Apply(fact rpc.Fact) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch f := fact.(type) {
@@ -107,20 +109,20 @@ func (v *Projection) Apply(fact rpc.Fact) {
 	}
 }
 
-func (v *Projection) end(f rpc.OrderEnded) {
+func (v *Reputation) end(f rpc.OrderEnded) {
 	switch {
 	case f.State == rpc.Failed:
 		v.count(f.At, f.Signer, &Sums{FailedOrders: 1})
 	case f.State == rpc.Landed && f.ValueWei != nil:
 		v.takeBack(f.ID) // an order lands once, even if its return was not recorded
 		r := v.count(f.At, f.Signer, &Sums{ValueWei: *f.ValueWei})
-		v.landed.Add(f.ID, landing{f.At, *f.ValueWei, f.Signer, r})
+		v.landed.Add(f.ID, signerLanding{f.At, *f.ValueWei, f.Signer, r})
 	}
 }
 
 // takeBack subtracts what a landed order paid. If its record has been forgotten since, it is
 // changed too, which has no effect.
-func (v *Projection) takeBack(order uint64) {
+func (v *Reputation) takeBack(order uint64) {
 	if l, ok := v.landed.Peek(order); ok {
 		l.record.takeBack(l.at, &l.valueWei)
 		v.landed.Remove(order)
@@ -129,13 +131,13 @@ func (v *Projection) takeBack(order uint64) {
 
 // count adds to a signer's record, and forgets the oldest records if there are too many. The caller
 // holds mu.
-func (v *Projection) count(at time.Time, signer common.Address, s *Sums) *record {
+func (v *Reputation) count(at time.Time, signer common.Address, s *Sums) *signerRecord {
 	if at.After(v.now) {
 		v.now = at
 	}
 	r := v.of(signer)
 	if r == nil {
-		r = new(record)
+		r = new(signerRecord)
 	}
 	v.hours += r.add(at, s)
 	v.enter(signer, r, !s.ValueWei.IsZero() || v.payers.Contains(signer))
@@ -144,7 +146,7 @@ func (v *Projection) count(at time.Time, signer common.Address, s *Sums) *record
 
 // enter makes a record the newest of the payers or of the newcomers, and forgets the oldest records
 // if there are too many. The caller holds mu.
-func (v *Projection) enter(signer common.Address, r *record, pays bool) {
+func (v *Reputation) enter(signer common.Address, r *signerRecord, pays bool) {
 	in := &v.newcomers
 	if pays {
 		in = &v.payers
@@ -159,7 +161,7 @@ func (v *Projection) enter(signer common.Address, r *record, pays bool) {
 }
 
 // forget drops the oldest newcomer, or if there is none, the oldest payer.
-func (v *Projection) forget() {
+func (v *Reputation) forget() {
 	_, r, ok := v.newcomers.RemoveOldest()
 	if !ok {
 		_, r, _ = v.payers.RemoveOldest()
@@ -168,7 +170,7 @@ func (v *Projection) forget() {
 }
 
 // of returns a signer's record, or nil. The caller holds mu.
-func (v *Projection) of(signer common.Address) *record {
+func (v *Reputation) of(signer common.Address) *signerRecord {
 	if r, ok := v.payers.Peek(signer); ok {
 		return r
 	}

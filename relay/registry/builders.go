@@ -1,17 +1,4 @@
-// Package builders knows how the operator treats each builder: whether it is blocked, has priority,
-// or may bid before its block is executed. The records are in memory, and submissions read them
-// without a lock. Every change is a fact, and at start the changes of earlier runs are restored
-// from their facts.
-//
-//	configuration ─┐                                  ┌─▶ Of(pubkey), ByKey(api key)   ◀── submit, api
-//	journal ─Restore┴─▶ records (the newest wins) ────┤
-//	api ────────Set, Remove, Promote──▶ fact          └─▶ All, Demotions               ◀── api
-//	submit ──Demote──▶ fact, fact
-//	other instances ──Adopt, AdoptDemotion──▶ records, demotions
-//
-// A record that was changed at run time overrides the configuration until it is removed, because a
-// demotion must outlive a restart.
-package builders
+package registry
 
 import (
 	"crypto/sha256"
@@ -31,13 +18,16 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// remembered is how many demotions are kept in memory; the journal has them all.
-const remembered = 1000
+// rememberedDemotions is how many demotions are kept in memory; the journal has them all.
+const rememberedDemotions = 1000
 
-// List holds the records of all builders. It is safe for concurrent use.
-type List struct {
+// Builders holds how the operator treats each builder: whether it is blocked, has priority, or may
+// bid before its block is executed. Submissions read the records without a lock. A record that was
+// changed at run time overrides the configuration until it is removed, because a demotion must
+// outlive a restart. It is safe for concurrent use.
+type Builders struct {
 	facts relay.Facts
-	index atomic.Pointer[index] // read without a lock; never changed, only replaced
+	index atomic.Pointer[builderIndex] // read without a lock; never changed, only replaced
 
 	mu         sync.Mutex // guards all below, and the order of changes
 	configured map[string]relay.Builder
@@ -45,26 +35,27 @@ type List struct {
 	demotions  []relay.BuilderDemoted   // the oldest first
 }
 
-// index finds all records by name, public key and hash of the API key.
-type index struct {
+// builderIndex finds all records by name, public key and hash of the API key.
+type builderIndex struct {
 	byName map[string]relay.Builder
 	byKey  map[phase0.BLSPubKey]string
 	byHash map[phase0.Hash32]string
 }
 
-// ErrUnknown means that no builder has the name.
-var ErrUnknown = errors.New("no builder of that name")
+// ErrUnknownBuilder means that no builder has the name.
+var ErrUnknownBuilder = errors.New("no builder of that name")
 
-// New returns a list of the configured builders. The error names what is wrong with one of them.
-func New(configured []relay.Builder, facts relay.Facts) (*List, error) {
-	l := &List{facts: facts, configured: map[string]relay.Builder{}, changed: map[string]relay.Builder{}}
+// NewBuilders returns a list of the configured builders. The error names what is wrong with one of
+// them.
+func NewBuilders(configured []relay.Builder, facts relay.Facts) (*Builders, error) {
+	l := &Builders{facts: facts, configured: map[string]relay.Builder{}, changed: map[string]relay.Builder{}}
 	for _, b := range configured {
 		if _, twice := l.configured[b.Name]; twice {
 			return nil, fmt.Errorf("builder %q is listed twice", b.Name)
 		}
 		l.configured[b.Name] = b
 	}
-	next, err := indexOf(l.configured)
+	next, err := indexBuilders(l.configured)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +63,12 @@ func New(configured []relay.Builder, facts relay.Facts) (*List, error) {
 	return l, nil
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var validBuilderName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// check verifies that a record can be used: its name, its public keys, and a collateral for the
-// optimistic mode.
-func check(b relay.Builder) error {
-	if !validName.MatchString(b.Name) {
+// checkBuilder verifies that a record can be used: its name, its public keys, and a collateral for
+// the optimistic mode.
+func checkBuilder(b relay.Builder) error {
+	if !validBuilderName.MatchString(b.Name) {
 		return fmt.Errorf("builder name %.90q: want 1 to 64 letters, digits, dots, dashes or underscores", b.Name)
 	}
 	for _, key := range b.Pubkeys {
@@ -91,12 +82,13 @@ func check(b relay.Builder) error {
 	return nil
 }
 
-// indexOf checks each record, and that no two share a key, and indexes them.
-func indexOf(records map[string]relay.Builder) (*index, error) {
-	v := &index{byName: maps.Clone(records), byKey: map[phase0.BLSPubKey]string{}, byHash: map[phase0.Hash32]string{}}
+// indexBuilders checks each record, and that no two share a key, and indexes them.
+func indexBuilders(records map[string]relay.Builder) (*builderIndex, error) {
+	v := &builderIndex{byName: maps.Clone(records), byKey: map[phase0.BLSPubKey]string{},
+		byHash: map[phase0.Hash32]string{}}
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		b := records[name]
-		if err := check(b); err != nil {
+		if err := checkBuilder(b); err != nil {
 			return nil, err
 		}
 		for _, key := range b.Pubkeys {
@@ -116,7 +108,7 @@ func indexOf(records map[string]relay.Builder) (*index, error) {
 }
 
 // Of returns how a builder is treated; the zero value for one that the operator has not listed.
-func (l *List) Of(pubkey phase0.BLSPubKey) relay.Builder {
+func (l *Builders) Of(pubkey phase0.BLSPubKey) relay.Builder {
 	v := l.index.Load()
 	name, listed := v.byKey[pubkey]
 	if !listed {
@@ -127,34 +119,34 @@ func (l *List) Of(pubkey phase0.BLSPubKey) relay.Builder {
 
 // ByKey returns the builder that has an API key. Keys are compared by their hashes, so the time
 // that this takes reveals nothing about them.
-func (l *List) ByKey(apiKey string) (relay.Builder, bool) {
+func (l *Builders) ByKey(apiKey string) (relay.Builder, bool) {
 	v := l.index.Load()
 	name, known := v.byHash[sha256.Sum256([]byte(apiKey))]
 	return v.byName[name], known
 }
 
 // Named returns the record of a name.
-func (l *List) Named(name string) (relay.Builder, bool) {
+func (l *Builders) Named(name string) (relay.Builder, bool) {
 	b, known := l.index.Load().byName[name]
 	return b, known
 }
 
 // All returns the records, sorted by name.
-func (l *List) All() []relay.Builder {
+func (l *Builders) All() []relay.Builder {
 	return slices.SortedFunc(maps.Values(l.index.Load().byName), func(a, b relay.Builder) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 }
 
 // Set replaces a builder's record, or adds one.
-func (l *List) Set(at time.Time, b relay.Builder, why string) error {
+func (l *Builders) Set(at time.Time, b relay.Builder, why string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.set(at, b, why)
 }
 
 // set changes the records and records the fact. The caller holds mu.
-func (l *List) set(at time.Time, b relay.Builder, why string) error {
+func (l *Builders) set(at time.Time, b relay.Builder, why string) error {
 	changed := maps.Clone(l.changed)
 	changed[b.Name] = b
 	if err := l.replace(changed); err != nil {
@@ -166,10 +158,10 @@ func (l *List) set(at time.Time, b relay.Builder, why string) error {
 
 // replace replaces the records that were changed at run time, if they are valid together with the
 // configuration. The caller holds mu.
-func (l *List) replace(changed map[string]relay.Builder) error {
+func (l *Builders) replace(changed map[string]relay.Builder) error {
 	records := maps.Clone(l.configured)
 	maps.Copy(records, changed)
-	next, err := indexOf(records)
+	next, err := indexBuilders(records)
 	if err != nil {
 		return err
 	}
@@ -180,12 +172,12 @@ func (l *List) replace(changed map[string]relay.Builder) error {
 
 // Remove forgets what was changed at run time: the builder is treated as the configuration says, or
 // as one that is not listed.
-func (l *List) Remove(at time.Time, name, why string) error {
+func (l *Builders) Remove(at time.Time, name, why string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, known := l.changed[name]
 	if !known {
-		return ErrUnknown
+		return ErrUnknownBuilder
 	}
 	changed := maps.Clone(l.changed)
 	delete(changed, name)
@@ -198,12 +190,12 @@ func (l *List) Remove(at time.Time, name, why string) error {
 
 // Demote ends a builder's optimistic mode and keeps the reason. If the builder is demoted already,
 // the further reason is kept too.
-func (l *List) Demote(at time.Time, name string, reason relay.Demotion) error {
+func (l *Builders) Demote(at time.Time, name string, reason relay.Demotion) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, known := l.index.Load().byName[name]
 	if !known {
-		return fmt.Errorf("demote %q: %w", name, ErrUnknown)
+		return fmt.Errorf("demote %q: %w", name, ErrUnknownBuilder)
 	}
 	demoted := relay.BuilderDemoted{At: at, Name: name, Demotion: reason}
 	l.remember(demoted)
@@ -215,36 +207,36 @@ func (l *List) Demote(at time.Time, name string, reason relay.Demotion) error {
 	return l.set(at, b, "demoted: "+reason.Rule)
 }
 
-func (l *List) remember(d relay.BuilderDemoted) {
+func (l *Builders) remember(d relay.BuilderDemoted) {
 	l.demotions = append(l.demotions, d)
-	if len(l.demotions) > remembered {
-		l.demotions = slices.Delete(l.demotions, 0, len(l.demotions)-remembered)
+	if len(l.demotions) > rememberedDemotions {
+		l.demotions = slices.Delete(l.demotions, 0, len(l.demotions)-rememberedDemotions)
 	}
 }
 
 // Promote gives a builder the optimistic mode, up to the collateral of its record.
-func (l *List) Promote(at time.Time, name, why string) error {
+func (l *Builders) Promote(at time.Time, name, why string) error {
 	return l.optimistic(at, name, true, "promoted: "+why)
 }
 
 // Suspend ends a builder's optimistic mode because the operator wants it, without a demotion.
-func (l *List) Suspend(at time.Time, name, why string) error {
+func (l *Builders) Suspend(at time.Time, name, why string) error {
 	return l.optimistic(at, name, false, "suspended: "+why)
 }
 
-func (l *List) optimistic(at time.Time, name string, on bool, why string) error {
+func (l *Builders) optimistic(at time.Time, name string, on bool, why string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, known := l.index.Load().byName[name]
 	if !known {
-		return ErrUnknown
+		return ErrUnknownBuilder
 	}
 	b.Optimistic = on
 	return l.set(at, b, why)
 }
 
 // Demotions returns the last demotions, the newest first.
-func (l *List) Demotions() []relay.BuilderDemoted {
+func (l *Builders) Demotions() []relay.BuilderDemoted {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := slices.Clone(l.demotions)
@@ -255,7 +247,7 @@ func (l *List) Demotions() []relay.BuilderDemoted {
 // Restore applies a fact of an earlier run, without recording it again. An error means that the
 // record does not fit the present configuration; then the builder is treated as the configuration
 // says.
-func (l *List) Restore(fact relay.Fact) error {
+func (l *Builders) Restore(fact relay.Fact) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch f := fact.(type) {
@@ -276,7 +268,8 @@ func (l *List) Restore(fact relay.Fact) error {
 // returns the record before; applied is false if counts said no. An error means that the record
 // does not fit the configuration of this instance; then only the optimistic mode ends, if the
 // record says that.
-func (l *List) Adopt(change relay.BuilderChanged, counts func() bool) (before relay.Builder, applied bool, err error) {
+func (l *Builders) Adopt(change relay.BuilderChanged, counts func() bool) (before relay.Builder, applied bool,
+	err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !counts() {
@@ -299,7 +292,7 @@ func (l *List) Adopt(change relay.BuilderChanged, counts func() bool) (before re
 
 // AdoptDemotion adds a demotion that another instance has recorded to the list. It returns false if
 // that is there already.
-func (l *List) AdoptDemotion(demoted relay.BuilderDemoted) (added bool) {
+func (l *Builders) AdoptDemotion(demoted relay.BuilderDemoted) (added bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range l.demotions {
@@ -312,7 +305,7 @@ func (l *List) AdoptDemotion(demoted relay.BuilderDemoted) (added bool) {
 }
 
 // Overridden returns the names of configured builders whose records were changed at run time.
-func (l *List) Overridden() []string {
+func (l *Builders) Overridden() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var names []string
