@@ -56,6 +56,15 @@ func authentication(s *suite.Set) {
 	s.It("RPC-AUT-02", "takes the signature of the hash's hex text", func(t *suite.T) {
 		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
 	})
+	s.It("RPC-AUT-02", "takes the signature of a body of 100,000 bytes", func(t *suite.T) {
+		body := []byte(string(harmlessBody(t)) + strings.Repeat(" ", 100_000))
+		accepted(t, signedAs(t, body, probe.BodySignature(key(t), body)))
+	})
+	s.It("RPC-AUT-03", "refuses the signature of a body that was sent before", func(t *suite.T) {
+		good := probe.BodySignature(key(t), harmlessBody(t))
+		accepted(t, signedAs(t, harmlessBody(t), good))
+		refused(t, signedAs(t, harmlessCall(t, 2).Body(), good))
+	})
 	s.It("RPC-AUT-03", "refuses the signature of another body", func(t *suite.T) {
 		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
 		refused(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), []byte("another body"))))
@@ -64,6 +73,16 @@ func authentication(s *suite.Set) {
 		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
 		_, signature := parts(probe.BodySignature(key(t), harmlessBody(t)))
 		refused(t, signedAs(t, harmlessBody(t), fmt.Sprintf("%s:%#x", crypto.PubkeyToAddress(key(t).PublicKey), signature)))
+	})
+	s.It("RPC-AUT-04", "refuses an address that differs in one byte", func(t *suite.T) {
+		good := probe.BodySignature(key(t), harmlessBody(t))
+		accepted(t, signedAs(t, harmlessBody(t), good))
+		text, signature := parts(good)
+		for _, at := range []int{0, 10, 19} {
+			address := hexutil.MustDecode(text)
+			address[at] ^= 1
+			refused(t, signedAs(t, harmlessBody(t), fmt.Sprintf("%#x:%#x", address, signature)))
+		}
 	})
 	s.It("RPC-AUT-05", "refuses the signature of the body itself", func(t *suite.T) {
 		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
@@ -102,7 +121,7 @@ func authentication(s *suite.Set) {
 		address, signature := parts(good)
 		for _, value := range []string{
 			"x", ":", address, address + ":", address + ":0x", address + ":0x1234", ":" + hexutil.Encode(signature),
-			strings.Replace(good, ":", " ", 1), good + ":x",
+			strings.Replace(good, ":", " ", 1), good + ":x", good + "00",
 			good[2:4] + ":" + hexutil.Encode(signature), address + ":" + hexutil.Encode(signature[:64]), "0x" +
 				strings.Repeat("z", 40) + ":" + hexutil.Encode(signature),
 		} {
@@ -124,6 +143,20 @@ func authentication(s *suite.Set) {
 			refused(t, answer)
 			t.Check(answer.Code() != -32601 && answer.Code() != -32602, "a refusal for the signature and not for the parameters",
 				answer)
+		})
+	}
+	for _, method := range methods {
+		neutral := neutralNames.Replace(method)
+		if neutral == method {
+			continue
+		}
+		s.It("RPC-AUT-13", "refuses "+neutral+" without a signature, if it is known", func(t *suite.T) {
+			if unknown(attempt(t, key(t), neutral)) {
+				return
+			}
+			answer := signedAs(t, probe.Call{Method: neutral, Params: []any{}, ID: 1}.Body(), "")
+			refused(t, answer)
+			t.Check(answer.Code() != -32602, "a refusal for the signature and not for the parameters", answer)
 		})
 	}
 	s.It("RPC-AUT-14", "refuses a body with another blank", func(t *suite.T) {
@@ -163,26 +196,39 @@ func authentication(s *suite.Set) {
 		t.Check(len(members) > 0, "an object", answer)
 	})
 	s.It("RPC-AUT-18", "takes the signature of UTF-8", func(t *suite.T) {
-		answer, err := client(t).Call(t, key(t), harmlessCall(t, "é✓"))
+		answer, err := client(t).Call(t, key(t), harmlessCall(t, "é✓𝄞"))
 		t.Check(err == nil && !answer.Refused(), "a result", answer)
 		var id string
-		t.Check(json.Unmarshal(answer.Members["id"], &id) == nil && id == "é✓", "the id é✓", string(answer.Members["id"]))
+		t.Check(json.Unmarshal(answer.Members["id"], &id) == nil && id == "é✓𝄞", "the id é✓𝄞", string(answer.Members["id"]))
 	})
 	s.It("RPC-AUT-19", "refuses two headers that differ", func(t *suite.T) {
 		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-		refused(t, twice(t, key(t), key(t)))
+		refused(t, twice(t, probe.SignatureHeader, key(t), key(t)))
+	})
+	s.It("RPC-AUT-19", "refuses two headers of different names that differ, if it knows both", func(t *suite.T) {
+		k := key(t)
+		if twice(t, "X-Vendor-Signature", nil, k).Refused() {
+			return
+		}
+		accepted(t, twice(t, "X-Vendor-Signature", k, k))
+		refused(t, twice(t, "X-Vendor-Signature", k, key(t)))
 	})
 }
 
-// twice sends a harmless call with two signature headers.
-func twice(t *suite.T, one, other *ecdsa.PrivateKey) *probe.RPCAnswer {
+// neutralNames makes the description's own names of methods.
+var neutralNames = strings.NewReplacer("flashbots_", "vendor_", "buildernet_", "pool_")
+
+// twice sends a harmless call with two signature headers; the second one has the given name. A
+// header without a key is left out.
+func twice(t *suite.T, second string, one, other *ecdsa.PrivateKey) *probe.RPCAnswer {
 	request, err := http.NewRequestWithContext(context.Context(t), http.MethodPost, t.Target.RPC.URL,
 		strings.NewReader(string(harmlessBody(t))))
 	t.Ready(err, "make a request")
 	request.Header.Set("Content-Type", "application/json")
-	for _, k := range []*ecdsa.PrivateKey{one, other} {
-		request.Header.Add(probe.SignatureHeader, probe.BodySignature(k, harmlessBody(t)))
+	if one != nil {
+		request.Header.Add(probe.SignatureHeader, probe.BodySignature(one, harmlessBody(t)))
 	}
+	request.Header.Add(second, probe.BodySignature(other, harmlessBody(t)))
 	answer, err := client(t).Send(request, harmlessBody(t))
 	t.Check(err == nil, "an answer", err)
 	return probe.ReadRPC(answer)

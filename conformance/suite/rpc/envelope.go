@@ -42,6 +42,12 @@ func envelope(s *suite.Set) {
 		t.Check(string(answer.Members["jsonrpc"]) == `"2.0"` && string(answer.Members["id"]) == "1",
 			"jsonrpc 2.0 and id 1", answer)
 	})
+	s.It("RPC-ENV-01", "answers a result also where it is null", func(t *suite.T) {
+		answer := attempt(t, key(t), "eth_cancelBundle", object{"replacementUuid": uuid(t)})
+		_, failed := answer.Members["error"]
+		_, answered := answer.Members["result"]
+		t.Check(failed || answered, "a result or an error", answer)
+	})
 	for _, row := range []struct {
 		clause, title string
 		id            any
@@ -49,7 +55,11 @@ func envelope(s *suite.Set) {
 	}{
 		{"RPC-ENV-02", "gives back the number 69", 69, "69"},
 		{"RPC-ENV-02", "gives back a large number", json.RawMessage("9007199254740993"), "9007199254740993"},
+		{"RPC-ENV-02", "gives back 0", 0, "0"},
+		{"RPC-ENV-02", "gives back a negative number", -7, "-7"},
 		{"RPC-ENV-03", "gives back a text", "abc-1", `"abc-1"`},
+		{"RPC-ENV-03", "gives back an empty text", "", `""`},
+		{"RPC-ENV-03", "gives back a text with characters beyond ASCII", "zü✓", `"zü✓"`},
 		{"RPC-ENV-03", "gives back digits as text", "1", `"1"`},
 		{"RPC-ENV-03", "gives back a text of 64 characters", strings.Repeat("0123456789abcdef", 4),
 			`"` + strings.Repeat("0123456789abcdef", 4) + `"`},
@@ -57,7 +67,10 @@ func envelope(s *suite.Set) {
 		s.It(row.clause, row.title, func(t *suite.T) {
 			answer, err := client(t).Call(t, key(t), harmlessCall(t, row.id))
 			t.Check(err == nil && !answer.Refused(), "a result", answer)
-			t.Check(string(answer.Members["id"]) == row.want, "id "+row.want, string(answer.Members["id"]))
+			got := answer.Members["id"]
+			var text string // which may be written with escapes
+			same := string(got) == row.want || json.Unmarshal(got, &text) == nil && text != "" && text == row.id
+			t.Check(same, "id "+row.want, string(got))
 		})
 	}
 	s.It("RPC-ENV-04", "answers a result without an error", func(t *suite.T) {
@@ -71,6 +84,24 @@ func envelope(s *suite.Set) {
 		_, failed := answer.Members["error"]
 		_, answered := answer.Members["result"]
 		t.Check(failed && !answered, "an error and no result", answer)
+	})
+	s.It("RPC-ENV-04", "answers an error in a list without a result", func(t *suite.T) {
+		wrong := probe.Call{Method: "eth_sendBundle", Params: []any{}, ID: 2}.Body()
+		var list []map[string]json.RawMessage
+		if post(t, "["+string(harmlessBody(t))+","+string(wrong)+"]").JSON(&list) != nil {
+			return // lists are not known
+		}
+		for _, entry := range list {
+			_, failed := entry["error"]
+			_, answered := entry["result"]
+			t.Check(failed != answered, "a result or an error in each answer", entry)
+		}
+	})
+	s.It("RPC-ENV-05", "refuses a request with something behind it", func(t *suite.T) {
+		body := string(harmlessBody(t))
+		accepted(t, post(t, body))
+		refused(t, post(t, body+"x"))
+		refused(t, post(t, body+body))
 	})
 	s.It("RPC-ENV-05", "refuses what is not JSON", func(t *suite.T) { refused(t, post(t, "not json")) })
 	s.It("RPC-ENV-06", "refuses what is not JSON with -32700", func(t *suite.T) {
@@ -118,7 +149,7 @@ func envelope(s *suite.Set) {
 		err := answer.JSON(&list)
 		t.Check(err == nil && len(list) == 1 && string(list[0]["id"]) == "1", "one answer, with id 1", answer)
 	})
-	for _, version := range []string{`"1.0"`, `2`} {
+	for _, version := range []string{`"1.0"`, `2`, `"2.1"`, `"2"`, `2.0`} {
 		s.It("RPC-ENV-13", "refuses version "+version, func(t *suite.T) {
 			body := string(harmlessBody(t))
 			accepted(t, post(t, body))
@@ -142,7 +173,8 @@ func envelope(s *suite.Set) {
 		accepted(t, post(t, string(harmlessBody(t))))
 		for _, body := range []string{
 			"", "null", "1", `"x"`, "[[]]", "[1]", "{}", strings.Repeat("[", 10_000),
-			`{"jsonrpc":"2.0","id":{},"method":[],"params":1}`, "\x00\xff",
+			`{"jsonrpc":"2.0","id":{},"method":[],"params":1}`, "\x00\xff", `{"jsonrpc":"2.0","id":1,"method":7,"params":[]}`,
+			`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":{}}`,
 			`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[null]}`,
 			`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[[[]]]}`,
 			`{"jsonrpc":"2.0","id":1,"method":"mev_sendBundle","params":[{"version":"v0.1","inclusion":7,"body":{}}]}`,
