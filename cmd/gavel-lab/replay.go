@@ -35,6 +35,7 @@ func replayCommand() *cli.Command {
 				Action: importArchives,
 			},
 			replayRunCommand(),
+			replayExportCommand(),
 		},
 	}
 }
@@ -57,6 +58,32 @@ func replayRunCommand() *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
 		},
 		Action: replayAuctions,
+	}
+}
+
+func replayExportCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "export",
+		Usage: "write the rows of a data set in a format of archives, and count what the format cannot say",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "dataset", Value: "dataset", TakesFile: true, Usage: "folder of the data set"},
+			&cli.StringFlag{Name: "format", Required: true, Usage: "relayscan, data-api, xatu, parquet or csv"},
+			&cli.StringFlag{Name: "relay", Usage: "write only the rows of this relay"},
+			&cli.StringFlag{Name: "out", Value: "export", TakesFile: true, Usage: "folder for the files, which are replaced"},
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			format, err := dataset.ExportNamed(cmd.String("format"))
+			if err != nil {
+				return run.Usage(err)
+			}
+			done, err := replay.Export(ctx, replay.ExportOptions{
+				Dir: cmd.String("dataset"), Out: cmd.String("out"), Format: format, Relay: cmd.String("relay"),
+			})
+			if err != nil {
+				return err
+			}
+			return replay.WriteExported(cmd.Root().Writer, done)
+		},
 	}
 }
 

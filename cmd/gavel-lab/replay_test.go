@@ -64,6 +64,9 @@ func TestReplayRun(t *testing.T) {
 		{"run --dataset " + dir + " --infer colour=red", 2, "", "there is no such rule"},
 		{"run --dataset " + dir + " --shard 3/2", 2, "", "write it as i/n"},
 		{"run " + dir, 2, "", "takes flags only"},
+		{"export --dataset " + dir + " --format relayscan --out " + dir + "/x", 0, "bids.csv: 12 rows\n  lost in 12", ""},
+		{"export --dataset " + dir + " --format mempool-dumpster", 2, "", "bids and deliveries only"},
+		{"export --dataset " + dir + "/none --format csv", 2, "", "is no data set"},
 	} {
 		var out, errs bytes.Buffer
 		program := root(nil)

@@ -11,27 +11,52 @@ import (
 // WriteCSV writes rows of a table, with a header if it is asked for: amounts as decimal numbers,
 // times in RFC 3339 with microseconds, null as an empty field.
 func WriteCSV[R any](t *Table[R], rows []R, header bool, out io.Writer) error {
-	w := csv.NewWriter(out)
-	record := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		record[i] = c.Name
-	}
+	w := &CSVWriter[R]{table: t, out: csv.NewWriter(out)}
 	if header {
-		if err := w.Write(record); err != nil {
-			return fmt.Errorf("write the header of %s: %w", t.Name, err)
+		if err := w.header(); err != nil {
+			return err
 		}
 	}
 	for n := range rows {
-		for i, c := range t.Columns {
-			record[i] = cellText(c.Cell(&rows[n]))
-		}
-		if err := w.Write(record); err != nil {
-			return fmt.Errorf("write row %d of %s: %w", n+1, t.Name, err)
+		if err := w.Write(&rows[n]); err != nil {
+			return err
 		}
 	}
-	w.Flush()
-	if err := w.Error(); err != nil {
-		return fmt.Errorf("write %s: %w", t.Name, err)
+	return w.Close()
+}
+
+// CSVWriter writes rows of a table as WriteCSV does, one by one.
+type CSVWriter[R any] struct {
+	table *Table[R]
+	out   *csv.Writer
+}
+
+// NewCSVWriter writes the header.
+func NewCSVWriter[R any](t *Table[R], out io.Writer) (*CSVWriter[R], error) {
+	w := &CSVWriter[R]{table: t, out: csv.NewWriter(out)}
+	return w, w.header()
+}
+
+func (w *CSVWriter[R]) header() error {
+	if err := w.out.Write(w.table.names()); err != nil {
+		return fmt.Errorf("write the header of %s: %w", w.table.Name, err)
+	}
+	return nil
+}
+
+// Write implements RowWriter.
+func (w *CSVWriter[R]) Write(row *R) error {
+	if err := w.out.Write(w.table.texts(row)); err != nil {
+		return fmt.Errorf("write a row of %s: %w", w.table.Name, err)
+	}
+	return nil
+}
+
+// Close implements RowWriter.
+func (w *CSVWriter[R]) Close() error {
+	w.out.Flush()
+	if err := w.out.Error(); err != nil {
+		return fmt.Errorf("write %s: %w", w.table.Name, err)
 	}
 	return nil
 }

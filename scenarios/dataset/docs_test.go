@@ -15,6 +15,7 @@ func TestDocs(t *testing.T) {
 		fmt.Fprintf(&formats, "| `%s` | %s |\n", f.Name, f.Doc)
 	}
 	golden.Section(t, "../../docs/replay.md", "formats", formats.String())
+	golden.Section(t, "../../docs/replay.md", "exports", ExportsMarkdown())
 	golden.Section(t, "../../docs/replay.md", "schema",
 		fmt.Sprintf("Version %d.\n\n%s\n%s", Version, Bids.Markdown(), Deliveries.Markdown()))
 }

@@ -41,6 +41,8 @@ func physical(cell any) layout {
 			"DECIMAL(38,0), 16 bytes", schema.NewDecimalLogicalType(38, 0), parquet.Types.FixedLenByteArray, 16,
 			true,
 		}
+	case *littleWei:
+		return layout{"32 bytes, the least first", schema.NoLogicalType{}, parquet.Types.FixedLenByteArray, 32, true}
 	case *Hash:
 		return text(66, true)
 	case *Key:

@@ -30,7 +30,7 @@ type Format struct {
 
 // Formats are the formats that can be imported.
 var Formats = []*Format{&relayscanCSV, &relayscanTSV, &dataAPIArray, &edenLines, &dataAPILines, &xatuBids,
-	&xatuDelivered}
+	&xatuDelivered, &ownBidsCSV, &ownDeliveriesCSV, &ownBidsParquet, &ownDeliveriesParquet}
 
 // HeadBytes is how much of an archive Recognise should see, unless the archive is shorter.
 const HeadBytes = 16 << 10

@@ -177,6 +177,15 @@ func (w *Writer[R]) add(cell any) bool {
 			w.wei = append(w.wei, big)
 		}
 		return v.Known
+	case *littleWei:
+		if v.Known {
+			little := w.space(32)
+			clear(little)
+			binary.LittleEndian.PutUint64(little, v.Lo)
+			binary.LittleEndian.PutUint64(little[8:], v.Hi)
+			w.wei = append(w.wei, little)
+		}
+		return v.Known
 	case *Hash:
 		return w.addHex(v.V[:], v.Known)
 	case *Key:

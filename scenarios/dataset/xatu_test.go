@@ -194,9 +194,12 @@ func TestXatuOfAnotherNetwork(t *testing.T) {
 
 // Other tables are refused with their columns.
 func TestOtherParquet(t *testing.T) {
-	own, _ := merged(t, nil, []*Bid{{Slot: Int{1, true}}})
-	if _, err := readParquet(own); !errors.Is(err, ErrNotRecognised) ||
-		!strings.Contains(err.Error(), "block_fee_recipient, block_hash") {
+	other := parquetFile(t, 1, []testColumn{
+		{"slot", parquet.Types.Int64, schema.NoLogicalType{}, -1, []int64{7}},
+		{"builder", parquet.Types.Int64, schema.NoLogicalType{}, -1, []int64{8}},
+	})
+	if _, err := readParquet(other); !errors.Is(err, ErrNotRecognised) ||
+		!strings.Contains(err.Error(), "with the columns builder, slot;") {
 		t.Error(err)
 	}
 	if _, err := readParquet([]byte("PAR1 and no more")); err == nil {
