@@ -37,7 +37,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks vectors conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test test-clients faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks vectors conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -117,6 +117,10 @@ conformance-mev-boost-relay: lab needs-tests bin/mev-boost-relay-$(MBR_VERSION) 
 prove: lab ## run the conformance suite against wrong targets, and show that it notices each
 	@overlay=$$(bin/gavel-lab conformance overlay) && go build -overlay "$$overlay" -o bin/gavel-lab-mutants ./cmd/gavel-lab
 	@bin/gavel-lab conformance prove --mutants-program bin/gavel-lab-mutants $(ARGS)
+
+# A minute, since Helm and Kubernetes' types are built, so CI does not run it; go test ./deploy notices a chart that is not rendered.
+charts: ## render the Helm chart, and check it against Kubernetes' types; ARGS=-update writes what it renders to
+	go test -C tools/charts -count=1 . $(ARGS)
 
 test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh

@@ -16,7 +16,8 @@ type command struct {
 	From      string            `json:"from"`
 	Arguments []string          `json:"arguments"`
 	Env       map[string]string `json:"env,omitempty"`
-	// Files are by their paths in the container: secrets by their names, and files of this folder.
+	// Files are by their paths in the container: secrets by their names, files of this folder, and
+	// what has several lines as it is.
 	Files map[string]string `json:"files,omitempty"`
 }
 
@@ -48,6 +49,9 @@ func TestCommandDocs(t *testing.T) {
 	var all []command
 	for _, path := range slices.Sorted(maps.Keys(composeFiles)) {
 		all = append(all, composeCommands(t, path)...)
+	}
+	for _, name := range charts {
+		all = append(all, chartCommands(t, name)...)
 	}
 	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {

@@ -26,7 +26,9 @@ func (d deployed) start(t *testing.T) (status int, stdout, stderr string) {
 	arguments := append([]string{"gavel"}, d.Arguments...)
 	for path, content := range d.Files {
 		own := filepath.Join("../../deploy", content)
-		if strings.HasSuffix(content, "-key") || strings.HasSuffix(content, "-token") {
+		if strings.Contains(content, "\n") {
+			own = written(t, filepath.Base(path), content)
+		} else if strings.HasSuffix(content, "-key") || strings.HasSuffix(content, "-token") {
 			own = written(t, content, testKey)
 		}
 		for i, argument := range arguments {
@@ -51,7 +53,7 @@ func TestDeployedCommandsAreTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []deployed
-	if err := json.Unmarshal(text, &all); err != nil || len(all) < 8 {
+	if err := json.Unmarshal(text, &all); err != nil || len(all) < 14 {
 		t.Fatal(len(all), err)
 	}
 	for _, d := range all {
@@ -61,6 +63,9 @@ func TestDeployedCommandsAreTaken(t *testing.T) {
 				t.Fatalf("status %d: %s", status, stderr)
 			}
 			for name := range d.Env {
+				if !strings.HasPrefix(name, "GAVEL_") {
+					continue
+				}
 				flag := strings.ToLower(strings.ReplaceAll(strings.SplitN(name, "_", 3)[2], "_", "-"))
 				if !strings.Contains(stdout, "\n"+flag+": ") || strings.Contains(stdout, "\n"+flag+`: ""`) {
 					t.Errorf("%s does nothing:\n%s", name, stdout)
