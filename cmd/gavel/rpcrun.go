@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/rpc/app"
 )
@@ -38,7 +38,7 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	if err != nil {
 		return run.Usage(err)
 	}
-	nodes, err := state.New(state.Options{URLs: cfg.executionURLs, Config: chain, Log: log})
+	nodes, err := simulate.NewRemote(simulate.RemoteOptions{URLs: cfg.executionURLs, Config: chain, Log: log})
 	if err != nil {
 		return run.Usage(err)
 	}
@@ -50,7 +50,7 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 			return err
 		}
 		cfg.rpc.Chain, cfg.rpc.States, cfg.rpc.ChainConfig, cfg.rpc.Log = nodes, nodes, chain, log
-		cfg.rpc.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: nodes} }
+		cfg.rpc.FetchAhead = func(s exec.Simulator) exec.Simulator { return simulate.Warmed{Simulator: s, States: nodes} }
 		cfg.rpc.ExecutionNodes = nodes.Answers
 		cfg.rpc.EarliestBlock = cfg.firstDetails(chain)
 		cfg.rpc.Journal.Waiting = tell
@@ -71,7 +71,8 @@ const needsExecution = "an execution node (--execution-rpc)"
 
 // learnChain asks the execution nodes for the chain's forks and its first block, and waits for a
 // node that is away. A node may not have the first block, so it is asked once.
-func (c *rpcConfig) learnChain(ctx context.Context, nodes *state.States, log *slog.Logger) (chain *params.ChainConfig,
+func (c *rpcConfig) learnChain(ctx context.Context, nodes *simulate.RemoteStates,
+	log *slog.Logger) (chain *params.ChainConfig,
 	err error) {
 	err = waitFor(ctx, log, c.rpc.Journal.StartTimeout, needsExecution, func() (err error) {
 		chain, err = nodes.Config(ctx)

@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/node"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
 	relayapp "github.com/gavel-relay/gavel/relay/app"
@@ -131,7 +131,7 @@ type RPCConfig struct {
 // RPC is a bundle RPC with its connections to nodes.
 type RPC struct {
 	*rpcapp.App
-	nodes *state.States // nil if Blocks is set
+	nodes *simulate.RemoteStates // nil if Blocks is set
 }
 
 // Close implements Service.
@@ -159,13 +159,13 @@ func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
 		states := chain.NewStates(c.Blocks)
 		cfg.Chain, cfg.States = states, states
 	} else {
-		opened.nodes, err = state.New(state.Options{URLs: []string{c.ExecutionURL}, Config: c.Chain,
+		opened.nodes, err = simulate.NewRemote(simulate.RemoteOptions{URLs: []string{c.ExecutionURL}, Config: c.Chain,
 			PollEvery: c.PollEvery, Log: env.Log})
 		if err != nil {
 			return nil, err
 		}
 		cfg.Chain, cfg.States = opened.nodes, opened.nodes
-		cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: opened.nodes} }
+		cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return simulate.Warmed{Simulator: s, States: opened.nodes} }
 	}
 	if opened.App, err = rpcapp.New(ctx, cfg); err != nil {
 		if opened.nodes != nil {

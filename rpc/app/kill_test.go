@@ -21,7 +21,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/rpc"
@@ -51,7 +51,7 @@ func victim(node, builder, dir, room string) error {
 	if err != nil {
 		return err
 	}
-	nodes, err := state.New(state.Options{URLs: []string{node}, PollEvery: 5 * time.Millisecond})
+	nodes, err := simulate.NewRemote(simulate.RemoteOptions{URLs: []string{node}, PollEvery: 5 * time.Millisecond})
 	if err != nil {
 		return err
 	}

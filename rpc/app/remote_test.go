@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -15,7 +15,8 @@ import (
 // landing, refund, and a call.
 func TestExecutionNodeByURL(t *testing.T) {
 	h := openChain(t)
-	nodes, err := state.New(state.Options{URLs: []string{h.node.RPCURL()}, PollEvery: 5 * time.Millisecond})
+	nodes, err := simulate.NewRemote(simulate.RemoteOptions{URLs: []string{h.node.RPCURL()},
+		PollEvery: 5 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func TestExecutionNodeByURL(t *testing.T) {
 	}
 	h.serve(h.config(func(cfg *Config) {
 		cfg.Chain, cfg.States, cfg.ChainConfig = nodes, nodes, chain
-		cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: nodes} }
+		cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return simulate.Warmed{Simulator: s, States: nodes} }
 	}))
 	signer, recipient := accountKey(7), common.Address{0xaa}
 	tx := h.tx(accountKey(0), 0, common.Address{1}, 5)

@@ -6,8 +6,10 @@
 //	Environment ┤  parent  ├─▶ the pretended block ─▶ one by one ┼─ Simulate ─▶ profit less payouts of refunds
 //	            └──────────┘   (system calls ran)               └─ Replay ───▶ what a block really paid
 //
-// Implementations of States decide where the state is: in this process, or behind a node's
-// JSON-RPC. Scheduler decides which simulations run when many wait.
+// Implementations of States decide where the state is: in this process, or behind the JSON-RPC of
+// any standard execution node. RemoteStates (remote*.go) is the second: what a simulation reads is
+// fetched at its first read, by block hash, and cached. Scheduler decides which simulations run
+// when many wait.
 package simulate
 
 import (

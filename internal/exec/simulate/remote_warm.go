@@ -1,4 +1,4 @@
-package state
+package simulate
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func Touched(txs []exec.Tx, coinbase common.Address) types.AccessList {
 // block, unless they are cached. It takes one request for accounts and slots, and another one for
 // codes that did not come with the accounts, or more if a list exceeds maxBatch. Later simulations
 // read all of it from memory. Without Warm they fetch each value when they read it.
-func (s *States) Warm(ctx context.Context, block *types.Header, list types.AccessList) error {
+func (s *RemoteStates) Warm(ctx context.Context, block *types.Header, list types.AccessList) error {
 	m := s.memories.of(block.Hash())
 	w := missing(m, list)
 	for !w.empty() {
@@ -68,7 +68,7 @@ func missing(m *memory, list types.AccessList) (w wanted) {
 }
 
 // warmCodes fetches the codes of the list's accounts that are in memory, each code once.
-func (s *States) warmCodes(ctx context.Context, block *types.Header, m *memory, list types.AccessList) error {
+func (s *RemoteStates) warmCodes(ctx context.Context, block *types.Header, m *memory, list types.AccessList) error {
 	var w wanted
 	hashes := map[common.Hash]bool{types.EmptyCodeHash: true}
 	for _, item := range list {
@@ -97,7 +97,7 @@ func (s *States) warmCodes(ctx context.Context, block *types.Header, m *memory, 
 // Warmed is a simulator that fetches what its transactions touch before it runs them.
 type Warmed struct {
 	exec.Simulator
-	States *States
+	States *RemoteStates
 }
 
 // Call implements exec.Simulator.

@@ -1,4 +1,4 @@
-package state
+package simulate
 
 import (
 	"context"
@@ -12,12 +12,14 @@ import (
 )
 
 // Config is the chain's fork schedule.
-func (s *States) Config(ctx context.Context) (*params.ChainConfig, error) { return s.chainConfig(ctx) }
+func (s *RemoteStates) Config(ctx context.Context) (*params.ChainConfig, error) {
+	return s.chainConfig(ctx)
+}
 
 // chainConfig is the fork schedule: the given one, or the one that is found out at the first call.
 // It is kept until the process ends; a fork that nodes learn of later is known after a restart
 // only.
-func (s *States) chainConfig(ctx context.Context) (*params.ChainConfig, error) {
+func (s *RemoteStates) chainConfig(ctx context.Context) (*params.ChainConfig, error) {
 	if known := s.knownConfig(); known != nil {
 		return known, nil
 	}
@@ -40,7 +42,7 @@ func (s *States) chainConfig(ctx context.Context) (*params.ChainConfig, error) {
 	})
 }
 
-func (s *States) knownConfig() *params.ChainConfig {
+func (s *RemoteStates) knownConfig() *params.ChainConfig {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.config

@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
 // result answers every call, alone or in a batch, with a result; but a question for a block with
@@ -63,8 +63,8 @@ func proof(change map[string]any) string {
 
 // reading opens a state at a node that gives one result to every question, and reads an account and
 // a slot of it.
-func reading(t testing.TB, node script, read func(*state.States)) error {
-	states := open(t, state.Options{
+func reading(t testing.TB, node script, read func(*simulate.RemoteStates)) error {
+	states := open(t, simulate.RemoteOptions{
 		URLs: []string{"http://node"}, HTTP: &http.Client{Transport: played{"node": node}},
 		Config: params.MergedTestChainConfig,
 	})
@@ -127,16 +127,16 @@ func FuzzAnswer(f *testing.F) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		sorted("state", reading(t, node, func(states *state.States) {
+		sorted("state", reading(t, node, func(states *simulate.RemoteStates) {
 			_, err := states.Head(t.Context())
 			sorted("head", err)
 			_, err = states.Block(t.Context(), head.Hash())
 			sorted("block", err)
 			_, err = states.BlockByNumber(t.Context(), 1)
 			sorted("block by number", err)
-			sorted("warm", states.Warm(t.Context(), head, state.Touched(nil, common.Address{2})))
+			sorted("warm", states.Warm(t.Context(), head, simulate.Touched(nil, common.Address{2})))
 		}))
-		_, err := open(t, state.Options{URLs: []string{"http://node"},
+		_, err := open(t, simulate.RemoteOptions{URLs: []string{"http://node"},
 			HTTP: &http.Client{Transport: played{"node": node}}}).At(
 			t.Context(), exec.Environment{ParentNumber: 1})
 		sorted("config", err)

@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
 // A block that does not hold what its header names, or is another one than was asked for, is the
@@ -52,7 +52,8 @@ func TestFalseBlocks(t *testing.T) {
 			text, err := json.Marshal(fields)
 			must(t, err)
 			node := always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":`+string(text)+`}`)
-			states := open(t, state.Options{URLs: []string{"http://node"}, HTTP: &http.Client{Transport: played{"node": node}}})
+			states := open(t, simulate.RemoteOptions{URLs: []string{"http://node"},
+				HTTP: &http.Client{Transport: played{"node": node}}})
 			got, err := states.Block(t.Context(), block.Hash())
 			if row.fine {
 				must(t, err)

@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/params/forks"
 
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
 // The schedule that is told by a node holds the same forks and the same blobs as the node's own,
@@ -121,7 +121,8 @@ func configOf(t *testing.T, id *big.Int, config string, code int) *params.ChainC
 			return reply("result", changed("hash", head.Hash()))
 		}
 	}
-	states := open(t, state.Options{URLs: []string{"http://node"}, HTTP: &http.Client{Transport: played{"node": node}}})
+	states := open(t, simulate.RemoteOptions{URLs: []string{"http://node"},
+		HTTP: &http.Client{Transport: played{"node": node}}})
 	st, err := states.At(t.Context(), exec.Environment{Latest: true})
 	must(t, err)
 	return st.Config

@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
 // head is what a played node answers to every question for a block.
@@ -37,8 +37,8 @@ type script func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (p played) RoundTrip(r *http.Request) (*http.Response, error) { return p[r.URL.Host](r) }
 
-func (p played) states(t *testing.T, log io.Writer) *state.States {
-	return open(t, state.Options{
+func (p played) states(t *testing.T, log io.Writer) *simulate.RemoteStates {
+	return open(t, simulate.RemoteOptions{
 		URLs: []string{"http://first/secret", "http://second/secret"}, HTTP: &http.Client{Transport: p},
 		Config: params.MergedTestChainConfig,
 		Log:    slog.New(slog.NewTextHandler(log, nil)),
@@ -271,7 +271,8 @@ func TestWhoLeavesSpoilsNothing(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	for _, urls := range [][]string{nil, {""}, {"node:8545"}, {"ftp://node"}, {"http://good", "http://"},
 		{"http://user:secret@node:port"}} {
-		if _, err := state.New(state.Options{URLs: urls}); err == nil || strings.Contains(err.Error(), "secret") {
+		_, err := simulate.NewRemote(simulate.RemoteOptions{URLs: urls})
+		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", urls, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
 // doorbell tells when the first answer has come.
@@ -47,13 +47,13 @@ func (f *follower) handle(block *types.Block) error {
 func follow(t testing.TB, w *world) *follower {
 	t.Helper()
 	bell := &doorbell{http.DefaultTransport, make(chan struct{}, 1)}
-	states := w.states(bell, func(o *state.Options) { o.PollEvery = time.Millisecond })
+	states := w.states(bell, func(o *simulate.RemoteOptions) { o.PollEvery = time.Millisecond })
 	f := begin(t, states, common.Hash{})
 	<-bell.rung
 	return f
 }
 
-func begin(t testing.TB, states *state.States, after common.Hash) *follower {
+func begin(t testing.TB, states *simulate.RemoteStates, after common.Hash) *follower {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	f := &follower{TB: t, blocks: make(chan *types.Block, 16), done: make(chan error, 1), end: end}
@@ -155,7 +155,7 @@ func TestFollowAfter(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		root := w.mine()
 		old := []*types.Block{w.mine(), w.mine(), w.mine()}
-		states := w.states(nil, func(o *state.Options) { o.PollEvery = time.Millisecond })
+		states := w.states(nil, func(o *simulate.RemoteOptions) { o.PollEvery = time.Millisecond })
 		f := begin(t, states, old[0].Hash())
 		f.expect(old[1:]...)
 		f.stop()
@@ -177,7 +177,7 @@ func TestFollowAfter(t *testing.T) {
 // Over a socket new blocks are told.
 func TestFollowSubscribed(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
-		states := w.states(nil, func(o *state.Options) { o.URLs, o.PollEvery = []string{w.ws}, time.Hour })
+		states := w.states(nil, func(o *simulate.RemoteOptions) { o.URLs, o.PollEvery = []string{w.ws}, time.Hour })
 		f := begin(t, states, common.Hash{})
 		// Only a subscription can tell it within the hour. Blocks are made until it has begun to listen.
 		for {
@@ -200,7 +200,7 @@ func TestFollowSubscribed(t *testing.T) {
 func TestFollowEnds(t *testing.T) {
 	w := newDevnet(t, eth.Fulu)
 	bell := &doorbell{http.DefaultTransport, make(chan struct{}, 1)}
-	states := w.states(bell, func(o *state.Options) { o.PollEvery = time.Millisecond })
+	states := w.states(bell, func(o *simulate.RemoteOptions) { o.PollEvery = time.Millisecond })
 	enough := errors.New("enough")
 	done := make(chan error, 1)
 	go func() { done <- states.Follow(t.Context(), common.Hash{}, func(*types.Block) error { return enough }) }()
@@ -211,7 +211,7 @@ func TestFollowEnds(t *testing.T) {
 	}
 
 	bell = &doorbell{broken{}, make(chan struct{}, 1)}
-	f := begin(t, open(t, state.Options{URLs: []string{"http://node"}, HTTP: &http.Client{Transport: bell},
+	f := begin(t, open(t, simulate.RemoteOptions{URLs: []string{"http://node"}, HTTP: &http.Client{Transport: bell},
 		PollEvery: time.Millisecond}), common.Hash{})
 	for range 3 { // it goes on asking
 		<-bell.rung

@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"errors"
@@ -53,7 +53,7 @@ func (f *fuse) RoundTrip(r *http.Request) (*http.Response, error) {
 // and so does any other read that fails.
 func TestWhatCannotBeReadSpoilsTheState(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
-		contract := w.deploy(counter)[0]
+		contract := w.deploy(countingContract)[0]
 		w.send(alice, &contract, 0, 100_000, nil)
 		for range 9 {
 			w.mine()

@@ -1,4 +1,4 @@
-package state
+package simulate
 
 import (
 	"context"
@@ -20,14 +20,16 @@ import (
 const remembered = 256
 
 // Head implements exec.Chain.
-func (s *States) Head(ctx context.Context) (*types.Header, error) { return s.headerByNumber(ctx, nil) }
+func (s *RemoteStates) Head(ctx context.Context) (*types.Header, error) {
+	return s.headerByNumber(ctx, nil)
+}
 
 // Follow implements exec.Chain. A node with subscriptions (ws, wss) announces new blocks. Without
 // such a node, or while it is gone, Follow asks for the newest block every Options.PollEvery.
 // Trouble with nodes does not end Follow: it tries again, and fetches missed blocks parent by
 // parent. If a node's newest block was handed over before, the node lags behind, and there is
 // nothing new. The error is ErrUnknownBlock if no node knows the block after which to begin.
-func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
+func (s *RemoteStates) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
 	bell := s.listen(ctx)
 	defer bell.stop()
 	var line chainWindow
@@ -53,7 +55,7 @@ func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*typ
 
 // advance hands over the blocks that are new since the last time. The first time these are the
 // blocks after the one after which to begin.
-func (s *States) advance(ctx context.Context, after common.Hash, line *chainWindow,
+func (s *RemoteStates) advance(ctx context.Context, after common.Hash, line *chainWindow,
 	handle func(*types.Block) error) error {
 	if err := s.begin(ctx, after, line); err != nil {
 		return err
@@ -80,7 +82,7 @@ func (s *States) advance(ctx context.Context, after common.Hash, line *chainWind
 }
 
 // begin makes the line if there is none yet: from a given block on, or from the newest.
-func (s *States) begin(ctx context.Context, after common.Hash, line *chainWindow) error {
+func (s *RemoteStates) begin(ctx context.Context, after common.Hash, line *chainWindow) error {
 	if len(line.hashes) > 0 {
 		return nil
 	}
@@ -94,7 +96,7 @@ func (s *States) begin(ctx context.Context, after common.Hash, line *chainWindow
 // above lists the headers that lead from the line to a block, the block's own first. If the
 // branches part below the beginning of the line, above extends the line downwards, as far as the
 // nodes still know the old branch.
-func (s *States) above(ctx context.Context, line *chainWindow,
+func (s *RemoteStates) above(ctx context.Context, line *chainWindow,
 	header *types.Header) (fresh []*types.Header, err error) {
 	for line.find(header) < 0 {
 		fresh = append(fresh, header)
@@ -165,7 +167,7 @@ func (l *chainWindow) add(header *types.Header) {
 
 // headListener says when it is time to look for a new block.
 type headListener struct {
-	states *States
+	states *RemoteStates
 	ticker *time.Ticker
 	heads  chan *types.Header
 	sub    interface {
@@ -174,7 +176,7 @@ type headListener struct {
 	}
 }
 
-func (s *States) listen(ctx context.Context) *headListener {
+func (s *RemoteStates) listen(ctx context.Context) *headListener {
 	b := &headListener{states: s, ticker: time.NewTicker(s.options.PollEvery), heads: make(chan *types.Header, 16)}
 	b.subscribe(ctx)
 	return b

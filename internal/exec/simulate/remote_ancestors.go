@@ -1,4 +1,4 @@
-package state
+package simulate
 
 import (
 	"context"
@@ -69,7 +69,7 @@ func (a *ancestors) kept(number uint64) (common.Hash, error) {
 
 // ancestor finds a block's ancestor by the headers between them. It fetches them in one batch by
 // number, and checks that each has the parent hash of the next.
-func (s *States) ancestor(ctx context.Context, block *types.Header, number uint64) (common.Hash, error) {
+func (s *RemoteStates) ancestor(ctx context.Context, block *types.Header, number uint64) (common.Hash, error) {
 	want := block.ParentHash
 	at := block.Number.Uint64() - 1
 	for known, ok := s.headers.Get(want); ok && at > number; known, ok = s.headers.Get(want) {

@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
@@ -19,11 +18,12 @@ import (
 func BenchmarkSimulation(b *testing.B) {
 	w := newDevnet(b, eth.Fulu)
 	var txs []exec.Tx
-	for _, contract := range w.deploy(counter, counter, counter, counter, witness, witness, counter, counter) {
+	for _, contract := range w.deploy(countingContract, countingContract, countingContract, countingContract,
+		witnessContract, witnessContract, countingContract, countingContract) {
 		txs = append(txs, signed(w, contract))
 	}
 	tap := &tap{}
-	fresh := func() *state.States {
+	fresh := func() *simulate.RemoteStates {
 		states := w.states(tap)
 		// header and config
 		if _, err := states.At(b.Context(), exec.Environment{ParentHash: w.chain.CurrentBlock().Hash()}); err != nil {
@@ -53,7 +53,7 @@ func BenchmarkSimulation(b *testing.B) {
 		asked += requests
 		cold = fresh()
 		tap.seen()
-		run(state.Warmed{Simulator: simulate.New(cold, simulate.Options{}), States: cold}, &warmed)
+		run(simulate.Warmed{Simulator: simulate.New(cold, simulate.Options{}), States: cold}, &warmed)
 		requests, _ = tap.seen()
 		askedWarmed += requests
 	}

@@ -1,4 +1,4 @@
-package state
+package simulate
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // Block implements exec.Chain: it fetches a block with its transactions and withdrawals, and checks
 // them against the hash. The error wraps exec.ErrUnknownBlock or exec.ErrNode.
-func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, error) {
+func (s *RemoteStates) Block(ctx context.Context, hash common.Hash) (*types.Block, error) {
 	return s.fetchBlock(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
 		block, err := client.BlockByHash(ctx, hash)
 		if err == nil && block.Hash() != hash {
@@ -29,7 +29,7 @@ func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, err
 }
 
 // BlockByNumber fetches the block that the chain has at a number. Errors are those of Block.
-func (s *States) BlockByNumber(ctx context.Context, number uint64) (*types.Block, error) {
+func (s *RemoteStates) BlockByNumber(ctx context.Context, number uint64) (*types.Block, error) {
 	return s.fetchBlock(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
 		block, err := client.BlockByNumber(ctx, new(big.Int).SetUint64(number))
 		if err == nil && !sameNumber(block.Header(), number) {
@@ -39,7 +39,8 @@ func (s *States) BlockByNumber(ctx context.Context, number uint64) (*types.Block
 	})
 }
 
-func (s *States) fetchBlock(ctx context.Context, fetch func(context.Context, *ethclient.Client) (*types.Block, error)) (
+func (s *RemoteStates) fetchBlock(ctx context.Context,
+	fetch func(context.Context, *ethclient.Client) (*types.Block, error)) (
 	*types.Block, error) {
 	var block *types.Block
 	err := s.nodes.ask(ctx, "get block", func(ctx context.Context, _ *node, client *rpc.Client) (err error) {
@@ -56,7 +57,7 @@ func (s *States) fetchBlock(ctx context.Context, fetch func(context.Context, *et
 }
 
 // headerByHash fetches a header, or takes it from the cache: the header of a hash never changes.
-func (s *States) headerByHash(ctx context.Context, hash common.Hash) (*types.Header, error) {
+func (s *RemoteStates) headerByHash(ctx context.Context, hash common.Hash) (*types.Header, error) {
 	if header, ok := s.headers.Get(hash); ok {
 		return header, nil
 	}
@@ -74,7 +75,7 @@ func (s *States) headerByHash(ctx context.Context, hash common.Hash) (*types.Hea
 
 // headerByNumber asks each time, since the chain can be reorganised. A nil number stands for the
 // newest block.
-func (s *States) headerByNumber(ctx context.Context, number *uint64) (*types.Header, error) {
+func (s *RemoteStates) headerByNumber(ctx context.Context, number *uint64) (*types.Header, error) {
 	key, asked := "latest", (*big.Int)(nil)
 	if number != nil {
 		asked = new(big.Int).SetUint64(*number)
@@ -93,7 +94,7 @@ func (s *States) headerByNumber(ctx context.Context, number *uint64) (*types.Hea
 }
 
 // header asks once for all callers that want the same header at the same time.
-func (s *States) header(
+func (s *RemoteStates) header(
 	ctx context.Context, key string, fetch func(context.Context, *ethclient.Client) (*types.Header, error),
 ) (*types.Header, error) {
 	header, err := shared(ctx, &s.asking, s.patience(), key, func(ctx context.Context) (*types.Header, error) {
@@ -137,7 +138,7 @@ func checkBody(block *types.Block) error {
 }
 
 // parent finds the block that an environment names.
-func (s *States) parent(ctx context.Context, env exec.Environment) (*types.Header, error) {
+func (s *RemoteStates) parent(ctx context.Context, env exec.Environment) (*types.Header, error) {
 	switch {
 	case env.ParentHash != (common.Hash{}):
 		return s.headerByHash(ctx, env.ParentHash)

@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"math/big"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
@@ -24,7 +23,7 @@ func signed(w *world, to common.Address) exec.Tx {
 // them for nothing.
 func TestSimulationsTogetherAskOnce(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
-		contracts := w.deploy(counter, witness)
+		contracts := w.deploy(countingContract, witnessContract)
 		head := w.mine()
 		tap := &tap{}
 		simulator := simulate.New(w.states(tap), simulate.Options{})
@@ -59,7 +58,7 @@ func TestSimulationsTogetherAskOnce(t *testing.T) {
 // and the simulation asks only for the slots that nobody could foresee.
 func TestWarmAsksInBatches(t *testing.T) {
 	w := newDevnet(t, eth.Fulu)
-	contracts := w.deploy(counter, witness)
+	contracts := w.deploy(countingContract, witnessContract)
 	head := w.mine()
 	tap := &tap{}
 	states := w.states(tap)
@@ -68,7 +67,7 @@ func TestWarmAsksInBatches(t *testing.T) {
 	tap.seen()
 
 	one, other := signed(w, contracts[0]), signed(w, contracts[1])
-	list := state.Touched([]exec.Tx{one, other}, head.Coinbase())
+	list := simulate.Touched([]exec.Tx{one, other}, head.Coinbase())
 	list = append(list, types.AccessTuple{Address: contracts[0], StorageKeys: []common.Hash{{}}})
 	must(t, states.Warm(t.Context(), head.Header(), list))
 	if requests, calls := tap.seen(); requests != 2 || len(calls) != 7 { // 4 accounts and 1 slot; 2 codes
@@ -116,7 +115,7 @@ func TestWarmSplitsLongLists(t *testing.T) {
 // A simulator that warms gives the same results with fewer requests.
 func TestWarmedSimulatorAsksLess(t *testing.T) {
 	w := newDevnet(t, eth.Fulu)
-	contracts := w.deploy(counter, witness)
+	contracts := w.deploy(countingContract, witnessContract)
 	head := w.mine()
 	txs := []exec.Tx{signed(w, contracts[0]), signed(w, contracts[1])}
 	env := exec.Environment{Latest: true}
@@ -131,7 +130,7 @@ func TestWarmedSimulatorAsksLess(t *testing.T) {
 		states := w.states(tap)
 		var simulator exec.Simulator = simulate.New(states, simulate.Options{})
 		if warmed {
-			simulator = state.Warmed{Simulator: simulator, States: states}
+			simulator = simulate.Warmed{Simulator: simulator, States: states}
 		}
 		result, err := simulator.Call(t.Context(), txs, env)
 		must(t, err)
@@ -158,7 +157,7 @@ func TestWarmedSimulatorAsksLess(t *testing.T) {
 func TestMemoryIsOfTheNewestBlocks(t *testing.T) {
 	w := newDevnet(t, eth.Fulu)
 	tap := &tap{}
-	states := w.states(tap, func(o *state.Options) { o.Blocks = 2 })
+	states := w.states(tap, func(o *simulate.RemoteOptions) { o.Blocks = 2 })
 	read := func(block *types.Block) (requests int) {
 		st, err := states.At(t.Context(), exec.Environment{ParentHash: block.Hash()})
 		must(t, err)
@@ -184,7 +183,7 @@ func TestMemoryIsOfTheNewestBlocks(t *testing.T) {
 func TestMemoryIsBoundedInBytes(t *testing.T) {
 	w := newDevnet(t, eth.Fulu)
 	tap := &tap{}
-	states := w.states(tap, func(o *state.Options) { o.StateBytes = 1 })
+	states := w.states(tap, func(o *simulate.RemoteOptions) { o.StateBytes = 1 })
 	head := w.mine()
 	for range 2 {
 		st, err := states.At(t.Context(), exec.Environment{ParentHash: head.Hash()})

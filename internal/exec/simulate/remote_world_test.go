@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
 const chainID = 1337
@@ -41,16 +41,6 @@ var (
 	alice, bob = testKey("alice"), testKey("bob")
 	nobody     = common.HexToAddress("0x00000000000000000000000000000000000a11ce")
 )
-
-func testKey(name string) *ecdsa.PrivateKey {
-	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("node state test key " + name)))
-	if err != nil {
-		panic(err)
-	}
-	return key
-}
-
-func addressOf(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
 // world is a chain behind a real node's JSON-RPC. Alice and Bob have money on it.
 type world struct {
@@ -207,11 +197,11 @@ func (w *world) send(from *ecdsa.PrivateKey, to *common.Address, valueWei int64,
 // Contracts, in the machine's own words.
 const (
 	// SSTORE(0, SLOAD(0)+1); MSTORE(0, SLOAD(0)); SSTORE(TIMESTAMP, 7); LOG0(0, 32); RETURN(0, 32)
-	counter = "600160005401600055" + "600054600052" + "60074255" + "60206000a0" + "60206000f3"
+	countingContract = "600160005401600055" + "600054600052" + "60074255" + "60206000a0" + "60206000f3"
 	// words 0 to 3: BLOCKHASH(NUMBER-1), BLOCKHASH(NUMBER-2), BLOCKHASH(NUMBER-10), PREVRANDAO
-	witness = "6001430340600052" + "6002430340602052" + "600a430340604052" + "44606052" + "60806000f3"
+	witnessContract = "6001430340600052" + "6002430340602052" + "600a430340604052" + "44606052" + "60806000f3"
 	// MSTORE(0, 42); REVERT(0, 32)
-	reverter = "602a60005260206000fd"
+	revertingContract = "602a60005260206000fd"
 	// EXTCODECOPY of 32 bytes of the address in the call's first word, and of its EXTCODESIZE; RETURN
 	// both
 	peeper = "602060006000600035" + "3c" + "6000353b602052" + "60406000f3"
@@ -244,9 +234,9 @@ func (w *world) deploy(codes ...string) []common.Address {
 }
 
 // states opens what is tested, with a client of the test's own if there is a transport.
-func (w *world) states(transport http.RoundTripper, change ...func(*state.Options)) *state.States {
+func (w *world) states(transport http.RoundTripper, change ...func(*simulate.RemoteOptions)) *simulate.RemoteStates {
 	w.Helper()
-	options := state.Options{URLs: []string{w.http}}
+	options := simulate.RemoteOptions{URLs: []string{w.http}}
 	if transport != nil {
 		options.HTTP = &http.Client{Transport: transport}
 	}
@@ -256,9 +246,9 @@ func (w *world) states(transport http.RoundTripper, change ...func(*state.Option
 	return open(w, options)
 }
 
-func open(t testing.TB, options state.Options) *state.States {
+func open(t testing.TB, options simulate.RemoteOptions) *simulate.RemoteStates {
 	t.Helper()
-	states, err := state.New(options)
+	states, err := simulate.NewRemote(options)
 	must(t, err)
 	t.Cleanup(func() { must(t, states.Close()) })
 	return states

@@ -1,4 +1,4 @@
-package state
+package simulate
 
 import (
 	"context"
@@ -48,7 +48,7 @@ type found struct {
 
 // fetch asks for a part of the state in one request: a batch if it takes more than one call. If a
 // node refuses a form of question, fetch asks in another form and remembers that for the node.
-func (s *States) fetch(ctx context.Context, block *types.Header, w wanted) (found, error) {
+func (s *RemoteStates) fetch(ctx context.Context, block *types.Header, w wanted) (found, error) {
 	var got found
 	err := s.nodes.ask(ctx, "get state", func(ctx context.Context, n *node, client *rpc.Client) error {
 		proofs, hashes := n.knows()

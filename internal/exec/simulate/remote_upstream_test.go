@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/params"
 
-	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/serve/servetest"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestUpstreamContract(t *testing.T) {
 	servetest.PoolContract(t, servetest.NodeRole(good),
 		func(t *testing.T, urls []string, client *http.Client) servetest.PoolQuestion {
-			states := open(t, state.Options{URLs: urls, HTTP: client, Config: params.MergedTestChainConfig})
+			states := open(t, simulate.RemoteOptions{URLs: urls, HTTP: client, Config: params.MergedTestChainConfig})
 			return func(ctx context.Context) error {
 				_, err := states.Head(ctx)
 				return err

@@ -1,4 +1,4 @@
-package state
+package simulate
 
 import (
 	"context"
@@ -38,7 +38,7 @@ type nodes struct {
 	log    *slog.Logger
 }
 
-func newNodes(o Options) (*nodes, error) {
+func newNodes(o RemoteOptions) (*nodes, error) {
 	endpoints, err := upstream.Parse("execution node", o.URLs, "http", "https", "ws", "wss")
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (s *nodes) ask(ctx context.Context, what string, do rpcCall) error {
 
 // Answers says of each node, by host and port, whether it answered its last request, or has had
 // none.
-func (s *States) Answers() map[string]bool {
+func (s *RemoteStates) Answers() map[string]bool {
 	healthy, endpoints := s.nodes.pool.Healthy(), make([]upstream.Endpoint, len(s.nodes.list))
 	for i, n := range s.nodes.list {
 		endpoints[i] = n.Endpoint

@@ -1,17 +1,4 @@
-// Package state simulates on the state of any standard execution node. The EVM runs in this
-// process. What it reads of the state is fetched by JSON-RPC at the first read, by block hash, and
-// cached.
-//
-//	                        memory of the newest blocks             nodes, in order
-//	simulation ── reader ──▶ accounts, slots (by block) ──misses──▶ eth_getProof, eth_getStorageAt ──▶ ● answers
-//	     ▲           └─────▶ code (for ever, by hash)   ──misses──▶ eth_getCode                       ◌ paused, 250 ms … 30 s
-//	     └── Warm: one batch for senders, receivers and access lists
-//
-// Only methods of the standard API are used. Answers are checked where that is possible: headers
-// and codes must have the hash that was asked for, and blocks must hold what their header names. A
-// node without eth_getProof is asked for balance, nonce and code. A node without EIP-1898 is asked
-// by block number, with the hash at that number in the same batch.
-package state
+package simulate
 
 import (
 	"context"
@@ -31,11 +18,10 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// Options say which nodes to ask, and how much to cache.
-type Options struct {
+// RemoteOptions say which nodes to ask, and how much to cache.
+type RemoteOptions struct {
 	// URLs of the nodes: http, https, ws or wss, at least one. The first that answers is asked. They
 	// should be of one chain.
 	URLs []string
@@ -59,7 +45,7 @@ type Options struct {
 }
 
 // withDefaults fills in what is zero.
-func (o Options) withDefaults() Options {
+func (o RemoteOptions) withDefaults() RemoteOptions {
 	o.Blocks = positiveOr(o.Blocks, 8)
 	o.StateBytes = positiveOr(o.StateBytes, 64<<20)
 	o.CodeBytes = positiveOr(o.CodeBytes, 128<<20)
@@ -79,9 +65,20 @@ func positiveOr[T int | time.Duration](value, usual T) T {
 	return usual
 }
 
-// States opens states of the nodes' chain, and follows that chain. It is safe for concurrent use.
-type States struct {
-	options Options
+// RemoteStates opens states of the nodes' chain, and follows that chain. It is safe for concurrent
+// use.
+//
+//	                        memory of the newest blocks             nodes, in order
+//	simulation ── reader ──▶ accounts, slots (by block) ──misses──▶ eth_getProof, eth_getStorageAt ──▶ ● answers
+//	     ▲           └─────▶ code (for ever, by hash)   ──misses──▶ eth_getCode                       ◌ paused, 250 ms … 30 s
+//	     └── Warm: one batch for senders, receivers and access lists
+//
+// Only methods of the standard API are used. Answers are checked where that is possible: headers
+// and codes must have the hash that was asked for, and blocks must hold what their header names. A
+// node without eth_getProof is asked for balance, nonce and code. A node without EIP-1898 is asked
+// by block number, with the hash at that number in the same batch.
+type RemoteStates struct {
+	options RemoteOptions
 	nodes   *nodes
 	// empty is a placeholder for the database of tries. It is never opened, because states are read
 	// through a reader and never committed.
@@ -98,19 +95,19 @@ type States struct {
 }
 
 var (
-	_ simulate.States = (*States)(nil)
-	_ exec.Chain      = (*States)(nil)
-	_ io.Closer       = (*States)(nil)
+	_ States     = (*RemoteStates)(nil)
+	_ exec.Chain = (*RemoteStates)(nil)
+	_ io.Closer  = (*RemoteStates)(nil)
 )
 
-// New returns the states of a chain. It sends no requests.
-func New(options Options) (*States, error) {
+// NewRemote returns the states of a chain. It sends no requests.
+func NewRemote(options RemoteOptions) (*RemoteStates, error) {
 	options = options.withDefaults()
 	all, err := newNodes(options)
 	if err != nil {
 		return nil, err
 	}
-	return &States{
+	return &RemoteStates{
 		options: options, nodes: all, empty: corestate.NewDatabaseForTesting(),
 		memories: newMemories(options.Blocks, options.StateBytes), headers: lru.NewCache[common.Hash, *types.Header](1024),
 		codes: lru.NewSizeConstrainedCache[common.Hash, []byte](uint64(options.CodeBytes)), config: options.Config,
@@ -118,14 +115,14 @@ func New(options Options) (*States, error) {
 }
 
 // Close ends the connections to the nodes.
-func (s *States) Close() error {
+func (s *RemoteStates) Close() error {
 	s.nodes.close()
 	return nil
 }
 
-// At implements simulate.States. It fetches the header unless it is cached, and the chain's config
+// At implements States. It fetches the header unless it is cached, and the chain's config
 // the first time. The state itself is fetched as it is read. When ctx ends, so do the reads.
-func (s *States) At(ctx context.Context, env exec.Environment) (*simulate.State, error) {
+func (s *RemoteStates) At(ctx context.Context, env exec.Environment) (*State, error) {
 	config, err := s.chainConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -143,15 +140,18 @@ func (s *States) At(ctx context.Context, env exec.Environment) (*simulate.State,
 		return nil, fmt.Errorf("open the state of block %d: %w: %w", parent.Number, exec.ErrNode, err)
 	}
 	ancestors := &ancestors{reader: r, db: db, config: config}
-	return &simulate.State{Parent: types.CopyHeader(parent), DB: db, Config: config, Hash: ancestors.hash}, nil
+	return &State{Parent: types.CopyHeader(parent), DB: db, Config: config, Hash: ancestors.hash}, nil
 }
 
 // patience bounds a request that several callers wait for: it allows one try on each node, and one
 // more.
-func (s *States) patience() time.Duration { return time.Duration(len(s.nodes.list)+1) * s.options.Try }
+func (s *RemoteStates) patience() time.Duration {
+	return time.Duration(len(s.nodes.list)+1) * s.options.Try
+}
 
 // account reads an account from memory, or fetches it.
-func (s *States) account(ctx context.Context, block *types.Header, m *memory, address common.Address) (account, error) {
+func (s *RemoteStates) account(ctx context.Context, block *types.Header, m *memory,
+	address common.Address) (account, error) {
 	if known, ok := m.accounts.Get(address); ok {
 		return known, nil
 	}
@@ -171,7 +171,7 @@ func (s *States) account(ctx context.Context, block *types.Header, m *memory, ad
 
 // storage reads a slot from memory, or fetches it. A slot of an account that is known to have no
 // storage is zero.
-func (s *States) storage(ctx context.Context, block *types.Header, m *memory, key slotKey) (common.Hash, error) {
+func (s *RemoteStates) storage(ctx context.Context, block *types.Header, m *memory, key slotKey) (common.Hash, error) {
 	if value, ok := m.slots.Get(key); ok {
 		return value, nil
 	}
@@ -193,7 +193,7 @@ func (s *States) storage(ctx context.Context, block *types.Header, m *memory, ke
 }
 
 // code reads a code from memory, or fetches it.
-func (s *States) code(ctx context.Context, block *types.Header, address common.Address,
+func (s *RemoteStates) code(ctx context.Context, block *types.Header, address common.Address,
 	hash common.Hash) ([]byte, error) {
 	if code, ok := s.codes.Get(hash); ok {
 		return code, nil
@@ -214,7 +214,7 @@ func (s *States) code(ctx context.Context, block *types.Header, address common.A
 	})
 }
 
-func (s *States) keepCodes(codes map[common.Hash][]byte) {
+func (s *RemoteStates) keepCodes(codes map[common.Hash][]byte) {
 	for hash, code := range codes {
 		s.codes.Add(hash, code)
 	}

@@ -1,4 +1,4 @@
-package state
+package simulate
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // simulation's.
 type reader struct {
 	ctx    context.Context // a reader lives as long as the simulation
-	states *States
+	states *RemoteStates
 	block  *types.Header
 	memory *memory
 

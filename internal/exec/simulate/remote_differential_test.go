@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 // simulated on the chain itself.
 func TestFarIsAsGoodAsNear(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
-		contracts := w.deploy(counter, witness, reverter, peeper)
+		contracts := w.deploy(countingContract, witnessContract, revertingContract, peeper)
 		for range 3 {
 			w.send(alice, &contracts[0], 0, 200_000, nil)
 			w.mine()
@@ -37,7 +37,7 @@ func TestFarIsAsGoodAsNear(t *testing.T) {
 				case 0:
 					to, data = &common.Address{rapid.Byte().Draw(r, "to")}, nil
 				case 1:
-					to, data = nil, creation(counter)
+					to, data = nil, creation(countingContract)
 				}
 				tx := w.sign(alice, to, int64(rapid.IntRange(0, 2).Draw(r, "value")), 300_000, data)
 				txs = append(txs, exec.Tx{Transaction: tx, From: addressOf(alice)})

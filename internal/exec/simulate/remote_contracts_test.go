@@ -1,4 +1,4 @@
-package state_test
+package simulate_test
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ var dialects = map[string]func(call) int{
 // money, with code, with storage, without anything.
 func TestStateIsTheNodes(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
-		contracts := w.deploy(counter, witness)
+		contracts := w.deploy(countingContract, witnessContract)
 		addresses := append(slices.Clone(contracts), addressOf(alice), addressOf(bob), nobody, common.Address{},
 			common.Address{1}, params.BeaconRootsAddress)
 		var slots []common.Hash
@@ -121,7 +121,7 @@ func compareAccount(t *testing.T, w *world, st *simulate.State, address common.A
 // the same: gas, logs, success, what is returned.
 func TestExecutionIsTheNodes(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
-		contracts := w.deploy(counter, witness, reverter, peeper)
+		contracts := w.deploy(countingContract, witnessContract, revertingContract, peeper)
 		for range 10 {
 			w.mine()
 		}
@@ -130,7 +130,7 @@ func TestExecutionIsTheNodes(t *testing.T) {
 		w.send(bob, &contracts[2], 0, 100_000, nil)
 		w.send(bob, &contracts[3], 0, 100_000, common.LeftPadBytes(contracts[1][:], 32))
 		w.send(bob, &nobody, 1, 21_000, nil)
-		w.send(bob, nil, 0, 300_000, creation(counter))
+		w.send(bob, nil, 0, 300_000, creation(countingContract))
 		block := w.mine()
 		if len(block.Transactions()) != 6 {
 			t.Fatalf("%d transactions in the block", len(block.Transactions()))
