@@ -53,6 +53,7 @@ func TestCommandDocs(t *testing.T) {
 	for _, name := range charts {
 		all = append(all, chartCommands(t, name)...)
 	}
+	all = append(all, unitCommands(t)...)
 	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {
 		t.Fatal(err)

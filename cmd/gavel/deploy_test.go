@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,22 +23,35 @@ type deployed struct {
 }
 
 // start gives the program a command with the files that it names, and has it print its settings.
+// The monitor has nothing that prints them; it is only started.
 func (d deployed) start(t *testing.T) (status int, stdout, stderr string) {
 	t.Helper()
-	arguments := append([]string{"gavel"}, d.Arguments...)
+	var own []string // paths in the container, and the test's
 	for path, content := range d.Files {
-		own := filepath.Join("../../deploy", content)
-		if strings.Contains(content, "\n") {
-			own = written(t, filepath.Base(path), content)
-		} else if strings.HasSuffix(content, "-key") || strings.HasSuffix(content, "-token") {
-			own = written(t, content, testKey)
-		}
-		for i, argument := range arguments {
-			arguments[i] = strings.Replace(argument, path, own, 1)
+		switch {
+		case strings.Contains(content, "\n"):
+		case strings.HasSuffix(content, "-key"), strings.HasSuffix(content, "-token"):
+			own = append(own, path, written(t, content, testKey))
+		default:
+			own = append(own, path, filepath.Join("../../deploy", content))
 		}
 	}
+	for path, content := range d.Files {
+		if strings.Contains(content, "\n") {
+			own = append(own, path, written(t, filepath.Base(path), strings.NewReplacer(own...).Replace(content)))
+		}
+	}
+	there := strings.NewReplacer(own...)
 	for name, value := range d.Env {
-		t.Setenv(name, value)
+		t.Setenv(name, there.Replace(value))
+	}
+	arguments := []string{"gavel"}
+	for _, argument := range d.Arguments {
+		arguments = append(arguments, there.Replace(argument))
+	}
+	if d.Arguments[0] == "monitor" {
+		_, status, stderr := callMonitor(t, arguments[2:]...)
+		return status, "", stderr
 	}
 	var out, errs bytes.Buffer
 	program := root()
@@ -53,7 +68,7 @@ func TestDeployedCommandsAreTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []deployed
-	if err := json.Unmarshal(text, &all); err != nil || len(all) < 14 {
+	if err := json.Unmarshal(text, &all); err != nil || len(all) < 18 {
 		t.Fatal(len(all), err)
 	}
 	for _, d := range all {
@@ -95,5 +110,38 @@ func TestWrongDeployedCommandsAreNoticed(t *testing.T) {
 		if status, _, _ := d.start(t); status == 0 {
 			t.Errorf("%s: it is taken", what)
 		}
+	}
+}
+
+// The keys that docs/operations.md makes are keys for the program.
+func TestKeysOfOperations(t *testing.T) {
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("openssl is not here to make keys")
+	}
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	lines := regexp.MustCompile(`(?m)^openssl .* >(?:relay\.key|rpc\.key|admin\.token)$`).FindAllString(string(page), -1)
+	if len(lines) != 3 {
+		t.Fatalf("%q", lines)
+	}
+	for _, line := range lines {
+		shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", line)
+		shell.Dir = dir
+		if said, err := shell.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, said)
+		}
+	}
+	relay, status, _, stderr := callRelay(t, append(slices.Clone(needed),
+		"--secret-key-file", filepath.Join(dir, "relay.key"), "--admin-token-file", filepath.Join(dir, "admin.token"))...)
+	if status != 0 || relay.relay.Key == nil || relay.relay.AdminToken == "" {
+		t.Fatal(stderr)
+	}
+	bundles, status, _, stderr := call(t, rpcCommand, "--execution-rpc", "http://e",
+		"--secret-key-file", filepath.Join(dir, "rpc.key"))
+	if status != 0 || bundles.rpc.Key == nil {
+		t.Fatal(stderr)
 	}
 }
