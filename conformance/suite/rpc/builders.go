@@ -193,4 +193,18 @@ func offeredFor(t *suite.T, tx *types.Transaction, from, to uint64) {
 	t.Check(count > 0 && first >= from && last <= to, fmt.Sprintf("offers for blocks %d to %d", from, to),
 		fmt.Sprintf("%d offers, for %d to %d", count, first, last))
 	t.Check(last+1 >= to, fmt.Sprintf("offers up to block %d", to), last) // one block may come too fast
+	t.Check(uint64(count)+2 >= to-from+1, fmt.Sprintf("offers for the blocks between %d and %d as well", from, to), count)
+}
+
+// offeredUpTo is offeredFor for an order that must be offered for its very last block in one of
+// three times: two blocks may come so close together that nothing can be sent between them.
+func offeredUpTo(t *suite.T, send func() (tx *types.Transaction, from, to uint64)) {
+	for range 3 {
+		tx, from, to := send()
+		offeredFor(t, tx, from, to)
+		if _, _, last := offered(t, tx); last == to {
+			return
+		}
+	}
+	t.Check(false, "an offer for the last block of one of three orders", "none")
 }

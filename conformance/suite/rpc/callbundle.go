@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -85,6 +86,12 @@ func callBundle(s *suite.Set) {
 		want := bundleHash(one, two).Hex()
 		t.Check(strings.EqualFold(c.BundleHash, want), want, c.BundleHash)
 	})
+	s.It("RPC-CAL-01", "answers the hash of a bundle of one", func(t *suite.T) {
+		tx := money(t).send(1)
+		c := simulate(t, nil, tx)
+		want := bundleHash(tx).Hex()
+		t.Check(strings.EqualFold(c.BundleHash, want), want, c.BundleHash)
+	})
 	s.It("RPC-CAL-02", "adds fees and payments", func(t *suite.T) {
 		w := money(t)
 		c := simulate(t, nil, w.send(1), w.create(12345, codePayment))
@@ -128,6 +135,31 @@ func callBundle(s *suite.Set) {
 		number := head(t)
 		c := simulate(t, object{"stateBlockNumber": hexNumber(number - 1), "blockNumber": hexNumber(number)}, w.send(1))
 		t.Check(*c.StateBlockNumber == number-1, fmt.Sprint(number-1), *c.StateBlockNumber)
+	})
+	s.It("RPC-CAL-05", "says which state latest is", func(t *suite.T) {
+		w := money(t)
+		before := head(t)
+		c := simulate(t, object{"stateBlockNumber": "latest", "blockNumber": hexNumber(before + 2)}, w.send(1))
+		after := head(t) // the target may be a block behind
+		t.Check(*c.StateBlockNumber+1 >= before && *c.StateBlockNumber <= after,
+			fmt.Sprintf("a block from %d to %d", before, after), *c.StateBlockNumber)
+	})
+	s.It("RPC-CAL-06", "names the recipient of a transaction that fails", func(t *suite.T) {
+		addition := common.BytesToAddress([]byte{6}) // of points of a curve, which these are not
+		w := money(t)
+		r := simulate(t, nil, w.tx(&addition, 0, 100_000, bytes.Repeat([]byte{0xff}, 128))).Results[0]
+		t.Check(r.ToAddress != nil && strings.EqualFold(*r.ToAddress, addition.Hex()), addition.Hex(), r.ToAddress)
+	})
+	s.It("RPC-CAL-07", "counts no more of a tip than the fee cap leaves", func(t *suite.T) {
+		const gwei, low, high = 1_000_000_000, 50, 60
+		w := money(t)
+		c := simulate(t, nil, w.capped(low*gwei), w.capped(high*gwei))
+		fees := [2]*decimal{c.Results[0].GasFees, c.Results[1].GasFees}
+		t.Check(fees[0] != nil && fees[1] != nil, "gasFees", c.Results)
+		t.Check(fees[0].Cmp(big.NewInt(21000*low*gwei)) < 0, "gasFees below the fee cap, which pays the base fee as well",
+			fees[0])
+		t.Check(new(big.Int).Sub(fees[1].Int, fees[0].Int).Cmp(big.NewInt(21000*(high-low)*gwei)) == 0,
+			"gasFees that differ by the difference of the fee caps", fmt.Sprint(fees))
 	})
 	s.It("RPC-CAL-06", "names transactions, senders and recipients in order", func(t *suite.T) {
 		one, two := money(t), money(t)

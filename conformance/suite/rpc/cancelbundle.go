@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ethereum/go-ethereum/core/types"
+
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
@@ -34,10 +36,14 @@ func cancelBundle(s *suite.Set) {
 	s.It("RPC-CAN-02", "refuses a cancel without a name", func(t *suite.T) {
 		right(t, "eth_cancelBundle")
 		refused(t, call(t, key(t), method, object{}))
+		refused(t, call(t, key(t), method, object{"replacementUuid": nil}))
+		refused(t, call(t, key(t), method, object{"replacementUuid": ""}))
 	})
 	s.It("RPC-CAN-03", "refuses a name that is no UUID", func(t *suite.T) {
 		right(t, "eth_cancelBundle")
 		refused(t, call(t, key(t), method, object{"replacementUuid": "my-bundle"}))
+		refused(t, call(t, key(t), method, object{"replacementUuid": "{" + uuid(t) + "}"}))
+		refused(t, call(t, key(t), method, object{"replacementUuid": "urn:uuid:" + uuid(t)}))
 		refused(t, call(t, key(t), method, object{"replacementUuid": 7}))
 	})
 	s.It("RPC-CAN-04", "answers one of the known results", func(t *suite.T) {
@@ -54,15 +60,18 @@ func cancelBundle(s *suite.Set) {
 	})
 }
 
-// cancelAt sends a bundle, waits until a builder has it, cancels it by a key, and then has a block
-// built. The receipt is nil if the bundle is not in the chain. A witness, which is not cancelled,
-// is for the same block. If the witness is not included, the world's builder did not make the
-// block, and ok is false.
-func cancelAt(t *suite.T, by func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey) (r *receipt, ok bool) {
+// cancelAt sends a bundle, behind earlier versions of it if there are some, waits until a builder
+// has it, cancels it by a key, and then has a block built. The receipt is nil if the bundle is not
+// in the chain. A witness, which is not cancelled, is for the same block. If the witness is not
+// included, the world's builder did not make the block, and ok is false.
+func cancelAt(t *suite.T, by func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey,
+	earlier ...*types.Transaction) (r *receipt, ok bool) {
 	signer, name, tx, witness := key(t), uuid(t), money(t).send(1), money(t).send(2)
 	block := head(t) + 3
-	params := object{"txs": raws(t, tx), "blockNumber": hexNumber(block), "replacementUuid": name}
-	taken(t, call(t, signer, "eth_sendBundle", params), tx)
+	for _, version := range append(earlier, tx) {
+		params := object{"txs": raws(t, version), "blockNumber": hexNumber(block), "replacementUuid": name}
+		taken(t, call(t, signer, "eth_sendBundle", params), version)
+	}
 	placed(t, block, nil, witness)
 	builderHas(t, tx)
 	if answer := call(t, by(signer), "eth_cancelBundle", object{"replacementUuid": name}); answer.Refused() {
@@ -100,6 +109,14 @@ func cancelled(s *suite.Set) {
 		watched(t)
 		until(t, func() bool {
 			r, ok := cancelAt(t, func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey { return signer })
+			t.Check(r == nil, "no block with the cancelled bundle", r)
+			return ok
+		})
+	})
+	s.It("RPC-CAN-06", "keeps a cancelled bundle out that had replaced another", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			r, ok := cancelAt(t, func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey { return signer }, money(t).send(7))
 			t.Check(r == nil, "no block with the cancelled bundle", r)
 			return ok
 		})

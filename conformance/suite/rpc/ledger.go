@@ -47,6 +47,8 @@ func (m *refundSet) makeOnce(t *suite.T, make func(t *suite.T)) {
 func (m *refundSet) makePaid(t *suite.T) {
 	m.makeOnce(t, func(t *suite.T) {
 		m.payTogether(t, refundsMade-1)
+		other := &refundSet{recipient: fresh(t), signer: m.signer} // whose refund is no page's of the first
+		other.payTogether(t, 1)
 		m.payTogether(t, 1)
 	})
 }
@@ -292,11 +294,15 @@ func refundLists(s *suite.Set) {
 		watched(t)
 		begins(t)
 		owner, to := money(t), fresh(t)
-		from := owner.address().Hex()
-		if answer := call(t, owner.PrivateKey, "flashbots_setFeeRefundRecipient", from, to.Hex()); answer.Refused() {
-			t.Inconclusive("the redirection is refused: %s", answer)
+		from, all := owner.address().Hex(), []object{{"bodyIdx": 0, "percent": 90}}
+		before := bundled(t, owner, all, owner.send(1))
+		before.recorded(t)
+		for _, next := range []common.Address{fresh(t), to} { // the last one counts
+			if answer := call(t, owner.PrivateKey, "flashbots_setFeeRefundRecipient", from, next.Hex()); answer.Refused() {
+				t.Inconclusive("the redirection is refused: %s", answer)
+			}
 		}
-		b := bundled(t, owner, []object{{"bodyIdx": 0, "percent": 90}}, owner.send(1))
+		b := bundled(t, owner, all, owner.send(2))
 		b.gets(t, to, b.refund(90, 1))
 		b.gets(t, owner.address(), new(big.Int))
 		var list []record
@@ -308,6 +314,7 @@ func refundLists(s *suite.Set) {
 		})
 		t.Check(err == nil && len(list) == 1 && strings.EqualFold(list[0].Recipient, to.Hex()),
 			"a record of the refund with recipient "+to.Hex(), list)
+		before.recorded(t) // what was earned before stays the owner's
 	})
 	s.Slow("RPC-AUT-20", "counts what a signer's own orders paid, and nobody else's", func(t *suite.T) {
 		m.makePaid(t)
@@ -340,7 +347,14 @@ func refundLists(s *suite.Set) {
 func delayedLists(s *suite.Set) {
 	m := new(refundSet)
 	span := func(from, to uint64) object {
-		return object{"recipient": m.recipient.Hex(), "blockRangeFrom": hexNumber(from), "blockRangeTo": hexNumber(to)}
+		query := object{"recipient": m.recipient.Hex()}
+		if from != 0 {
+			query["blockRangeFrom"] = hexNumber(from)
+		}
+		if to != 0 {
+			query["blockRangeTo"] = hexNumber(to)
+		}
+		return query
 	}
 	all := func(t *suite.T) []record {
 		m.makeDelayed(t)
@@ -361,13 +375,14 @@ func delayedLists(s *suite.Set) {
 		t.Check(isHex(t, members, "indexedUpTo").Uint64() >= m.newest(), "indexedUpTo of at least "+hexNumber(m.newest()),
 			string(members["indexedUpTo"]))
 	})
-	// ranges are ranges of blocks, with how many of the refunds lie in them.
+	// ranges are ranges of blocks, with how many of the refunds lie in them. A bound of 0 is none.
 	ranges := func(m *refundSet) map[[2]uint64]int {
 		last := m.newest()
 		first := uint64(m.backruns[0].at.Block)
 		return map[[2]uint64]int{
 			{first, first}: refundsMade - 1, {last, last}: 1, {first, last}: refundsMade, {first, last - 1}: refundsMade - 1,
 			{first + 1, last}: 1, {last + 1, last + 1}: 0, {first - 1, first - 1}: 0,
+			{last, 0}: 1, {0, first}: refundsMade - 1,
 		}
 	}
 	s.Slow("RPC-DLY-08", "lists refunds of the first and the last block of a range", func(t *suite.T) {
@@ -387,6 +402,10 @@ func delayedLists(s *suite.Set) {
 		first := pageOf(t, delayedList, query)
 		t.Check(len(first.Refunds) == min(most, len(list)) && (first.NextCursor != "") == (len(list) > most),
 			fmt.Sprintf("%d of %d records, and nextCursor only if there are more", most, len(list)), first)
+		block := uint64(m.backruns[0].at.Block)
+		within, _ := allOf(t, delayedList, span(block, block))
+		t.Check(len(within) == refundsMade-1, fmt.Sprintf("%d records on the pages of block %d", refundsMade-1, block),
+			within)
 		second := pageOf(t, delayedList, with(query, object{"cursor": first.NextCursor}))
 		t.Check(len(second.Refunds) > 0 && second.Refunds[0] == list[len(first.Refunds)],
 			fmt.Sprintf("a second page that begins with %+v", list[len(first.Refunds)]), second)
@@ -419,7 +438,8 @@ func delayedLists(s *suite.Set) {
 		for bounds := range ranges(m) {
 			var within []record
 			for _, r := range list {
-				if block := number(t, "blockNumber", r.Block).Uint64(); block >= bounds[0] && block <= bounds[1] {
+				if block := number(t, "blockNumber", r.Block).Uint64(); block >= bounds[0] &&
+					(bounds[1] == 0 || block <= bounds[1]) {
 					within = append(within, r)
 				}
 			}

@@ -54,6 +54,11 @@ func sendPrivate(s *suite.Set) {
 			refused(t, call(t, key(t), method, object{"tx": text}))
 		}
 	})
+	s.It("RPC-PRI-05", "refuses a transaction with a byte behind it", func(t *suite.T) {
+		tx := money(t).send(1)
+		refused(t, call(t, key(t), method, object{"tx": raw(t, tx) + "00"}))
+		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
+	})
 	plain("RPC-PRI-06", "takes fast", prefers(object{"fast": true}))
 	plain("RPC-PRI-07", "takes preferences without fast", prefers(object{}))
 	for _, hint := range []string{"contract_address", "function_selector", "calldata", "logs", "hash"} {
@@ -129,6 +134,11 @@ func sendPrivateRaw(s *suite.Set) {
 		tx := money(t).send(1)
 		sent(t, call(t, key(t), method, raw(t, tx), object{"fast": true, "privacy": object{"hints": []string{"hash"}}}), tx)
 	})
+	s.It("RPC-PRR-03", "refuses a transaction with a byte behind it", func(t *suite.T) {
+		tx := money(t).send(1)
+		refused(t, call(t, key(t), method, raw(t, tx)+"00"))
+		sent(t, call(t, key(t), method, raw(t, tx)), tx)
+	})
 	s.It("RPC-PRR-03", "refuses what is no transaction", func(t *suite.T) {
 		right(t, "eth_sendPrivateRawTransaction")
 		for _, text := range []any{"0x", "0x02", "hello", 7} {
@@ -154,6 +164,11 @@ func cancelPrivate(s *suite.Set) {
 	s.It("RPC-CPR-01", "lets its signer cancel", func(t *suite.T) {
 		signer, tx := key(t), pending(t)
 		sent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": raw(t, tx)}), tx)
+		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), true)
+	})
+	s.It("RPC-CPR-01", "lets its signer cancel what came raw", func(t *suite.T) {
+		signer, tx := key(t), pending(t)
+		sent(t, call(t, signer, "eth_sendPrivateRawTransaction", raw(t, tx)), tx)
 		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), true)
 	})
 	s.It("RPC-CPR-02", "lets nobody else cancel", func(t *suite.T) {
@@ -182,10 +197,19 @@ func cancelPrivate(s *suite.Set) {
 func privateTerms(s *suite.Set) {
 	s.Slow("RPC-PRI-21", "is offered up to maxBlockNumber and no longer", func(t *suite.T) {
 		watched(t)
-		tx, at := money(t).send(1), head(t)
-		sent(t, call(t, key(t), "eth_sendPrivateTransaction",
-			object{"tx": raw(t, tx), "maxBlockNumber": hexNumber(at + 4), "preferences": quiet}), tx)
-		offeredFor(t, tx, at, at+4) // the target's newest block may be the one before
+		offeredUpTo(t, func() (tx *types.Transaction, from, to uint64) {
+			tx, at := money(t).send(1), head(t)
+			sent(t, call(t, key(t), "eth_sendPrivateTransaction",
+				object{"tx": raw(t, tx), "maxBlockNumber": hexNumber(at + 4), "preferences": quiet}), tx)
+			return tx, at, at + 4 // the target's newest block may be the one before
+		})
+	})
+	s.Slow("RPC-PRI-20", "goes to the second of two builders that are named", func(t *suite.T) {
+		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
+			sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": object{
+				"fast": false, "privacy": object{"hints": []string{}, "builders": world.BuilderNames[:2]},
+			}}), tx)
+		})
 	})
 	s.Slow("RPC-PRI-20", "goes to the operator's builder and to no other", func(t *suite.T) {
 		goesTo(t, world.BuilderNames[0], func(tx *types.Transaction) {
@@ -260,6 +284,14 @@ func privateRefunds(s *suite.Set) {
 		b.getsPercent(t, one, 57, 2)
 		b.getsPercent(t, other, 23, 2)
 		b.gets(t, b.owner.address(), new(big.Int))
+	})
+	s.It("RPC-PRI-18", "gives three addresses their percentages", func(t *suite.T) {
+		to := []common.Address{fresh(t), fresh(t), fresh(t)}
+		b := followed(t, named(object{"address": to[0].Hex(), "percent": 41}, object{"address": to[1].Hex(), "percent": 23},
+			object{"address": to[2].Hex(), "percent": 17}))
+		for i, percent := range []int64{41, 23, 17} {
+			b.getsPercent(t, to[i], percent, 3)
+		}
 	})
 }
 

@@ -149,10 +149,19 @@ func (w *wallet) tx(to *common.Address, valueWei int64, gas uint64, data []byte)
 	return w.sign(&types.DynamicFeeTx{Gas: gas, To: to, Value: big.NewInt(valueWei), Data: data})
 }
 
-// sign completes a transaction by the chain, the fees and the wallet's next nonce, and signs it.
+// capped makes a transfer that tips all that its fee cap leaves.
+func (w *wallet) capped(feeCapWei int64) *types.Transaction {
+	return w.sign(&types.DynamicFeeTx{Gas: 100_000, To: &sink, Value: new(big.Int),
+		GasTipCap: big.NewInt(feeCapWei), GasFeeCap: big.NewInt(feeCapWei)})
+}
+
+// sign completes a transaction by the chain, the usual fees unless it has others, and the wallet's
+// next nonce, and signs it.
 func (w *wallet) sign(inner *types.DynamicFeeTx) *types.Transaction {
 	inner.ChainID, inner.Nonce = w.chain, w.next
-	inner.GasTipCap, inner.GasFeeCap = big.NewInt(tipWei), big.NewInt(feeCapWei)
+	if inner.GasFeeCap == nil {
+		inner.GasTipCap, inner.GasFeeCap = big.NewInt(tipWei), big.NewInt(feeCapWei)
+	}
 	tx, err := types.SignNewTx(w.PrivateKey, types.LatestSignerForChainID(w.chain), inner)
 	w.t.Ready(err, "sign a transaction")
 	w.next++

@@ -108,6 +108,18 @@ func sendBundle(s *suite.Set) {
 			refused(t, call(t, key(t), method, object{"txs": []string{text}, "blockNumber": "0xffffff"}))
 		})
 	}
+	s.It("RPC-BUN-05", "refuses a transaction with a byte behind it", func(t *suite.T) {
+		tx := money(t).send(1)
+		good := bundle(t, tx)
+		taken(t, call(t, key(t), method, good), tx)
+		refused(t, call(t, key(t), method, with(good, object{"txs": []string{raw(t, tx) + "00"}})))
+	})
+	s.It("RPC-BUN-05", "refuses what is no transaction behind one that is", func(t *suite.T) {
+		tx := money(t).send(1)
+		good := bundle(t, tx)
+		taken(t, call(t, key(t), method, good), tx)
+		refused(t, call(t, key(t), method, with(good, object{"txs": []string{raw(t, tx), "0x1234"}})))
+	})
 	never("RPC-BUN-06", "refuses a block that is there", func(t *suite.T) object {
 		return object{"blockNumber": hexNumber(over(t))}
 	})
@@ -117,6 +129,9 @@ func sendBundle(s *suite.Set) {
 			refused(t, call(t, key(t), method, object{"txs": []string{"0x02"}, "blockNumber": number}))
 		})
 	}
+	never("RPC-BUN-07", "refuses digits with a letter behind them as block", func(t *suite.T) object {
+		return object{"blockNumber": hexNumber(head(t)+3) + "z"}
+	})
 	plain("RPC-BUN-08", "takes a window of time", fixed(object{"minTimestamp": 1, "maxTimestamp": 99_999_999_999}))
 	never("RPC-BUN-09", "refuses a window that ends before it begins",
 		fixed(object{"minTimestamp": 99_999_999_999, "maxTimestamp": 99_999_999_998}))
@@ -127,6 +142,11 @@ func sendBundle(s *suite.Set) {
 	never("RPC-BUN-11", "refuses a replacementUuid that is none", fixed(object{"replacementUuid": "my-bundle"}))
 	never("RPC-BUN-11", "refuses a replacementUuid with letters that are no digits",
 		fixed(object{"replacementUuid": "zzzzzzzz-zzzz-4zzz-8zzz-zzzzzzzzzzzz"}))
+	for _, form := range []string{"{%s}", "urn:uuid:%s"} {
+		never("RPC-BUN-11", "refuses a replacementUuid in the form "+form, func(t *suite.T) object {
+			return object{"replacementUuid": fmt.Sprintf(form, uuid(t))}
+		})
+	}
 	never("RPC-BUN-11", "refuses 36 digits without hyphens as replacementUuid",
 		fixed(object{"replacementUuid": strings.Repeat("0a1b", 9)}))
 	s.It("RPC-BUN-01", "hashes each of four transactions", func(t *suite.T) {
@@ -134,12 +154,14 @@ func sendBundle(s *suite.Set) {
 		txs := []*types.Transaction{w.send(1), w.send(2), w.send(3), w.send(4)}
 		taken(t, call(t, key(t), method, bundle(t, txs...)), txs...)
 	})
-	s.It("RPC-BUN-12", "answers smart with builders", func(t *suite.T) {
-		tx := money(t).send(1)
-		members := taken(t, call(t, key(t), method, with(bundle(t, tx), object{"builders": []string{"default"}})), tx)
-		_, is := members["smart"].(string)
-		t.Check(is, "smart as a string", members)
-	})
+	for _, builders := range [][]string{{"default"}, {"default", "conformance suite"}} {
+		s.It("RPC-BUN-12", fmt.Sprintf("answers smart with %d builders", len(builders)), func(t *suite.T) {
+			tx := money(t).send(1)
+			members := taken(t, call(t, key(t), method, with(bundle(t, tx), object{"builders": builders})), tx)
+			_, is := members["smart"].(string)
+			t.Check(is, "smart as a string", members)
+		})
+	}
 	s.It("RPC-BUN-13", "answers no smart without builders", func(t *suite.T) {
 		tx := money(t).send(1)
 		_, has := taken(t, call(t, key(t), method, bundle(t, tx)), tx)["smart"]
@@ -212,6 +234,23 @@ func bundleTerms(s *suite.Set) {
 			return true
 		})
 	})
+	s.Slow("RPC-BUN-21", "has no version in its block whose successor is for the next", func(t *suite.T) {
+		watched(t)
+		until(t, func() bool {
+			signer, name := key(t), object{"replacementUuid": uuid(t)}
+			older, newer, witness := money(t).send(1), money(t).send(2), money(t).send(3)
+			block := head(t) + 3
+			for i, tx := range []*types.Transaction{older, newer} {
+				params := with(object{"txs": raws(t, tx), "blockNumber": hexNumber(block + uint64(i))}, name)
+				taken(t, call(t, signer, "eth_sendBundle", params), tx)
+			}
+			placed(t, block, nil, witness)
+			include(t, older, witness)
+			reached(t, block)
+			t.Check(receiptOf(t, older) == nil, "no block with the version that was replaced", "it is in a block")
+			return receiptOf(t, witness) != nil
+		})
+	})
 	s.Slow("RPC-BUN-17", "does not replace a bundle with the nil UUID", func(t *suite.T) {
 		watched(t)
 		until(t, func() bool {
@@ -267,6 +306,11 @@ func bundleTerms(s *suite.Set) {
 			return true
 		})
 	})
+	s.Slow("RPC-BUN-24", "goes to the second of two builders that are named", func(t *suite.T) {
+		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
+			placed(t, head(t)+3, object{"builders": world.BuilderNames[:2]}, tx)
+		})
+	})
 	s.Slow("RPC-BUN-24", "goes to the builder that is named, and not to the other one", func(t *suite.T) {
 		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
 			placed(t, head(t)+3, object{"builders": []string{world.BuilderNames[1]}}, tx)
@@ -296,19 +340,28 @@ func whole(s *suite.Set) {
 			return wholeAt(t, block, txs) > 0
 		})
 	})
-	s.It("RPC-BUN-18", "is not there in part", func(t *suite.T) {
-		watched(t)
-		until(t, func() bool {
-			txs, witness := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert)}, money(t).send(1)
-			block := head(t) + 2
-			placed(t, block, nil, txs...)
-			placed(t, block, nil, witness)
-			include(t, append(txs, witness)...)
-			reached(t, block)
-			keptOut(t, txs)
-			return receiptOf(t, witness) != nil
+	for _, row := range []struct {
+		clause, title string
+		changes       object
+	}{
+		{"RPC-BUN-18", "is not there in part", nil},
+		{"RPC-BUN-10", "is not there in part with an empty list of revertingTxHashes",
+			object{"revertingTxHashes": []string{}}},
+	} {
+		s.It(row.clause, row.title, func(t *suite.T) {
+			watched(t)
+			until(t, func() bool {
+				txs, witness := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert)}, money(t).send(1)
+				block := head(t) + 2
+				placed(t, block, row.changes, txs...)
+				placed(t, block, nil, witness)
+				include(t, append(txs, witness)...)
+				reached(t, block)
+				keptOut(t, txs)
+				return receiptOf(t, witness) != nil
+			})
 		})
-	})
+	}
 }
 
 // wholeAt fails the spec unless all transactions of a bundle are in the block, one right behind the

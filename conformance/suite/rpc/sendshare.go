@@ -87,6 +87,10 @@ func sendShare(s *suite.Set) {
 					object{"version": version})))
 		})
 	}
+	for _, version := range []string{"v9", "v0.10", "v0.1.1"} {
+		never("RPC-SHR-03", "refuses version "+version+" of an order that is right otherwise",
+			fixed(object{"version": version}))
+	}
 	s.It("RPC-SHR-04", "refuses a bundle without a block", func(t *suite.T) {
 		right(t, "mev_sendBundle")
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{},
@@ -149,6 +153,25 @@ func sendShare(s *suite.Set) {
 		outer := with(inner, object{"body": append([]object{{"bundle": inner}}, body(t, w.send(2))...)})
 		noted(t, call(t, key(t), method, outer))
 	})
+	s.It("RPC-SHR-11", "takes two bundles within the bundle", func(t *suite.T) {
+		w := money(t)
+		one, other := share(t, w.send(1)), share(t, w.send(2))
+		outer := with(one, object{"body": append([]object{{"bundle": one}, {"bundle": other}}, body(t, w.send(3))...)})
+		noted(t, call(t, key(t), method, outer))
+	})
+	s.It("RPC-SHR-12", "refuses the hash of an order that shares nothing", func(t *suite.T) {
+		target, follower, window := money(t).send(1), money(t).send(2), soon(t, 20)
+		hashed(t, call(t, key(t), method, with(window, object{"body": body(t, target)})), target.Hash())
+		double := crypto.Keccak256Hash(target.Hash().Bytes()).Hex()
+		following := with(window, object{"body": append([]object{{"hash": double}}, body(t, follower)...)})
+		err := t.Eventually(t.Target.Budgets.Hint(), func() error {
+			if call(t, key(t), method, following).Refused() {
+				return errRefused
+			}
+			return nil
+		})
+		t.Check(err != nil, "a refusal, also once the order was simulated", "it was taken")
+	})
 	s.It("RPC-SHR-12", "refuses a hash that no hint has", func(t *suite.T) {
 		right(t, "mev_sendBundle")
 		w := money(t)
@@ -178,14 +201,18 @@ func sendShare(s *suite.Set) {
 			"body": elements}))
 	})
 	s.It("RPC-SHR-14", "refuses two backruns", func(t *suite.T) {
-		right(t, "mev_sendBundle")
-		owner, searcher := money(t), money(t)
-		target := owner.send(1)
-		hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})),
-			target.Hash())
-		double := crypto.Keccak256Hash(target.Hash().Bytes()).Hex()
-		elements := append([]object{{"hash": double}}, body(t, searcher.send(1), searcher.send(2))...)
-		refused(t, call(t, key(t), method, with(share(t), object{"body": elements})))
+		searcher := money(t)
+		b := &backrun{owner: money(t), tx: searcher.send(1)}
+		b.target = b.owner.send(1)
+		b.targetHash = b.target.Hash()
+		hashed(t, call(t, key(t), method, with(soon(t, 20), object{"body": body(t, b.target),
+			"privacy": object{"hints": []string{"hash"}}})), b.targetHash)
+		b.follow(t) // one backrun is taken
+		two := body(t, searcher.send(1), searcher.send(2))
+		followed := object{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}
+		for _, behind := range [][]object{two, {{"bundle": with(soon(t, 20), object{"body": two})}}} {
+			refused(t, call(t, key(t), method, with(soon(t, 20), object{"body": append([]object{followed}, behind...)})))
+		}
 	})
 	never("RPC-SHR-15", "refuses refunds of 101 %",
 		fixed(object{"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 101}}}}))
@@ -198,6 +225,16 @@ func sendShare(s *suite.Set) {
 		}
 		noted(t, call(t, key(t), "mev_sendBundle", outer(40)))
 		refused(t, call(t, key(t), "mev_sendBundle", outer(41)))
+	})
+	s.It("RPC-SHR-15", "refuses refunds of 101 % for three", func(t *suite.T) {
+		w := money(t)
+		params := share(t, w.send(1), w.send(2), w.send(3), w.send(4))
+		three := func(last int) object {
+			return with(params, validity(object{"bodyIdx": 0, "percent": 50}, object{"bodyIdx": 1, "percent": 40},
+				object{"bodyIdx": 2, "percent": last}))
+		}
+		noted(t, call(t, key(t), method, three(10)))
+		refused(t, call(t, key(t), method, three(11)))
 	})
 	never("RPC-SHR-16", "refuses a refund of an element that is not there",
 		fixed(object{"validity": object{"refund": []object{{"bodyIdx": 5, "percent": 10}}}}))
@@ -214,6 +251,17 @@ func sendShare(s *suite.Set) {
 		{"address": sink.Hex(), "percent": 50}, {"address": common.Address{1}.Hex(), "percent": 40},
 		{"address": common.Address{2}.Hex(), "percent": 11},
 	}}}))
+	s.It("RPC-SHR-17", "refuses a split of 101 % in an inner bundle", func(t *suite.T) {
+		w := money(t)
+		inner := share(t, w.send(1))
+		outer := func(last int) object {
+			split := object{"validity": object{"refundConfig": []object{{"address": sink.Hex(), "percent": 60},
+				{"address": common.Address{1}.Hex(), "percent": last}}}}
+			return with(share(t), object{"body": []object{{"bundle": with(inner, split)}}})
+		}
+		noted(t, call(t, key(t), method, outer(40)))
+		refused(t, call(t, key(t), method, outer(41)))
+	})
 	for _, hint := range hints {
 		plain("RPC-SHR-18", "takes the hint "+hint, fixed(object{"privacy": object{"hints": []string{hint}}}))
 	}
@@ -292,10 +340,12 @@ func sendShare(s *suite.Set) {
 func shareTerms(s *suite.Set) {
 	s.Slow("RPC-SHR-32", "is offered up to maxBlock and no longer", func(t *suite.T) {
 		watched(t)
-		tx, at := money(t).send(1), head(t)
-		noted(t, call(t, key(t), "mev_sendBundle", with(share(t, tx),
-			object{"inclusion": object{"block": hexNumber(at + 2), "maxBlock": hexNumber(at + 5)}})))
-		offeredFor(t, tx, at+2, at+5)
+		offeredUpTo(t, func() (tx *types.Transaction, from, to uint64) {
+			tx, at := money(t).send(1), head(t)
+			noted(t, call(t, key(t), "mev_sendBundle", with(share(t, tx),
+				object{"inclusion": object{"block": hexNumber(at + 2), "maxBlock": hexNumber(at + 6)}})))
+			return tx, at + 2, at + 6
+		})
 	})
 	s.Slow("RPC-SHR-32", "is offered for its block only without maxBlock", func(t *suite.T) {
 		watched(t)
@@ -303,6 +353,13 @@ func shareTerms(s *suite.Set) {
 		noted(t, call(t, key(t), "mev_sendBundle",
 			with(share(t, tx), object{"inclusion": object{"block": hexNumber(at + 3)}})))
 		offeredFor(t, tx, at+3, at+3)
+	})
+	s.Slow("RPC-SHR-31", "goes to the second of two builders that are named", func(t *suite.T) {
+		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
+			params := with(soon(t, 4), object{"body": body(t, tx),
+				"privacy": object{"builders": world.BuilderNames[:2]}})
+			noted(t, call(t, key(t), "mev_sendBundle", params))
+		})
 	})
 	s.Slow("RPC-SHR-31", "goes to the builder that is named, and not to the other one", func(t *suite.T) {
 		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {

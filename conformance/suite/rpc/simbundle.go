@@ -76,6 +76,12 @@ func simBundle(s *suite.Set) {
 		m := sim(t, now(t, money(t).create(0, codeRevert)))
 		t.Check(!m.success(t), "success false", "success true")
 	})
+	s.It("RPC-SIM-02", "answers the failure of an inner bundle as a result", func(t *suite.T) {
+		inside := object{"bundle": now(t, money(t).create(0, codeRevert))}
+		params := now(t, money(t).send(1))
+		m := sim(t, with(params, object{"body": append(params["body"].([]object), inside)}))
+		t.Check(!m.success(t), "success false", "success true")
+	})
 	// parent returns the newest block and options that simulate on it, so that a new head does not
 	// matter.
 	parent := func(t *suite.T) (uint64, object) {
@@ -135,6 +141,15 @@ func simBundle(s *suite.Set) {
 		err := json.Unmarshal(m["logs"], &logs)
 		t.Check(err == nil && len(logs) == 2, "two entries", string(m["logs"]))
 		m.logged(t, 1)
+	})
+	s.It("RPC-SIM-08", "has one entry for an inner bundle", func(t *suite.T) {
+		w := money(t)
+		params := now(t, w.create(0, emit(opNumber)))
+		inside := object{"bundle": now(t, w.create(0, emit(opNumber)), w.create(0, emit(opTime)))}
+		m := works(t, with(params, object{"body": append(params["body"].([]object), inside)}))
+		var logs []json.RawMessage
+		err := json.Unmarshal(m["logs"], &logs)
+		t.Check(err == nil && len(logs) == 2, "two entries", string(m["logs"]))
 	})
 	for _, version := range []string{"v0.1", "beta-1"} {
 		s.It("RPC-SIM-09", "takes version "+version, func(t *suite.T) {
@@ -196,6 +211,17 @@ func simBundle(s *suite.Set) {
 			}
 			m := works(t, params, with(options, object{f.name: f.given}))
 			t.Check(m.logged(t, 0).Uint64() == f.given, fmt.Sprint(f.given), m.logged(t, 0))
+		})
+		s.It(f.clause, "has a usual "+f.title+" on an older block", func(t *suite.T) {
+			w := money(t)
+			reached(t, 3)
+			older := head(t) - 2
+			var header *types.Header
+			ask(t, &header, "eth_getBlockByNumber", hexNumber(older), false)
+			params := with(now(t, w.create(0, emit(f.instruction))),
+				object{"inclusion": object{"block": hexNumber(older), "maxBlock": hexNumber(older + 20)}})
+			m := works(t, params, object{"parentBlock": hexNumber(older)})
+			t.Check(m.logged(t, 0).Uint64() == f.usual(header), fmt.Sprint(f.usual(header)), m.logged(t, 0))
 		})
 		s.It(f.clause, "has a usual "+f.title, func(t *suite.T) {
 			w := money(t)
