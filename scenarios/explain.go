@@ -100,6 +100,9 @@ func (w *writer) explainRelays(all []RelayPlan) {
 		if one.InstanceOf != "" {
 			text += ", one more instance of " + one.InstanceOf
 		}
+		if one.JournalNodes > 0 {
+			text += fmt.Sprintf(", its journal on %d servers", one.JournalNodes)
+		}
 		if one.HeaderCutOff > 0 {
 			text += ", headers until " + formatDuration(one.HeaderCutOff)
 		}

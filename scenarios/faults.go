@@ -61,6 +61,9 @@ func (r *reader) breakable(p *Plan, f Fault) error {
 		return fmt.Errorf("%s needs the beacon node: give %s", f.What, BeaconNode)
 	case f.What.Is("journal away") && !relay && on != RPCName:
 		return fmt.Errorf("%s needs a service with a journal of its own: give a relay, or %s", f.What, RPCName)
+	case f.What.Is("journal node") && p.journalNodes(on) < f.What.Count:
+		return fmt.Errorf("%s needs a relay whose journal-nodes are so many: those of %s are %d", f.What, on,
+			p.journalNodes(on))
 	case f.What.Is(processFaults...) && !f.What.Is("kill", "skew") && !ours:
 		return fmt.Errorf("%s needs a process of its own: give a relay, %s or %s", f.What, RPCName, StreamName)
 	case !f.What.Is("skew") && (on == RPCName || on == StreamName) && len(p.Users)+len(p.Searchers) == 0:
@@ -88,8 +91,18 @@ func (p *Plan) BreaksDisk(service string) bool { return p.breaks(service, diskFa
 // JournalApart says whether the server of a service's journal must be a process of its own: the
 // plan kills it, or several instances share it.
 func (p *Plan) JournalApart(service string) bool {
-	return p.breaks(service, []string{"journal away"}) ||
+	return p.breaks(service, []string{"journal away"}) || p.journalNodes(service) > 0 ||
 		slices.ContainsFunc(p.Relays, func(one RelayPlan) bool { return one.InstanceOf == service })
+}
+
+// journalNodes returns how many servers the cluster of a service's journal has; 0 is no cluster.
+func (p *Plan) journalNodes(service string) int {
+	for _, one := range p.Relays {
+		if one.Name == p.RelayOf(service) {
+			return one.JournalNodes
+		}
+	}
+	return 0
 }
 
 // RelayOf returns the name of the relay of which a relay of the plan is an instance; a relay of its

@@ -64,6 +64,9 @@ type RelayPlan struct {
 	// InstanceOf is the name of the relay of which this is one more instance: both have its key and
 	// its journal, and so one auction. Empty is a relay of its own.
 	InstanceOf string
+	// JournalNodes is how many servers the cluster of its journal has: 3 or 5. 0 is a journal of one
+	// server.
+	JournalNodes int
 	// Optimistic are the builders whose bids count before they are validated.
 	Optimistic []string
 	Key        bool

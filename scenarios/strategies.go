@@ -91,6 +91,10 @@ var faultMoves = catalogue{"a fault", []entry{
 			"is started again", nil},
 	{"journal away",
 		"the server of its journal, which stands apart then, is killed; at the end of the fault it is started again", nil},
+	{"journal node COUNT away",
+		"one server of its journal's cluster is killed; at the end of the fault it is started again", nil},
+	{"journal node COUNT paused",
+		"one server of its journal's cluster stands still; at the end of the fault it goes on", nil},
 	{"known blocks refused",
 		"the beacon node refuses a block that it has already, in the words for a second block of its proposer", nil},
 	{"slow validation DURATION", "each validation of a block takes DURATION longer", nil},
@@ -108,6 +112,7 @@ var linkFaults = []string{"latency", "drop", "reset", "partition", "answer", "co
 // processFaults break a service's process, or what the process needs. diskFaults need the service's
 // data to be on a disk of the lab (package disk).
 var (
-	processFaults = []string{"kill", "pause", "disk full", "slow disk", "power cut", "journal away", "clock jump", "skew"}
-	diskFaults    = []string{"disk full", "slow disk", "power cut"}
+	processFaults = []string{"kill", "pause", "disk full", "slow disk", "power cut", "journal away", "journal node",
+		"clock jump", "skew"}
+	diskFaults = []string{"disk full", "slow disk", "power cut"}
 )

@@ -89,6 +89,9 @@ func (w *writer) relays(all []RelayPlan) {
 		if one.InstanceOf != "" {
 			w.line("    instance-of: %s", one.InstanceOf)
 		}
+		if one.JournalNodes > 0 {
+			w.line("    journal-nodes: %d", one.JournalNodes)
+		}
 		if one.HeaderCutOff > 0 {
 			w.line("    header-cut-off: %s", formatDuration(one.HeaderCutOff))
 		}

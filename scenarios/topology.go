@@ -181,8 +181,8 @@ func (r *reader) relays(p *Plan, n *node) {
 		if i < len(names) {
 			relay.Name = names[i]
 		}
-		values := r.pairs(item, "a relay", []string{"behaviour", "instance-of", "header-cut-off", "payload-cut-off",
-			"optimistic", "key"})
+		values := r.pairs(item, "a relay", []string{"behaviour", "instance-of", "journal-nodes", "header-cut-off",
+			"payload-cut-off", "optimistic", "key"})
 		if text, ok := r.text(values["behaviour"], "behaviour"); ok {
 			if text != honest && !slices.Contains(FaultClasses, text) {
 				r.fail(values["behaviour"].line, "behaviour", "%q is unknown: give honest, or one of %s", text,
@@ -191,6 +191,7 @@ func (r *reader) relays(p *Plan, n *node) {
 			relay.Behaviour = text
 		}
 		relay.InstanceOf = r.instanceOf(p, values["instance-of"])
+		relay.JournalNodes = r.journalNodes(values["journal-nodes"], relay)
 		r.span(values, "header-cut-off", &relay.HeaderCutOff)
 		r.span(values, "payload-cut-off", &relay.PayloadCutOff)
 		for _, one := range r.list(values["optimistic"]) {
@@ -225,6 +226,25 @@ func (r *reader) instanceOf(p *Plan, n *node) string {
 			strings.Join(own, ", "))
 	}
 	return text
+}
+
+// journalNodes reads how many servers a relay's journal has. The instances of a relay have the
+// journal of the first one.
+func (r *reader) journalNodes(n *node, relay RelayPlan) int {
+	text, ok := r.text(n, "journal-nodes")
+	switch {
+	case !ok:
+		return 0
+	case relay.InstanceOf != "":
+		r.fail(n.line, "journal-nodes", "%s has the journal of %s: say it there", relay.Name, relay.InstanceOf)
+	case text == "3":
+		return 3
+	case text == "5":
+		return 5
+	default:
+		r.fail(n.line, "journal-nodes", "%q is no size of a cluster that can lose a server: give 3 or 5", text)
+	}
+	return 0
 }
 
 func (r *reader) proposers(p *Plan, n *node) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the archive's database, which a fault locks
@@ -91,8 +93,16 @@ func (l *lab) how(f scenarios.Fault) string {
 		return fmt.Sprintf("SIGSTOP to process %d", pid)
 	case f.What.Is("power cut"):
 		return fmt.Sprintf("SIGKILL to process %d, and what its disk had not synced is gone", pid)
-	case f.What.Is("journal away"):
-		return fmt.Sprintf("SIGKILL to process %d, its journal's server", l.journalOf(f.On.To).pid())
+	case f.What.Is("journal"):
+		signal := "SIGKILL"
+		if f.What.Is("journal node COUNT paused") {
+			signal = "SIGSTOP"
+		}
+		var pids []string
+		for _, one := range l.brokenJournals(f) {
+			pids = append(pids, strconv.Itoa(one.pid()))
+		}
+		return fmt.Sprintf("%s to process %s of its journal", signal, strings.Join(pids, ", "))
 	case f.What.Is("disk full"):
 		return fmt.Sprintf("no block is free on the disk of process %d", pid)
 	case f.What.Is("slow disk"):
@@ -107,7 +117,7 @@ func (l *lab) how(f scenarios.Fault) string {
 // mendAtEnd mends a fault that would keep the run from ending in order. A service that was killed
 // stays dead.
 func mendAtEnd(f scenarios.Fault, mend func() error) error {
-	if f.What.Is("kill", "power cut", "journal away") {
+	if f.What.Is("kill", "power cut", "journal away", "journal node COUNT away") {
 		return nil
 	}
 	return mend()
@@ -120,8 +130,11 @@ func (l *lab) begin(ctx context.Context, id int, f scenarios.Fault) (mend func()
 		return l.kill(ctx, id, f.On)
 	case f.What.Is("power cut"):
 		return l.cutPower(ctx, id, f.On)
-	case f.What.Is("journal away"):
-		return l.killJournal(ctx, f.On)
+	case f.What.Is("journal node COUNT paused"):
+		one := l.brokenJournals(f)[0]
+		return one.resume, one.pause()
+	case f.What.Is("journal"):
+		return killJournal(ctx, l.brokenJournals(f))
 	case f.What.Is("disk full"):
 		one := l.serviceNamed(f.On.To)
 		return func() error { return one.setDisk(func(d *diskOrder) { d.Full = false }) }, one.setDisk(func(d *diskOrder) {
@@ -209,10 +222,19 @@ func (l *lab) cutPower(ctx context.Context, id int, on scenarios.Link) (func() e
 	return l.gone(ctx, id, on, one, fault.Condition{Partition: true}, one.cutPower)
 }
 
-// killJournal kills the server of a service's journal; mend starts it again.
-func (l *lab) killJournal(ctx context.Context, on scenarios.Link) (func() error, error) {
-	one := l.journalOf(on.To)
-	return func() error { return one.start(ctx) }, one.kill()
+// killJournal kills servers of a service's journal; mend starts them again.
+func killJournal(ctx context.Context, servers []*process) (mend func() error, err error) {
+	mend = func() error {
+		var errs []error
+		for _, one := range servers {
+			errs = append(errs, one.start(ctx))
+		}
+		return errors.Join(errs...)
+	}
+	for _, one := range servers {
+		err = errors.Join(err, one.kill())
+	}
+	return mend, err
 }
 
 // gone ends a service with end, and puts the connections to it into a condition. The function that

@@ -140,8 +140,8 @@ func (l *lab) processes() []killable {
 func (l *lab) services() []*process {
 	var list []*process
 	for _, one := range l.relays {
-		if one.journal != nil && one.plan.InstanceOf == "" {
-			list = append(list, one.journal)
+		if one.plan.InstanceOf == "" {
+			list = append(list, one.journals...)
 		}
 		list = append(list, one.process)
 	}
@@ -154,13 +154,17 @@ func (l *lab) services() []*process {
 	return list
 }
 
-// journalOf returns the server of a service's journal, or nil if the journal is a part of the
-// service.
-func (l *lab) journalOf(name string) *process {
-	if name == scenarios.RPCName {
-		return l.flow.server
+// brokenJournals returns the servers of a service's journal that a fault breaks: all, or the one
+// that it numbers.
+func (l *lab) brokenJournals(f scenarios.Fault) []*process {
+	if f.On.To == scenarios.RPCName {
+		return []*process{l.flow.server}
 	}
-	return l.relayNamed(name).journal
+	all := l.relayNamed(f.On.To).journals
+	if f.What.Is("journal node") {
+		return all[f.What.Count-1 : f.What.Count]
+	}
+	return all
 }
 
 // serviceNamed returns the service with a name of the plan, or nil if the name is not a service's.

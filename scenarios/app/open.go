@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -24,25 +25,29 @@ func (c *child) env() devnetapp.Env {
 	}
 }
 
-// openJournal starts a server of journals at the configuration's address.
+// openJournal starts a server of journals at the configuration's address, alone or in a cluster.
 func (c *child) openJournal() (devnetapp.Service, error) {
-	host, port, err := net.SplitHostPort(c.cfg.Address)
+	host, port, err := hostAndPort(c.cfg.Address)
 	if err != nil {
 		return nil, fmt.Errorf("read the journal's address: %w", err)
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		return nil, fmt.Errorf("read the journal's port: %w", err)
 	}
 	// without the folder, the server would not start and would not say why
 	if err := os.MkdirAll(c.cfg.Journal.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the journal's folder: %w", err)
 	}
-	engine, err := server.NewServer(&server.Options{
-		ServerName: c.cfg.Name, Host: host, Port: number, JetStream: true, StoreDir: c.cfg.Journal.DataDir,
+	options := &server.Options{
+		ServerName: c.cfg.Name, Host: host, Port: port, JetStream: true, StoreDir: c.cfg.Journal.DataDir,
 		NoSigs: true, NoLog: true,
 		MaxPayload: journalPayload, MaxPending: 4 * journalPayload, SyncAlways: true,
-	})
+	}
+	if plan := c.cfg.Journal; len(plan.Routes) > 0 {
+		options.Cluster.Name = "lab"
+		if options.Cluster.Host, options.Cluster.Port, err = hostAndPort(plan.Route); err != nil {
+			return nil, fmt.Errorf("read the journal's route: %w", err)
+		}
+		options.Routes = server.RoutesFromStr("nats://" + strings.Join(plan.Routes, ",nats://"))
+	}
+	engine, err := server.NewServer(options)
 	if err != nil {
 		return nil, fmt.Errorf("make the journal's server: %w", err)
 	}
@@ -51,6 +56,14 @@ func (c *child) openJournal() (devnetapp.Service, error) {
 		return nil, fmt.Errorf("the journal's server in %s did not start within %s", c.cfg.Journal.DataDir, journalStart)
 	}
 	return journalServer{engine}, nil
+}
+
+func hostAndPort(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	return host, port, err
 }
 
 const (

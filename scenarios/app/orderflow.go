@@ -41,9 +41,11 @@ func (l *lab) openOrderFlow() (err error) {
 		}
 	}
 	if l.plan.JournalApart(scenarios.RPCName) {
-		if o.server, err = l.newJournal(scenarios.RPCName); err != nil {
+		servers, err := l.newJournals(scenarios.RPCName, 0)
+		if err != nil {
 			return err
 		}
+		o.server = servers[0]
 		o.journal = o.server.address
 	} else if o.journal, err = network.FreeAddress(); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,12 +71,40 @@ func (l *lab) newProcess(name string, config func() (*serviceConfig, error),
 // called implements killable.
 func (p *process) called() string { return p.name }
 
-// newJournal returns the server of a service's journal, as a process of its own.
-func (l *lab) newJournal(of string) (*process, error) {
-	name := of + "-journal"
-	return l.newProcess(name, func() (*serviceConfig, error) {
-		return &serviceConfig{Journal: &journalPlan{DataDir: filepath.Join(l.dir, name)}}, nil
-	}, nil)
+// newJournals returns the servers of a service's journal, each as a process of its own: one, or a
+// cluster of as many as nodes says.
+func (l *lab) newJournals(of string, nodes int) ([]*process, error) {
+	var routes []string
+	for range nodes {
+		route, err := network.FreeAddress()
+		if err != nil {
+			return nil, err
+		}
+		routes = append(routes, route)
+	}
+	var list []*process
+	for i := range max(1, nodes) {
+		name, plan := of+"-journal", journalPlan{Routes: routes}
+		if nodes > 0 {
+			name, plan.Route = fmt.Sprintf("%s-%d", name, i+1), routes[i]
+		}
+		plan.DataDir = filepath.Join(l.dir, name)
+		one, err := l.newProcess(name, func() (*serviceConfig, error) { return &serviceConfig{Journal: &plan}, nil }, nil)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// journalURL returns the URL of a journal's servers, as a service is configured with it.
+func journalURL(servers []*process) string {
+	var urls []string
+	for _, one := range servers {
+		urls = append(urls, "nats://"+one.address)
+	}
+	return strings.Join(urls, ",")
 }
 
 // pid returns the service's process id, 0 if it does not run.

@@ -28,9 +28,9 @@ type relayService struct {
 	met   string // the URL that agents use
 	// validator is the relay's execution node, which faults can slow down or stop.
 	validator *validator
-	// journal is the server of its journal, if that is a process of its own.
-	// The instances of a relay have one, which starts with the first of them.
-	journal *process
+	// journals are the servers of its journal, if those are processes of their own. The instances of
+	// a relay have the same, which start with the first of them.
+	journals []*process
 }
 
 func (l *lab) newRelay(index int, one scenarios.RelayPlan) (s *relayService, err error) {
@@ -41,9 +41,9 @@ func (l *lab) newRelay(index int, one scenarios.RelayPlan) (s *relayService, err
 	switch {
 	case one.InstanceOf != "":
 		first := l.relayNamed(one.InstanceOf)
-		s.index, s.journal = first.index, first.journal
+		s.index, s.journals = first.index, first.journals
 	case l.plan.JournalApart(one.Name):
-		if s.journal, err = l.newJournal(one.Name); err != nil {
+		if s.journals, err = l.newJournals(one.Name, one.JournalNodes); err != nil {
 			return nil, err
 		}
 	}
@@ -64,9 +64,7 @@ func (s *relayService) config() (*serviceConfig, error) {
 		HeaderCutOff: l.network.Patience(3 * time.Second), PayloadCutOff: l.network.Patience(4 * time.Second),
 		Trusted: map[string]phase0.BLSPubKey{},
 	}
-	if s.journal != nil {
-		relay.JournalURL = "nats://" + s.journal.address
-	}
+	relay.JournalURL = journalURL(s.journals)
 	if l.buildersStall() {
 		relay.TopBidQueue = narrowTops
 	}

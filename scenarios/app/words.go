@@ -41,6 +41,10 @@ type clockPlan struct {
 // journalPlan configures a server of journals that runs apart from the service that writes to it.
 type journalPlan struct {
 	DataDir string `json:"data_dir"`
+	// Routes are the addresses, host:port, at which the servers of its cluster hear each other, and
+	// Route is its own among them. Both are empty for a server that is alone.
+	Route  string   `json:"route,omitempty"`
+	Routes []string `json:"routes,omitempty"`
 }
 
 // order is an order of the lab to a running service; one of its fields is set.
