@@ -37,7 +37,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks vectors conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks vectors conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,10 @@ contracts: ## compile the devnet's contracts; needs Node.js, and npm for the com
 test: needs-tests ## run all tests with the race detector; a folder, mount or process that is left behind fails
 	scripts/leftovers.sh go test -race -timeout 30m ./...
 	go test ./rpc/method ./relay/api -run Memory # whole bodies, which take minutes with the race detector
+
+test-cluster: needs-tests lab ## several instances on one cluster: their tests, then 200 slots in which something breaks every five; ten minutes
+	scripts/leftovers.sh go test -race ./relay/app ./relay/submit ./rpc/app ./stream/app ./internal/journal -run 'Instance|Cluster'
+	@scripts/leftovers.sh bin/gavel-lab scenario run scenarios/cluster/two-hundred-slots.yaml --dir $(RUNS) $(ARGS)
 
 faults: fault-tests lab ## show what holds when processes are killed, disks are full or slow, and power is cut: tests, then stories
 	@scripts/leftovers.sh bin/gavel-lab scenario run --faults --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)

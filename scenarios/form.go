@@ -106,6 +106,8 @@ func (m *Move) take(operand, word string, names []string, actors actors) (err er
 		m.Time, err = parseSpan(word)
 	case "COUNT":
 		m.Count, err = parseCount(word, 1, maxCount)
+	case "NODE":
+		m.Count, err = parseCount(word, 1, maxNodes)
 	case "STATUS":
 		m.Count, err = parseCount(word, 500, 599)
 	default:
@@ -136,7 +138,7 @@ func (m Move) String() string {
 			words[i] = strconv.FormatFloat(m.Percent, 'f', -1, 64) + "%"
 		case "TIME", "DURATION":
 			words[i] = formatDuration(m.Time)
-		case "COUNT", "STATUS":
+		case "COUNT", "NODE", "STATUS":
 			words[i] = strconv.Itoa(m.Count)
 		default:
 			words[i] = m.Name

@@ -87,7 +87,7 @@ func aPlan(t *rapid.T) string {
 	w := &writer{}
 	w.line("slots: %d", rapid.IntRange(3, 9).Draw(t, "slots"))
 	w.line("speed: %g", rapid.Float64Range(0.01, 1000).Draw(t, "speed"))
-	w.line("relays: 2\nusers: 2\nsearchers: 1\nmonitor: %t", rapid.Bool().Draw(t, "monitor"))
+	w.line("relays: [{}, {journal-nodes: 3}]\nusers: 2\nsearchers: 1\nmonitor: %t", rapid.Bool().Draw(t, "monitor"))
 	w.line("builders:\n  - naive")
 	for _, form := range rapid.SliceOfNDistinct(rapid.SampledFrom(builderMoves.entries), 0, 5, func(e entry) string {
 		return e.form
@@ -149,6 +149,8 @@ func aMove(t *rapid.T, e entry) string {
 			words[i] = rapid.StringMatching(`[0-9]{1,4}(ms|s|us)`).Draw(t, "duration")
 		case "COUNT":
 			words[i] = rapid.StringMatching(`[1-9][0-9]{0,4}`).Draw(t, "count")
+		case "NODE":
+			words[i] = rapid.StringMatching(`[1-3]`).Draw(t, "node")
 		case "STATUS":
 			words[i] = rapid.StringMatching(`5[0-9]{2}`).Draw(t, "status")
 		case "RELAY":

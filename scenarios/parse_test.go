@@ -56,6 +56,12 @@ func TestMistakes(t *testing.T) {
 		{"relays: [{behaviour: nice}]", `p.yaml:1: behaviour: "nice" is unknown: give honest, or one of signature, …`},
 		{"relays: [{}, {instance-of: relay-1}, {instance-of: relay-2}]", `p.yaml:1: instance-of: "relay-2" is no relay ` +
 			`of its own that stands before this one: give one of relay-1`},
+		{"relays: [{journal-nodes: 2}]",
+			`p.yaml:1: journal-nodes: "2" is no size of a cluster that can lose a server: give 3 or 5`},
+		{"relays: [{}, {instance-of: relay-1, journal-nodes: 3}]",
+			`p.yaml:1: journal-nodes: relay-2 has the journal of relay-1: say it there`},
+		{"relays: [{journal-nodes: 3}]\nfaults: [{fault: journal node 4 away, on: relay-1}]", `p.yaml:2: on: journal node ` +
+			`4 away needs a relay whose journal-nodes are so many: those of relay-1 are 3`},
 		{"builders: lots", `p.yaml:1: builders: "lots" is no number from 0 to 64, nor a list of what they do`},
 		{"builders:\n- naive\n- timid",
 			`p.yaml:3: builders: "timid" is not a builder's strategy: give one of naive, adaptive +VALUE, …`},

@@ -228,6 +228,9 @@ func (r *reader) instanceOf(p *Plan, n *node) string {
 	return text
 }
 
+// maxNodes is the most servers that the cluster of a journal can have.
+const maxNodes = 5
+
 // journalNodes reads how many servers a relay's journal has. The instances of a relay have the
 // journal of the first one.
 func (r *reader) journalNodes(n *node, relay RelayPlan) int {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // factPrefix is the prefix of facts' subjects, which keeps them apart from the escrow's and the
@@ -181,7 +183,7 @@ func (j *Journal) past(
 	if err != nil {
 		return err
 	}
-	for {
+	for unheard := 0; ; {
 		batch, err := consumer.FetchNoWait(pastBatch)
 		if err != nil {
 			return err
@@ -197,10 +199,12 @@ func (j *Journal) past(
 				return err
 			}
 		}
-		if err := batch.Error(); err != nil {
+		switch err := batch.Error(); {
+		case errors.Is(err, nats.ErrNoResponders) && unheard < unheardTries && run.Pause(ctx, unheardPause) == nil:
+			unheard++ // in a cluster, this server may not know yet where the consumer is
+		case err != nil:
 			return err
-		}
-		if got == 0 {
+		case got == 0:
 			return nil
 		}
 	}

@@ -95,7 +95,7 @@ func (l *lab) how(f scenarios.Fault) string {
 		return fmt.Sprintf("SIGKILL to process %d, and what its disk had not synced is gone", pid)
 	case f.What.Is("journal"):
 		signal := "SIGKILL"
-		if f.What.Is("journal node COUNT paused") {
+		if f.What.Is("journal node NODE paused") {
 			signal = "SIGSTOP"
 		}
 		var pids []string
@@ -117,7 +117,7 @@ func (l *lab) how(f scenarios.Fault) string {
 // mendAtEnd mends a fault that would keep the run from ending in order. A service that was killed
 // stays dead.
 func mendAtEnd(f scenarios.Fault, mend func() error) error {
-	if f.What.Is("kill", "power cut", "journal away", "journal node COUNT away") {
+	if f.What.Is("kill", "power cut", "journal away", "journal node NODE away") {
 		return nil
 	}
 	return mend()
@@ -130,7 +130,7 @@ func (l *lab) begin(ctx context.Context, id int, f scenarios.Fault) (mend func()
 		return l.kill(ctx, id, f.On)
 	case f.What.Is("power cut"):
 		return l.cutPower(ctx, id, f.On)
-	case f.What.Is("journal node COUNT paused"):
+	case f.What.Is("journal node NODE paused"):
 		one := l.brokenJournals(f)[0]
 		return one.resume, one.pause()
 	case f.What.Is("journal"):
