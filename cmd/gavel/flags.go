@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // flags makes the flags of one command. Its value is the prefix of the environment variables that
@@ -24,10 +26,18 @@ func (f flags) described(name, whenEmpty, usage string) cli.Flag {
 	return &cli.StringFlag{Name: name, DefaultText: whenEmpty, Sources: f.env(name), Usage: usage}
 }
 
-// region makes the flag that names where the service runs.
-func (f flags) region() cli.Flag {
-	return f.described("region", "none",
-		"the operator's name of the place where this runs, such as eu-west, for the metrics")
+// processFlags make the flags by which every service stops, is observed, logs and is configured.
+func (f flags) processFlags() []cli.Flag {
+	return []cli.Flag{
+		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
+		f.described("region", "none",
+			"the operator's name of the place where this runs, such as eu-west, for the metrics"),
+		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
+		f.text("log-level", "info", "debug, info, warn or error"),
+		f.text("log-format", "text", "text or json"),
+		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
+		run.ConfigFlag(),
+	}
 }
 
 func (f flags) span(name string, value time.Duration, usage string) cli.Flag {

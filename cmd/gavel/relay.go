@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // relayEnv is the prefix of the environment variables that stand for flags: --data-dir is
@@ -37,16 +36,8 @@ func relayFlags() []cli.Flag {
 	f := flags(relayEnv)
 	return slices.Concat(f.relayPlaces(), f.journalFlags("archive"), f.escrowFlags(), f.relayAuction(),
 		f.relayLimits(), []cli.Flag{
-			f.span("linger", 0,
-				"how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
 			f.span("received-for", 0, "how long received blocks stay in the archive; 0 is for ever"),
-			f.region(),
-			f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
-			f.text("log-level", "info", "debug, info, warn or error"),
-			f.text("log-format", "text", "text or json"),
-			f.toggle("print-config", "print the effective configuration, without secrets, and end"),
-			run.ConfigFlag(),
-		})
+		}, f.processFlags())
 }
 
 // relayPlaces are who the relay talks to, and where it keeps what.

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
-
-	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // rpcEnv is the prefix of the environment variables that stand for flags: --data-dir is
@@ -31,14 +29,7 @@ func rpcFlags() []cli.Flag {
 	f := flags(rpcEnv)
 	return slices.Concat(f.rpcPlaces(), f.journalFlags("ledger"), f.rpcOrders(), f.rpcDialect(), f.rpcLimits(), []cli.Flag{
 		f.span("stale-after", 5*time.Minute, "how old the newest block may be before /readyz says so"),
-		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
-		f.region(),
-		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
-		f.text("log-level", "info", "debug, info, warn or error"),
-		f.text("log-format", "text", "text or json"),
-		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
-		run.ConfigFlag(),
-	})
+	}, f.processFlags())
 }
 
 // rpcPlaces are who the RPC talks to, and where it keeps what.

@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
-
-	"github.com/gavel-relay/gavel/internal/run"
 )
 
 // streamEnv is the prefix of the environment variables that stand for flags: --data-dir is
@@ -25,7 +24,7 @@ func streamCommand(start func(context.Context, streamConfig) error) *cli.Command
 
 func streamFlags() []cli.Flag {
 	f := flags(streamEnv)
-	return append(f.accessFlags(), []cli.Flag{
+	return slices.Concat(f.accessFlags(), []cli.Flag{
 		f.text("listen", ":9074", "host:port of the stream and its history"),
 		f.text("admin-listen", "127.0.0.1:9075", "host:port of metrics and health; empty for none"),
 		f.described("journal", "in this process",
@@ -66,12 +65,5 @@ func streamFlags() []cli.Flag {
 			"connections of one address, or IPv6 network of 64 bits, unless it is a trusted proxy"),
 		f.described("trusted-proxies", "none",
 			"address ranges whose X-Forwarded-For is believed, with commas, such as 10.0.0.0/8"),
-		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
-		f.region(),
-		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
-		f.text("log-level", "info", "debug, info, warn or error"),
-		f.text("log-format", "text", "text or json"),
-		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
-		run.ConfigFlag(),
-	}...)
+	}, f.processFlags())
 }

@@ -13,6 +13,23 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
+// slotCounts are the slots that somebody has marked, with how often something has happened in each.
+type slotCounts map[phase0.Slot]int
+
+// mark marks a slot and returns how often it has happened there.
+func (c slotCounts) mark(slot phase0.Slot) int {
+	if !c.has(slot) {
+		c[slot] = 0
+	}
+	return c[slot]
+}
+
+// has says whether a slot is marked.
+func (c slotCounts) has(slot phase0.Slot) bool {
+	_, marked := c[slot]
+	return marked
+}
+
 // Refused says how often the beacon node has refused to publish a block of a slot.
 type Refused struct {
 	Slot  phase0.Slot `json:"slot"`
@@ -24,17 +41,14 @@ type Refused struct {
 func (w *World) refuse(slot phase0.Slot) Refused {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, known := w.refused[slot]; !known {
-		w.refused[slot] = 0
-	}
-	return Refused{Slot: slot, Times: w.refused[slot]}
+	return Refused{Slot: slot, Times: w.refused.mark(slot)}
 }
 
 // refuses says whether to refuse a block of the slot, and counts the refusal.
 func (w *World) refuses(slot phase0.Slot) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, known := w.refused[slot]; !known {
+	if !w.refused.has(slot) {
 		return false
 	}
 	w.refused[slot]++
@@ -53,18 +67,14 @@ type Overtaken struct {
 func (w *World) overtake(slot phase0.Slot) Overtaken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, known := w.others[slot]; !known {
-		w.others[slot] = 0
-	}
-	return Overtaken{Slot: slot, Times: w.others[slot]}
+	return Overtaken{Slot: slot, Times: w.others.mark(slot)}
 }
 
 // overtakes says whether another publisher is faster with blocks of the slot.
 func (w *World) overtakes(slot phase0.Slot) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, overtaken := w.others[slot]
-	return overtaken
+	return w.others.has(slot)
 }
 
 // first publishes a block to the node in place of another publisher, and counts it. The node's

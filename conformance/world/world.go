@@ -157,8 +157,8 @@ type World struct {
 	sharer   string      // the process whose specs share that slot; empty if one spec has it alone
 	bids     uint64      // how often that slot was given
 	reserved map[phase0.Slot]bool
-	refused  map[phase0.Slot]int // slots whose blocks the beacon node refuses, and how often it did
-	others   map[phase0.Slot]int // slots whose blocks another relay seems to publish first, and how often it did
+	refused  slotCounts // slots whose blocks the beacon node refuses, and how often it did
+	others   slotCounts // slots whose blocks another relay seems to publish first, and how often it did
 	account  int
 }
 
@@ -168,8 +168,8 @@ func New(cfg Config) (w *World, err error) {
 		return nil, err
 	}
 	w = &World{
-		cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: map[phase0.Slot]int{},
-		others: map[phase0.Slot]int{},
+		cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: slotCounts{},
+		others: slotCounts{},
 	}
 	opened := w
 	defer func() {

@@ -3,9 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,15 +129,8 @@ var (
 	websiteJS string
 
 	websiteTemplate = template.Must(template.New("page").Parse(websiteHTML))
-	websitePolicy   = "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; " +
-		"frame-ancestors 'none'; style-src " + inlineHash(websiteCSS) + "; script-src " + inlineHash(websiteJS)
+	websitePolicy   = serve.PagePolicy(websiteCSS, websiteJS, "'self'")
 )
-
-// inlineHash names an inline source in a Content-Security-Policy (CSP Level 3, 2.3.1).
-func inlineHash(source string) string {
-	sum := sha256.Sum256([]byte(source))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
 
 func asHTML(page *web.Page) (string, []byte, error) {
 	var body bytes.Buffer

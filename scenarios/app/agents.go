@@ -20,7 +20,7 @@ import (
 )
 
 // cast prepares the agents of the run. Every connection of theirs goes through a proxy.
-func (l *lab) cast() *app.Cast {
+func (l *planRun) cast() *app.Cast {
 	c := &app.Cast{
 		Network: l.network, BeaconURL: l.beaconURL, TxsPerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery,
 		Link: l.links.to, ClockOf: func(name string) clock.Clock { return l.clockOf(name) }, Tell: l.record, Log: l.log,
@@ -36,7 +36,7 @@ func (l *lab) cast() *app.Cast {
 }
 
 // agents returns all agents of the run.
-func (l *lab) agents(ctx context.Context) ([]app.Runner, error) {
+func (l *planRun) agents(ctx context.Context) ([]app.Runner, error) {
 	cast := l.cast()
 	list, err := l.orderFlowAgents(ctx, cast)
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *lab) agents(ctx context.Context) ([]app.Runner, error) {
 }
 
 // builder returns a builder of the plan. If the plan has order flow, the builder takes orders too.
-func (l *lab) builder(cast *app.Cast, i int) (app.Runner, error) {
+func (l *planRun) builder(cast *app.Cast, i int) (app.Runner, error) {
 	strategy := moves(l.plan.Builders[i].Strategy)
 	if strategy.has("offline") {
 		return app.Idle, nil
@@ -81,7 +81,7 @@ func (l *lab) builder(cast *app.Cast, i int) (app.Runner, error) {
 
 // proposers returns all validators behind one sidecar. If a strategy wants to see a payload, the
 // sidecar uses version 1 of the endpoint, which answers with the payload.
-func (l *lab) proposers(cast *app.Cast) (*proposer.Proposer, error) {
+func (l *planRun) proposers(cast *app.Cast) (*proposer.Proposer, error) {
 	return cast.Proposers(app.ProposerRole{
 		Conduct: conductOf(l.plan.Proposers), Storm: stormOf(l.plan.Proposers),
 		V1:            l.anyMove("unbundle", "equivocate", "replay"),
@@ -95,7 +95,7 @@ func (l *lab) proposers(cast *app.Cast) (*proposer.Proposer, error) {
 
 // headerTimeout returns how long the sidecar waits for a header, in wall time: a whole slot if a
 // strategy of the plan asks late or repeatedly, or else mev-boost's 950 ms, at most half a slot.
-func (l *lab) headerTimeout() time.Duration {
+func (l *planRun) headerTimeout() time.Duration {
 	if l.anyMove("request", "repeat") {
 		return wallTime(l.plan.Slot, l.plan.Speed)
 	}
@@ -103,14 +103,14 @@ func (l *lab) headerTimeout() time.Duration {
 }
 
 // anyMove says whether a proposer of the plan has a move that begins with one of these words.
-func (l *lab) anyMove(words ...string) bool {
+func (l *planRun) anyMove(words ...string) bool {
 	return slices.ContainsFunc(l.plan.Proposers, func(p scenarios.ProposerPlan) bool {
 		return slices.ContainsFunc(p.Strategy, func(m scenarios.Move) bool { return m.Is(words...) })
 	})
 }
 
 // record records an agent's event as a fact.
-func (l *lab) record(e devnet.Event) {
+func (l *planRun) record(e devnet.Event) {
 	r := scenarios.Record{Actor: e.Actor, At: e.At, Subject: e.Subject, Slot: e.Slot, ValueWei: e.ValueWei}
 	if e.Subject == devnet.RequestRefused {
 		r.ID = cmp.Or(e.Refusal, "http-"+strconv.Itoa(e.Status))
@@ -120,7 +120,7 @@ func (l *lab) record(e devnet.Event) {
 
 // offline disconnects the validators from their node in the slots in which the plan has them
 // offline, so that nothing is proposed then.
-func (l *lab) offline(ctx context.Context) error {
+func (l *planRun) offline(ctx context.Context) error {
 	link := scenarios.Link{From: scenarios.ProposersName, To: scenarios.BeaconNode}
 	const id = -1000
 	for slot := 1; slot <= l.plan.Slots; slot++ {

@@ -18,7 +18,7 @@ import (
 )
 
 // breakThings begins and ends every fault of the plan at its time.
-func (l *lab) breakThings(ctx context.Context) error {
+func (l *planRun) breakThings(ctx context.Context) error {
 	var group errgroup.Group // without a derived context: a service that was started again outlives the faults
 	for id, one := range l.plan.Faults {
 		group.Go(func() error { return l.breakThing(ctx, id, one) })
@@ -27,7 +27,7 @@ func (l *lab) breakThings(ctx context.Context) error {
 }
 
 // breakFirst begins the faults without a From, before agents and clock start.
-func (l *lab) breakFirst(ctx context.Context) error {
+func (l *planRun) breakFirst(ctx context.Context) error {
 	for id, f := range l.plan.Faults {
 		if f.From != (scenarios.Moment{}) {
 			continue
@@ -41,7 +41,7 @@ func (l *lab) breakFirst(ctx context.Context) error {
 	return nil
 }
 
-func (l *lab) breakThing(ctx context.Context, id int, f scenarios.Fault) error {
+func (l *planRun) breakThing(ctx context.Context, id int, f scenarios.Fault) error {
 	genesis := l.network.Spec.GenesisTime
 	if l.clock.Until(ctx, genesis.Add(f.From.In(l.plan.Slot))) != nil {
 		return nil
@@ -80,7 +80,7 @@ type BegunFault struct {
 }
 
 // how describes what a fault does, and to which process.
-func (l *lab) how(f scenarios.Fault) string {
+func (l *planRun) how(f scenarios.Fault) string {
 	one := l.serviceNamed(f.On.To)
 	if one == nil || f.On.From != "" {
 		return ""
@@ -124,7 +124,7 @@ func mendAtEnd(f scenarios.Fault, mend func() error) error {
 }
 
 // begin begins a fault and returns the function that mends it.
-func (l *lab) begin(ctx context.Context, id int, f scenarios.Fault) (mend func() error, err error) {
+func (l *planRun) begin(ctx context.Context, id int, f scenarios.Fault) (mend func() error, err error) {
 	switch {
 	case f.What.Is("kill"):
 		return l.kill(ctx, id, f.On)
@@ -185,7 +185,7 @@ func linkCondition(what scenarios.Move, speed float64) fault.Condition {
 	}
 }
 
-func (l *lab) relayNamed(name string) *relayService {
+func (l *planRun) relayNamed(name string) *relayService {
 	for _, one := range l.relays {
 		if one.name == name {
 			return one
@@ -195,7 +195,7 @@ func (l *lab) relayNamed(name string) *relayService {
 }
 
 // kill kills a service; mend starts it again.
-func (l *lab) kill(ctx context.Context, id int, on scenarios.Link) (func() error, error) {
+func (l *planRun) kill(ctx context.Context, id int, on scenarios.Link) (func() error, error) {
 	i := slices.IndexFunc(l.processes(), func(p killable) bool { return p.called() == on.To })
 	if i < 0 {
 		return nil, errors.New("it does not run") // not reached: Parse has checked the name
@@ -217,7 +217,7 @@ func (l *lab) kill(ctx context.Context, id int, on scenarios.Link) (func() error
 
 // cutPower ends a service together with its machine: clients get no answer at all, not even a
 // refused connection. mend starts the service with the data that its disk has kept.
-func (l *lab) cutPower(ctx context.Context, id int, on scenarios.Link) (func() error, error) {
+func (l *planRun) cutPower(ctx context.Context, id int, on scenarios.Link) (func() error, error) {
 	one := l.serviceNamed(on.To)
 	return l.gone(ctx, id, on, one, fault.Condition{Partition: true}, one.cutPower)
 }
@@ -239,7 +239,7 @@ func killJournal(ctx context.Context, servers []*process) (mend func() error, er
 
 // gone ends a service with end, and puts the connections to it into a condition. The function that
 // it returns starts the service again.
-func (l *lab) gone(ctx context.Context, id int, on scenarios.Link, one killable, condition fault.Condition,
+func (l *planRun) gone(ctx context.Context, id int, on scenarios.Link, one killable, condition fault.Condition,
 	end func() error) (func() error, error) {
 	if err := l.links.begin(id, on, condition); err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func (l *lab) gone(ctx context.Context, id int, on scenarios.Link, one killable,
 }
 
 // pause stops a service's process; mend lets it continue.
-func (l *lab) pause(on scenarios.Link) (func() error, error) {
+func (l *planRun) pause(on scenarios.Link) (func() error, error) {
 	one := l.serviceNamed(on.To)
 	if err := one.pause(); err != nil {
 		return nil, err
@@ -277,7 +277,7 @@ func (l *lab) pause(on scenarios.Link) (func() error, error) {
 }
 
 // skew makes a clock wrong; mend corrects it.
-func (l *lab) skew(f scenarios.Fault) (func() error, error) {
+func (l *planRun) skew(f scenarios.Fault) (func() error, error) {
 	if one := l.serviceNamed(f.On.To); one != nil {
 		return func() error { return one.setSkew(0, false) }, one.setSkew(f.What.Time, false)
 	}

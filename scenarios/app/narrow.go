@@ -27,11 +27,11 @@ func stalls(strategy []scenarios.Move) bool { return moves(strategy).has("stall"
 
 // searchersStall says whether a searcher of the plan stops reading for a while, buildersStall the
 // same of builders.
-func (l *lab) searchersStall() bool {
+func (l *planRun) searchersStall() bool {
 	return slices.ContainsFunc(l.plan.Searchers, func(p scenarios.SearcherPlan) bool { return stalls(p.Strategy) })
 }
 
-func (l *lab) buildersStall() bool {
+func (l *planRun) buildersStall() bool {
 	return slices.ContainsFunc(l.plan.Builders, func(p scenarios.BuilderPlan) bool { return stalls(p.Strategy) })
 }
 

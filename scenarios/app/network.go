@@ -10,7 +10,7 @@ import (
 )
 
 // openNetwork opens the network of the plan, with its clock. The clock stands until it is started.
-func (l *lab) openNetwork() (err error) {
+func (l *planRun) openNetwork() (err error) {
 	genesis, p := time.Now().Truncate(time.Second), l.plan
 	l.clock = newLabClock(genesis, p.Speed)
 	l.network, err = network.Open(network.Config{
@@ -26,7 +26,7 @@ func (l *lab) openNetwork() (err error) {
 }
 
 // refuseKnown says whether the beacon node refuses a block that it has already, and records it.
-func (l *lab) refuseKnown(slot phase0.Slot) bool {
+func (l *planRun) refuseKnown(slot phase0.Slot) bool {
 	if !l.refusesKnown.Load() {
 		return false
 	}

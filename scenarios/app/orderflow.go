@@ -28,11 +28,11 @@ type orderFlow struct {
 }
 
 // hasOrderFlow says whether a plan has users or searchers.
-func (l *lab) hasOrderFlow() bool { return len(l.plan.Users)+len(l.plan.Searchers) > 0 }
+func (l *planRun) hasOrderFlow() bool { return len(l.plan.Users)+len(l.plan.Searchers) > 0 }
 
 // openOrderFlow reserves addresses for the bundle RPC, its journal and the stream, which they keep
 // over restarts, and opens the builders' listeners.
-func (l *lab) openOrderFlow() (err error) {
+func (l *planRun) openOrderFlow() (err error) {
 	o := &l.flow
 	o.observed = newOrders(l)
 	for i := range l.plan.Builders {
@@ -58,7 +58,7 @@ func (l *lab) openOrderFlow() (err error) {
 }
 
 // openBuilder listens for a builder's orders, and registers the builder by the URL of its proxy.
-func (l *lab) openBuilder(i int) error {
+func (l *planRun) openBuilder(i int) error {
 	listener, err := serve.Listen("127.0.0.1:0")
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (l *lab) openBuilder(i int) error {
 
 // rpcConfig returns the configuration of the bundle RPC for one start. It reaches the execution
 // node by its URL.
-func (l *lab) rpcConfig() (*serviceConfig, error) {
+func (l *planRun) rpcConfig() (*serviceConfig, error) {
 	cfg := &devnetapp.RPCConfig{
 		Seed: l.plan.Seed, DataDir: filepath.Join(l.dir, scenarios.RPCName),
 		ExecutionURL: "ws://" + strings.TrimPrefix(l.network.Chain.RPCURL(), "http://"),
@@ -89,7 +89,7 @@ func (l *lab) rpcConfig() (*serviceConfig, error) {
 
 // streamConfig returns the configuration of the event stream for one start. It reads the bundle
 // RPC's journal over the network.
-func (l *lab) streamConfig() (*serviceConfig, error) {
+func (l *planRun) streamConfig() (*serviceConfig, error) {
 	cfg := &serviceConfig{Narrow: l.searchersStall(), Stream: &devnetapp.StreamConfig{
 		DataDir: filepath.Join(l.dir, scenarios.StreamName), JournalURL: "nats://" + l.flow.journal,
 	}}
@@ -106,7 +106,7 @@ func (o *orderFlow) close() {
 }
 
 // orderFlowAgents returns the users and searchers of a plan, and the payer.
-func (l *lab) orderFlowAgents(ctx context.Context, cast *devnetapp.Cast) ([]devnetapp.Runner, error) {
+func (l *planRun) orderFlowAgents(ctx context.Context, cast *devnetapp.Cast) ([]devnetapp.Runner, error) {
 	var list []devnetapp.Runner
 	for i, one := range l.plan.Users {
 		run, err := trader(ctx, cast, one.Name, l.network.Traders[i], one.Strategy)
@@ -143,7 +143,7 @@ func trader(
 }
 
 // searcher returns a searcher that follows hints, only listens, or sends bundles of its own.
-func (l *lab) searcher(ctx context.Context, cast *devnetapp.Cast, i int,
+func (l *planRun) searcher(ctx context.Context, cast *devnetapp.Cast, i int,
 	one scenarios.SearcherPlan) (devnetapp.Runner, error) {
 	switch first := one.Strategy[0]; {
 	case first.Is("backrun"):

@@ -16,7 +16,7 @@ import (
 // orders turns the facts of the bundle RPC's journal into records of the run. It is safe for
 // concurrent use.
 type orders struct {
-	lab *lab
+	lab *planRun
 	// names of users and searchers, by the address that signs their requests; that is their first
 	// wallet.
 	names map[common.Address]string
@@ -34,7 +34,7 @@ type creditName struct {
 	recipient           common.Address
 }
 
-func newOrders(l *lab) *orders {
+func newOrders(l *planRun) *orders {
 	o := &orders{
 		lab: l, names: map[common.Address]string{}, accepted: map[uint64]*rpc.Order{}, owed: map[common.Hash]*uint256.Int{},
 		credits: map[creditName]*uint256.Int{},
@@ -144,7 +144,7 @@ func (o *orders) ended(r *scenarios.Record, f rpc.OrderEnded) {
 }
 
 // builderOf returns the builder's name, which a block carries as its extra data.
-func (l *lab) builderOf(hash common.Hash) string {
+func (l *planRun) builderOf(hash common.Hash) string {
 	if b := l.network.Chain.Chain().GetBlockByHash(hash); b != nil {
 		return string(b.Extra())
 	}

@@ -53,7 +53,7 @@ type process struct {
 var _ killable = (*process)(nil)
 
 // newProcess reserves an address, but does not start the service.
-func (l *lab) newProcess(name string, config func() (*serviceConfig, error),
+func (l *planRun) newProcess(name string, config func() (*serviceConfig, error),
 	facts func(string, json.RawMessage)) (*process, error) {
 	address, err := network.FreeAddress()
 	diskDir := ""
@@ -73,7 +73,7 @@ func (p *process) called() string { return p.name }
 
 // newJournals returns the servers of a service's journal, each as a process of its own: one, or a
 // cluster of as many as nodes says.
-func (l *lab) newJournals(of string, nodes int) ([]*process, error) {
+func (l *planRun) newJournals(of string, nodes int) ([]*process, error) {
 	var routes []string
 	for range nodes {
 		route, err := network.FreeAddress()

@@ -190,7 +190,7 @@ func runOne(ctx context.Context, p *scenarios.Plan, o Options, suffix string) (r
 	if err != nil {
 		return ran, fmt.Errorf("write run folder: %w", err)
 	}
-	l := &lab{
+	l := &planRun{
 		plan: p, program: o.Program, log: o.Log, links: newLinks(p), clocks: map[string]*skewed{},
 		mends: map[int]func() error{},
 	}

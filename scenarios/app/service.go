@@ -21,7 +21,7 @@ import (
 // relayService is one relay, with what its operator provides.
 type relayService struct {
 	*process
-	lab   *lab
+	lab   *planRun
 	index int
 	plan  scenarios.RelayPlan
 	dir   string
@@ -33,7 +33,7 @@ type relayService struct {
 	journals []*process
 }
 
-func (l *lab) newRelay(index int, one scenarios.RelayPlan) (s *relayService, err error) {
+func (l *planRun) newRelay(index int, one scenarios.RelayPlan) (s *relayService, err error) {
 	s = &relayService{lab: l, index: index, plan: one, dir: filepath.Join(l.dir, one.Name), validator: newValidator(l)}
 	if err := s.validator.listen(); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ type validator struct {
 	down bool
 }
 
-func newValidator(l *lab) *validator {
+func newValidator(l *planRun) *validator {
 	return &validator{Validator: l.network.Validator()}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // finishSlots records the outcome of each slot when half of the next slot has passed: by then the
 // proposer of the next slot has built on a late block, or has not. Each slot is recorded once.
-func (l *lab) finishSlots(ctx context.Context) error {
+func (l *planRun) finishSlots(ctx context.Context) error {
 	for slot := 1; slot <= l.plan.Slots; slot++ {
 		at := l.network.Spec.SlotStart(phase0.Slot(slot + 1)).Add(l.plan.Slot / 2)
 		if err := l.clock.Until(ctx, at); err != nil {
@@ -36,7 +36,7 @@ type ChainSlot struct {
 	Delivered []phase0.Hash32 `json:"delivered,omitempty"`
 }
 
-func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
+func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 	facts, err := l.book.all()
 	if err != nil {
 		return err

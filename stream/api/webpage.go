@@ -2,9 +2,7 @@ package api
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -29,16 +27,8 @@ var (
 	pageJS string
 
 	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
-	pagePolicy   = "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; " +
-		"frame-ancestors 'none'; style-src " +
-		sourceHash(pageCSS) + "; script-src " + sourceHash(pageJS)
+	pagePolicy   = serve.PagePolicy(pageCSS, pageJS, "'none'")
 )
-
-// sourceHash names an inline source in a Content-Security-Policy (CSP Level 3, 2.3.1).
-func sourceHash(source string) string {
-	sum := sha256.Sum256([]byte(source))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
 
 // view has the template's values.
 type view struct {

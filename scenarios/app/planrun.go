@@ -23,8 +23,8 @@ import (
 	"github.com/gavel-relay/gavel/scenarios"
 )
 
-// lab owns everything that runs for one plan.
-type lab struct {
+// planRun owns everything that runs for one plan.
+type planRun struct {
 	plan    *scenarios.Plan
 	program program // starts a service in a process of its own
 	log     *slog.Logger
@@ -48,7 +48,7 @@ type lab struct {
 }
 
 // open makes the parts that do not need the clock to run. dir is the run folder.
-func (l *lab) open(dir string) error {
+func (l *planRun) open(dir string) error {
 	l.dir = dir
 	var err error
 	if l.beaconAPI, err = newBeaconAPI(l.network.Beacon.Handler(), l.log); err != nil {
@@ -66,7 +66,7 @@ func (l *lab) open(dir string) error {
 }
 
 // clockOf returns the clock of an actor in this process, which faults can make wrong.
-func (l *lab) clockOf(name string) *skewed {
+func (l *planRun) clockOf(name string) *skewed {
 	if l.clocks[name] == nil {
 		l.clocks[name] = &skewed{right: l.clock}
 	}
@@ -74,7 +74,7 @@ func (l *lab) clockOf(name string) *skewed {
 }
 
 // run runs the plan's slots, and returns when the last one is finished.
-func (l *lab) run(ctx context.Context) error {
+func (l *planRun) run(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	group, running := errgroup.WithContext(running)
@@ -110,7 +110,7 @@ func (l *lab) run(ctx context.Context) error {
 }
 
 // startServices starts all services, each after those that it needs.
-func (l *lab) startServices(ctx context.Context) error {
+func (l *planRun) startServices(ctx context.Context) error {
 	if l.hasOrderFlow() {
 		if err := l.openOrderFlow(); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (l *lab) startServices(ctx context.Context) error {
 }
 
 // processes returns everything that can be killed, each after what it needs.
-func (l *lab) processes() []killable {
+func (l *planRun) processes() []killable {
 	var list []killable
 	if l.beaconAPI != nil {
 		list = append(list, l.beaconAPI)
@@ -137,7 +137,7 @@ func (l *lab) processes() []killable {
 }
 
 // services returns the services that run in processes of their own.
-func (l *lab) services() []*process {
+func (l *planRun) services() []*process {
 	var list []*process
 	for _, one := range l.relays {
 		if one.plan.InstanceOf == "" {
@@ -156,7 +156,7 @@ func (l *lab) services() []*process {
 
 // brokenJournals returns the servers of a service's journal that a fault breaks: all, or the one
 // that it numbers.
-func (l *lab) brokenJournals(f scenarios.Fault) []*process {
+func (l *planRun) brokenJournals(f scenarios.Fault) []*process {
 	if f.On.To == scenarios.RPCName {
 		return []*process{l.flow.server}
 	}
@@ -168,7 +168,7 @@ func (l *lab) brokenJournals(f scenarios.Fault) []*process {
 }
 
 // serviceNamed returns the service with a name of the plan, or nil if the name is not a service's.
-func (l *lab) serviceNamed(name string) *process {
+func (l *planRun) serviceNamed(name string) *process {
 	for _, one := range l.services() {
 		if one.name == name {
 			return one
@@ -178,10 +178,10 @@ func (l *lab) serviceNamed(name string) *process {
 }
 
 // logFile returns the path of a service's log, in the run folder.
-func (l *lab) logFile(name string) string { return filepath.Join(l.dir, name+".log") }
+func (l *planRun) logFile(name string) string { return filepath.Join(l.dir, name+".log") }
 
 // startClock starts chain time, here and in all services.
-func (l *lab) startClock() error {
+func (l *planRun) startClock() error {
 	l.clock.Start()
 	var errs []error
 	for _, one := range l.services() {
@@ -192,7 +192,7 @@ func (l *lab) startClock() error {
 
 // everybody returns all parts that are not gavel's own services: dishonest relays, which run in
 // front of honest ones, agents, and the monitor.
-func (l *lab) everybody(ctx context.Context) ([]app.Runner, error) {
+func (l *planRun) everybody(ctx context.Context) ([]app.Runner, error) {
 	var list []app.Runner
 	for _, one := range l.relays {
 		url, run, err := one.front(ctx)
@@ -218,7 +218,7 @@ func (l *lab) everybody(ctx context.Context) ([]app.Runner, error) {
 
 // monitor makes a monitor that watches all relays from outside: it knows only their addresses and
 // keys.
-func (l *lab) monitor() (app.Runner, error) {
+func (l *planRun) monitor() (app.Runner, error) {
 	cfg := monitorapp.Config{
 		Clock: l.clockOf(scenarios.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part",
 			scenarios.MonitorName),
@@ -260,7 +260,7 @@ const (
 // untilRegistered waits until every relay has every validator's registration, which only one of its
 // instances records, so that this work takes no time of the first slot. For the same reason it
 // computes the first blob's proofs.
-func (l *lab) untilRegistered(ctx context.Context) {
+func (l *planRun) untilRegistered(ctx context.Context) {
 	if fork := l.network.Spec.ForkAt(0); l.plan.BlobEvery > 0 && fork.HasBlobs() {
 		chain.Sidecar(fork, 0)
 	}
@@ -291,7 +291,7 @@ func (l *lab) untilRegistered(ctx context.Context) {
 
 // stopped waits for all parts and stops the services. It returns their failures; a cancelled
 // context is not a failure.
-func (l *lab) stopped(group *errgroup.Group) error {
+func (l *planRun) stopped(group *errgroup.Group) error {
 	err := group.Wait()
 	if errors.Is(err, context.Canceled) {
 		err = nil
@@ -302,7 +302,7 @@ func (l *lab) stopped(group *errgroup.Group) error {
 	return err
 }
 
-func (l *lab) close() error {
+func (l *planRun) close() error {
 	err := l.links.close()
 	l.flow.close()
 	for _, one := range l.relays {
