@@ -44,6 +44,7 @@ type composeService struct {
 	ExtraHosts                              []string `yaml:"extra_hosts"`
 	Command, Tmpfs, Secrets, Volumes, Ports []string
 	Environment                             map[string]string
+	Ulimits                                 map[string]int
 }
 
 // composeFiles are by their names, and what Prometheus of each is told by.
@@ -305,12 +306,20 @@ func TestBalancerKnowsEveryInstance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	connections := 0
+	limit := regexp.MustCompile(`maxconn \d+`).FindString(string(text))
+	if _, err := fmt.Sscanf(limit, "maxconn %d", &connections); err != nil {
+		t.Fatal(err)
+	}
 	var got, want []string
 	servers := regexp.MustCompile(`(?m)^  server (\S+) (\S+):(\d+) check port (\d+)$`)
 	for _, found := range servers.FindAllStringSubmatch(string(text), -1) {
 		got = append(got, strings.Join(found[1:], " "))
 	}
 	file := readCompose(t, "cluster/compose.yaml")
+	if open := file.Services["balancer"].Ulimits["nofile"]; open < 2*connections+100 {
+		t.Errorf("the balancer may open %d files, and needs two for each of %d connections", open, connections)
+	}
 	for name, s := range file.Services {
 		if !s.ours() {
 			continue

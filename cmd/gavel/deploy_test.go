@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -10,7 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/run"
 )
 
@@ -143,5 +148,43 @@ func TestKeysOfOperations(t *testing.T) {
 		"--secret-key-file", filepath.Join(dir, "rpc.key"))
 	if status != 0 || bundles.rpc.Key == nil {
 		t.Fatal(stderr)
+	}
+}
+
+// A journal opens on a NATS server with the configuration of deploy, by a password as env.example
+// says it, and not by another one.
+func TestJournalOnADeployedServer(t *testing.T) {
+	const password = "p1e9k4e5" // its digits and letters must not be read as a number with a unit
+	t.Setenv("NATS_PASSWORD", password)
+	options, err := server.ProcessConfigFile("../../deploy/nats/one.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Host, options.Port, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, t.TempDir()
+	options.NoLog, options.NoSigs, options.JetStreamMaxStore = true, true, 1<<40 // whatever the disk has
+	s, err := server.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	cfg := journal.Config{URL: "nats://gavel:" + password + "@" + s.Addr().String(), StartTimeout: time.Minute,
+		EscrowBytes: 64 << 20, FactsBytes: 64 << 20, EvidenceBytes: 8 << 20}
+	j, err := journal.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Append(t.Context(), "relay.x", []byte(`{}`)); err != nil {
+		t.Error(err)
+	}
+	if err := j.Close(context.WithoutCancel(t.Context())); err != nil {
+		t.Error(err)
+	}
+	cfg.URL = strings.Replace(cfg.URL, password, "another", 1)
+	if _, err := journal.Open(t.Context(), cfg); err == nil {
+		t.Error("a stranger opens the journal")
 	}
 }

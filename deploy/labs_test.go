@@ -1,0 +1,53 @@
+package deploy
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// The playbook reads the variables that it has, and gives gavel-lab flags that it knows.
+func TestPlaybookAsksForWhatThereIs(t *testing.T) {
+	text, err := os.ReadFile("labs/assertoor.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var playbook struct {
+		ID, Name, Timeout string
+		Config            map[string]string
+		Tasks             []struct {
+			Name, Title, Timeout string
+			Config               struct {
+				Shell, Command string
+				EnvVars        map[string]string `yaml:"envVars"`
+			}
+		}
+	}
+	if err := yaml.UnmarshalWithOptions(text, &playbook, yaml.DisallowUnknownField()); err != nil {
+		t.Fatal(err)
+	}
+	flags, err := os.ReadFile("../docs/flags.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, known, _ := strings.Cut(string(flags), "### `gavel-lab conformance run`\n")
+	known, _, _ = strings.Cut(known, "\n### ")
+	judge := playbook.Tasks[len(playbook.Tasks)-1].Config
+	used := regexp.MustCompile(`--[a-z-]+`).FindAllString(judge.Command, -1)
+	if len(used) < 3 || !strings.Contains(judge.Command, "gavel-lab conformance run ") {
+		t.Errorf("%q", judge.Command)
+	}
+	for _, flag := range used {
+		if !strings.Contains(known, "| `"+flag+"` |") {
+			t.Errorf("gavel-lab conformance run has no %s", flag)
+		}
+	}
+	for name, variable := range judge.EnvVars {
+		if playbook.Config[variable] == "" || !strings.Contains(judge.Command, "$"+name) {
+			t.Errorf("%s is %s, which is set or used nowhere", name, variable)
+		}
+	}
+}
