@@ -36,6 +36,7 @@ func replayCommand() *cli.Command {
 			},
 			replayRunCommand(),
 			replayExportCommand(),
+			replayFiguresCommand(),
 		},
 	}
 }
@@ -44,20 +45,51 @@ func replayRunCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "run",
 		Usage: "play the auctions of a data set in the relay's auction code, and explain where the archive differs",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "dataset", Value: "dataset", TakesFile: true, Usage: "folder of the data set"},
-			&cli.StringSliceFlag{Name: "infer",
-				Usage: "how to infer what archives do not say, as rule=choice; see docs/replay.md"},
-			&cli.StringFlag{Name: "what-if", TakesFile: true,
-				Usage: "hold the auctions also under the rules of this file, in each of its variants; see docs/replay.md"},
-			&cli.StringFlag{Name: "relay", Usage: "replay only the auctions of this relay"},
+		Flags: append(auctionFlags(),
 			&cli.StringFlag{Name: "shard", Value: "1/1",
 				Usage: "replay only a part of the slots, i/n; the parts' results together are those of a whole run"},
 			&cli.StringFlag{Name: "out", TakesFile: true,
 				Usage: "folder for results.parquet and results.csv, with a row for each auction, and report.json"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
-		},
+		),
 		Action: replayAuctions,
+	}
+}
+
+// auctionFlags say which auctions are replayed, and how.
+func auctionFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "dataset", Value: "dataset", TakesFile: true, Usage: "folder of the data set"},
+		&cli.StringSliceFlag{Name: "infer",
+			Usage: "how to infer what archives do not say, as rule=choice; see docs/replay.md"},
+		&cli.StringFlag{Name: "what-if", TakesFile: true,
+			Usage: "hold the auctions also under the rules of this file, in each of its variants; see docs/replay.md"},
+		&cli.StringFlag{Name: "relay", Usage: "replay only the auctions of this relay"},
+	}
+}
+
+func replayFiguresCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "figures",
+		Usage: "draw the auctions of a data set: one page that needs nothing else, and an SVG and a CSV for each figure",
+		Flags: append(auctionFlags(),
+			&cli.Int64Flag{Name: "slot", Usage: "slot whose bid curve is drawn; without it the auction with the most bids"},
+			&cli.StringFlag{Name: "out", Value: "figures", TakesFile: true, Usage: "folder for the files, which are replaced"},
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			options, err := runOptions(cmd)
+			if err != nil {
+				return err
+			}
+			options.Shard, options.Shards = 1, 1
+			all, err := replay.Figures(ctx, replay.FigureOptions{
+				RunOptions: options, Slot: cmd.Int64("slot"), To: cmd.String("out"),
+			})
+			if err != nil {
+				return err
+			}
+			return replay.WriteFigures(cmd.Root().Writer, cmd.String("out"), all)
+		},
 	}
 }
 
@@ -87,29 +119,38 @@ func replayExportCommand() *cli.Command {
 	}
 }
 
-func replayAuctions(ctx context.Context, cmd *cli.Command) error {
-	how, err := backtest.Infer(cmd.StringSlice("infer"))
+// runOptions reads the flags of auctionFlags.
+func runOptions(cmd *cli.Command) (options replay.RunOptions, err error) {
+	options = replay.RunOptions{Dir: cmd.String("dataset"), Relay: cmd.String("relay")}
+	if options.How, err = backtest.Infer(cmd.StringSlice("infer")); err != nil {
+		return options, run.Usage(err)
+	}
+	file := cmd.String("what-if")
+	if file == "" {
+		return options, nil
+	}
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return run.Usage(err)
+		return options, run.Usage(fmt.Errorf("read the what-if: %w", err))
 	}
-	options := replay.RunOptions{
-		Dir: cmd.String("dataset"), Out: cmd.String("out"), How: how, Relay: cmd.String("relay"),
+	variants, err := scenarios.ParseWhatIf(file, text)
+	if err != nil {
+		return options, run.Usage(err)
 	}
+	for _, w := range variants {
+		options.Variants = append(options.Variants, backtest.NewVariant(w))
+	}
+	return options, nil
+}
+
+func replayAuctions(ctx context.Context, cmd *cli.Command) error {
+	options, err := runOptions(cmd)
+	if err != nil {
+		return err
+	}
+	options.Out = cmd.String("out")
 	if options.Shard, options.Shards, err = replay.ParseShard(cmd.String("shard")); err != nil {
 		return run.Usage(err)
-	}
-	if file := cmd.String("what-if"); file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return run.Usage(fmt.Errorf("read the what-if: %w", err))
-		}
-		variants, err := scenarios.ParseWhatIf(file, text)
-		if err != nil {
-			return run.Usage(err)
-		}
-		for _, w := range variants {
-			options.Variants = append(options.Variants, backtest.NewVariant(w))
-		}
 	}
 	report, err := replay.Run(ctx, options)
 	if err != nil {

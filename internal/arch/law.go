@@ -31,7 +31,7 @@ var Pure = []string{
 	"relay", "relay/auction", "relay/bid", "relay/check", "relay/web", "relay/wire", "rpc", "rpc/bundle", "rpc/pool",
 	"rpc/refund",
 	"stream", "devnet", "scenarios", "scenarios/dataset", "monitor",
-	"scenarios/backtest",
+	"scenarios/backtest", "scenarios/figures",
 }
 
 // Parallel are pure packages whose arithmetic is too slow on one processor: hashing a block and

@@ -15,9 +15,23 @@ var asArchived = House{Floor: true}
 // each relay, variant and moment at which the proposer asks, and counts in inferred for how many
 // bids each rule of inference decided; it may be nil.
 func Replay(s Slot, how Inference, variants []Variant, inferred map[string]int64) []Result {
+	return replay(s, how, variants, inferred, nil)
+}
+
+// ReplayCourses does what Replay does, and also returns how the auctions went as archived.
+func ReplayCourses(s Slot, how Inference, variants []Variant, inferred map[string]int64) ([]Result, []Course) {
+	var courses []Course
+	results := replay(s, how, variants, inferred, func(l *lot, p *played) { courses = append(courses, l.course(p)) })
+	return results, courses
+}
+
+func replay(s Slot, how Inference, variants []Variant, inferred map[string]int64, watch func(*lot, *played)) []Result {
 	var results []Result
 	for _, l := range lots(s, how) {
 		p, by := l.archived(how)
+		if watch != nil {
+			watch(l, &p)
+		}
 		results = append(results, l.result(AsArchived, l.offers, &p, p.asks[0], by))
 		for _, v := range variants {
 			results = append(results, v.play(l, p.asks[0].atUs, by)...)

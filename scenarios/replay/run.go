@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios/backtest"
 	"github.com/gavel-relay/gavel/scenarios/dataset"
+	"github.com/gavel-relay/gavel/scenarios/figures"
 )
 
 // RunOptions say what to replay.
@@ -32,6 +33,9 @@ type RunOptions struct {
 	Relay string
 	// Shard is which of Shards parts of the slots is replayed, from 1.
 	Shard, Shards int64
+
+	// part begins what the figures of some slots need; nil: there are no figures.
+	part func() *figures.Part
 }
 
 // Report is what came of a replay.
@@ -48,27 +52,30 @@ type Report struct {
 // Run replays the auctions of a data set. Several hours are read at a time; the results are in the
 // order of the slots.
 func Run(ctx context.Context, o RunOptions) (*Report, error) {
+	report, _, err := replayed(ctx, o)
+	return report, err
+}
+
+// replayed replays, and also returns what figures need, if they are wanted.
+func replayed(ctx context.Context, o RunOptions) (*Report, *figures.Part, error) {
 	network, err := networkOf(o.Dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	hours, err := hoursOf(o.Dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out, err := newResults(o.Out, network)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	report := &Report{
-		Network: network, Rules: o.How.Sentences(), Inferred: map[string]int64{}, Models: map[string][]string{},
-	}
-	for _, v := range o.Variants {
-		if models := v.Models(); len(models) > 0 {
-			report.Models[v.Name] = models
-		}
-	}
+	report := newReport(network, o)
 	var sums backtest.Summaries
+	var whole *figures.Part
+	if o.part != nil {
+		whole = o.part()
+	}
 	// A window of hours is replayed at a time, so that results wait for few others.
 	for window := range slices.Chunk(hours, runtime.GOMAXPROCS(0)) {
 		done := make([]hourly, len(window))
@@ -80,9 +87,12 @@ func Run(ctx context.Context, o RunOptions) (*Report, error) {
 			})
 		}
 		if err := group.Wait(); err != nil {
-			return nil, errors.Join(err, out.abandon())
+			return nil, nil, errors.Join(err, out.abandon())
 		}
 		for _, d := range done {
+			if whole != nil {
+				whole.Merge(d.part)
+			}
 			report.Slots += d.slots
 			for rule, n := range d.inferred {
 				report.Inferred[rule] += n
@@ -91,12 +101,24 @@ func Run(ctx context.Context, o RunOptions) (*Report, error) {
 				sums.Add(&d.results[i])
 			}
 			if err := out.add(d.results); err != nil {
-				return nil, errors.Join(err, out.abandon())
+				return nil, nil, errors.Join(err, out.abandon())
 			}
 		}
 	}
 	report.Summaries = sums.All
-	return report, out.finish(report)
+	return report, whole, out.finish(report)
+}
+
+func newReport(network dataset.Network, o RunOptions) *Report {
+	report := &Report{
+		Network: network, Rules: o.How.Sentences(), Inferred: map[string]int64{}, Models: map[string][]string{},
+	}
+	for _, v := range o.Variants {
+		if models := v.Models(); len(models) > 0 {
+			report.Models[v.Name] = models
+		}
+	}
+	return report
 }
 
 // networkOf reads of which network a data set is.
@@ -156,6 +178,7 @@ type hourly struct {
 	slots    int64
 	results  []backtest.Result
 	inferred map[string]int64
+	part     *figures.Part
 }
 
 // columns that a replay looks at.
@@ -166,7 +189,7 @@ var (
 		"builder_pubkey", "proposer_pubkey", "gas_used", "num_tx", "optimistic", "eligible_at", "verified", "cancellable",
 		"sequence", "refusal",
 	}
-	deliveryColumns = []string{"slot", "slot_start", "relay", "value_wei", "block_hash", "builder_pubkey"}
+	deliveryColumns = []string{"slot", "slot_start", "relay", "value_wei", "paid_wei", "block_hash", "builder_pubkey"}
 )
 
 func replayHour(ctx context.Context, network dataset.Network, h hour, o RunOptions) (done hourly, err error) {
@@ -181,6 +204,9 @@ func replayHour(ctx context.Context, network dataset.Network, h hour, o RunOptio
 	}
 	defer func() { err = errors.Join(err, deliveries.close()) }()
 	done.inferred = map[string]int64{}
+	if o.part != nil {
+		done.part = o.part()
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return done, err
@@ -200,11 +226,18 @@ func replayHour(ctx context.Context, network dataset.Network, h hour, o RunOptio
 			continue
 		}
 		done.slots++
-		for _, r := range backtest.Replay(slot, o.How, o.Variants, done.inferred) {
-			if o.wants(r.Relay) {
-				done.results = append(done.results, r)
-			}
-		}
+		done.add(slot, o)
+	}
+}
+
+// add replays a slot.
+func (h *hourly) add(slot backtest.Slot, o RunOptions) {
+	results, courses := backtest.ReplayCourses(slot, o.How, o.Variants, h.inferred)
+	results = slices.DeleteFunc(results, func(r backtest.Result) bool { return !o.wants(r.Relay) })
+	h.results = append(h.results, results...)
+	if h.part != nil {
+		courses = slices.DeleteFunc(courses, func(c backtest.Course) bool { return !o.wants(c.Relay) })
+		h.part.Add(courses, results)
 	}
 }
 
