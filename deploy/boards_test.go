@@ -152,6 +152,9 @@ var rpcBoard = board{"rpc", "gavel: bundle RPC", "rpc", append([]row{
 	{"Now", []panel{
 		number("Head", "none", "gavel_rpc_head{$here}"),
 		number("Live orders", "none", "gavel_rpc_orders{$here}"),
+		number("Owner of the orders", "none", "gavel_rpc_owner{$here}"),
+		number("Owner is known", "none", "gavel_rpc_owner_known{$here}"),
+		number("Takeovers", "none", "gavel_rpc_takeovers_total{$here}"),
 		number("Orders to unknown builders", "none", "gavel_rpc_unknown_builders{$here}"),
 	}},
 	{"Orders", []panel{
@@ -159,6 +162,8 @@ var rpcBoard = board{"rpc", "gavel: bundle RPC", "rpc", append([]row{
 		one("Refused calls", "reqps", `sum by (refusal) (rate(gavel_rpc_calls_total{$here,refusal!=""}[$__rate_interval]))`,
 			"{{refusal}}"),
 		quantiles("Time of methods", "gavel_rpc_call_seconds", "", "method"),
+		one("Requests handed to the owner", "reqps", perSecond("gavel_rpc_forwarded_requests_total", "outcome"),
+			"{{outcome}}"),
 		one("Orders accepted", "reqps", perSecond("gavel_rpc_orders_total", "kind"), "{{kind}}"),
 		one("Orders ended", "reqps", perSecond("gavel_rpc_orders_ended_total", "state"), "{{state}}"),
 		one("Simulations", "reqps", perSecond("gavel_rpc_simulations_total", "result"), "{{result}}"),

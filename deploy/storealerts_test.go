@@ -46,6 +46,11 @@ var relayStoreAlerts = []alert{
 
 var rpcAlerts = []alert{
 	{
+		name: "GavelRPCNoOwner", severity: critical, expr: "gavel_rpc_owner_known == 0", since: "1m",
+		summary: "Nobody owns the orders, as far as this instance knows: it refuses all requests.",
+		fires:   []string{"gavel_rpc_owner_known 0x5"}, quiet: []string{"gavel_rpc_owner_known 1x5"}, at: 3,
+	},
+	{
 		name: "GavelRPCHeadStands", severity: critical, expr: "changes(gavel_rpc_head[3m]) == 0", since: "1m",
 		summary: "The bundle RPC has seen no new block for three minutes.",
 		fires:   []string{"gavel_rpc_head 7x10"}, quiet: []string{"gavel_rpc_head 7+1x10"}, at: 8,

@@ -137,6 +137,12 @@ var (
 		"The journal did not say in time that it has this, so it is not promised: a new order is not sent to anybody, a "+
 			"cancel or a recipient counts until the "+
 			"service is restarted. Repeat the request.")
+	NoOwner = Refusals.Define("no-owner", "no instance has the orders now",
+		"This service has several instances, and the one that had the orders has just ended or cannot be reached. Nothing "+
+			"was done; repeat the request in a few seconds.")
+	AnswerUnknown = Refusals.Define("answer-unknown", "it is not known whether this was done",
+		"The instance that has the orders ended, or was not heard, while it had the request. Ask for the status "+
+			"(gavel_getOrderStatus), or repeat the request: an order that is there already is not taken twice.")
 	StatsTooOld = Refusals.Define("stats-block-range", "block is too far from the newest one",
 		"Statistics are asked for with a block within 20 of the newest one.")
 	OrderCancelled = Refusals.Define("order-cancelled", "order was cancelled",

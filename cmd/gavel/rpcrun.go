@@ -44,7 +44,7 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	}
 	defer nodes.Close() //nolint:errcheck // connections that were read from
 	defer logStop(ctx, log, "rpc")()
-	var service *app.App
+	var service app.Service
 	err = doors.whileOpening(needsExecution, func(tell func(string)) error {
 		if chain, err = cfg.learnChain(ctx, nodes, log); err != nil {
 			return err
@@ -54,14 +54,14 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 		cfg.rpc.ExecutionNodes = nodes.Answers
 		cfg.rpc.EarliestBlock = cfg.firstDetails(chain)
 		cfg.rpc.Journal.Waiting = tell
-		service, err = app.New(ctx, cfg.rpc)
+		service, err = app.Open(ctx, cfg.rpc)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	log.Info("rpc serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "chain", chain.ChainID,
-		"head", service.Head().Number, "signs_as", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), "builders",
+		"signs_as", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), "builders",
 		len(cfg.rpc.Builders))
 	return errors.Join(doors.serve(ctx, service), service.Close())
 }

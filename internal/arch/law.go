@@ -29,7 +29,7 @@ var Pure = []string{
 	"internal/eth", "internal/eth/gloas", "internal/eth/gloas/check", "internal/eth/shape",
 	"internal/jsonscan", "internal/orderflow", "devnet/beacon/epbs",
 	"relay", "relay/auction", "relay/bid", "relay/check", "relay/web", "relay/wire", "rpc", "rpc/bundle", "rpc/pool",
-	"rpc/refund",
+	"rpc/lease", "rpc/refund",
 	"stream", "devnet", "scenarios", "scenarios/dataset", "monitor",
 	"scenarios/backtest", "scenarios/figures",
 }

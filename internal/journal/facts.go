@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +42,7 @@ func (f *failures) told() {
 
 // Append adds a fact, and returns its number in the log when the fact is acked.
 func (j *Journal) Append(ctx context.Context, subject string, data []byte) (seq uint64, err error) {
-	ack, err := j.js.Publish(ctx, factPrefix+subject, data)
+	ack, err := j.js.PublishMsg(ctx, j.fact(subject, data))
 	if err != nil {
 		j.suspectEngine()
 		return 0, fmt.Errorf("append %s: %w", subject, err)
@@ -60,7 +61,7 @@ func (j *Journal) AppendAsync(subject string, data []byte) error {
 	if j.low() {
 		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
 	}
-	if _, err := j.js.PublishAsync(factPrefix+subject, data, noStall); err != nil {
+	if _, err := j.js.PublishMsgAsync(j.fact(subject, data), noStall); err != nil {
 		return fmt.Errorf("append %s: %w", subject, err)
 	}
 	return nil
@@ -73,7 +74,7 @@ func (j *Journal) AppendAcked(subject string, data []byte, told func(error)) err
 	if j.low() {
 		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
 	}
-	ack, err := j.js.PublishAsync(factPrefix+subject, data, noStall)
+	ack, err := j.js.PublishMsgAsync(j.fact(subject, data), noStall)
 	if err != nil {
 		return fmt.Errorf("append %s: %w", subject, err)
 	}
@@ -176,14 +177,17 @@ func (j *Journal) past(
 	ctx context.Context, stream, prefix string, begin jetstream.OrderedConsumerConfig, subjects []string,
 	handle func(at time.Time, subject string, data []byte) error,
 ) error {
-	for _, subject := range subjects {
-		begin.FilterSubjects = append(begin.FilterSubjects, prefix+subject)
+	begin.FilterSubjects = filters(stream, prefix, subjects)
+	marks, err := j.fencesOf(ctx, stream)
+	if err != nil {
+		return err
 	}
 	consumer, err := j.js.OrderedConsumer(ctx, stream, begin)
 	if err != nil {
 		return err
 	}
-	for unheard := 0; ; {
+	place, unheard := max(begin.OptStartSeq, 1)-1, 0
+	for {
 		batch, err := consumer.FetchNoWait(pastBatch)
 		if err != nil {
 			return err
@@ -195,6 +199,10 @@ func (j *Journal) past(
 			if err != nil {
 				return err
 			}
+			place = meta.Sequence.Stream
+			if stream == factsName && !marks.takes(message, place) {
+				continue
+			}
 			if err := handle(meta.Timestamp, strings.TrimPrefix(message.Subject(), prefix), message.Data()); err != nil {
 				return err
 			}
@@ -202,12 +210,28 @@ func (j *Journal) past(
 		switch err := batch.Error(); {
 		case errors.Is(err, nats.ErrNoResponders) && unheard < unheardTries && run.Pause(ctx, unheardPause) == nil:
 			unheard++ // in a cluster, this server may not know yet where the consumer is
+			continue
 		case err != nil:
 			return err
-		case got == 0:
-			return nil
+		case got > 0:
+			continue
+		}
+		if behind, err := j.behindOwnMark(ctx, stream, place); err != nil || !behind {
+			return err
 		}
 	}
+}
+
+// filters are the subjects that a reader asks for; with facts of some subjects it needs the marks
+// of terms.
+func filters(stream, prefix string, subjects []string) (list []string) {
+	for _, subject := range subjects {
+		list = append(list, prefix+subject)
+	}
+	if stream == factsName && len(list) > 0 && !slices.Contains(subjects, ">") {
+		list = append(list, factPrefix+termSubject+">")
+	}
+	return list
 }
 
 // pastBatch is how many facts Past asks for at a time.

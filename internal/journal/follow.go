@@ -67,8 +67,10 @@ func (j *Journal) follow(
 	ctx context.Context, stream, prefix string, begin follower,
 	handle func(seq uint64, at time.Time, subject string, data []byte) error, subjects ...string,
 ) error {
-	for _, subject := range subjects {
-		begin.FilterSubjects = append(begin.FilterSubjects, prefix+subject)
+	begin.FilterSubjects = filters(stream, prefix, subjects)
+	marks, err := j.fencesOf(ctx, stream)
+	if err != nil {
+		return err
 	}
 	consumer, err := j.js.OrderedConsumer(ctx, stream, begin.OrderedConsumerConfig)
 	if err != nil {
@@ -94,6 +96,9 @@ func (j *Journal) follow(
 		meta, err := message.Metadata()
 		if err != nil {
 			return err
+		}
+		if stream == factsName && !marks.takes(message, meta.Sequence.Stream) {
+			continue
 		}
 		subject := strings.TrimPrefix(message.Subject(), prefix)
 		if err := handle(meta.Sequence.Stream, meta.Timestamp, subject, message.Data()); err != nil {

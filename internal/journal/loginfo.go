@@ -34,7 +34,7 @@ func (j *Journal) LogInfo(ctx context.Context) (LogInfo, error) {
 }
 
 // LastWithSeq is the newest fact of a subject and its number in the log; ErrNotFound if there is
-// none.
+// none, or if this journal has begun a term and the fact is of another one.
 func (j *Journal) LastWithSeq(ctx context.Context, subject string) (place uint64, data []byte, err error) {
 	message, err := j.facts.GetLastMsgForSubject(ctx, factPrefix+subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -42,6 +42,9 @@ func (j *Journal) LastWithSeq(ctx context.Context, subject string) (place uint64
 	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("find the last fact of %s: %w", subject, err)
+	}
+	if j.term.number != 0 && termOf(message.Header) != j.term.number {
+		return 0, nil, fmt.Errorf("fact %s of term %d: %w", subject, j.term.number, ErrNotFound)
 	}
 	return message.Sequence, message.Data, nil
 }

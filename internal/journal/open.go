@@ -92,6 +92,7 @@ type Journal struct {
 	js     jetstream.JetStream
 	quota  quota
 	id     string // of the log of facts
+	term   term   // in which facts are written; zero without terms
 	facts  jetstream.Stream
 	bound  func(context.Context) error // sets the bounds of facts; nil if they are set
 	state  jetstream.Stream

@@ -94,6 +94,16 @@ func (j *Journal) DropState(ctx context.Context, subject string) error {
 	return j.syncState(subject)
 }
 
+// DropStateBefore is DropState for what was stored before a number of the stream. State that
+// another process stores meanwhile stays.
+func (j *Journal) DropStateBefore(ctx context.Context, subject string, number uint64) error {
+	err := j.state.Purge(ctx, jetstream.WithPurgeSubject(statePrefix+subject), jetstream.WithPurgeSequence(number))
+	if err != nil {
+		return fmt.Errorf("forget state %s: %w", subject, err)
+	}
+	return j.syncState(subject)
+}
+
 // States calls handle with the state of each subject that begins with a prefix and a dot, in the
 // order in which they were stored. handle owns the data; its error ends the reading.
 func (j *Journal) States(ctx context.Context, prefix string, handle func(at time.Time, subject string,

@@ -20,7 +20,7 @@ func NewRegistry() *prometheus.Registry {
 }
 
 // Handler serves /metrics. It belongs on the admin listener.
-func Handler(registry *prometheus.Registry, log *slog.Logger) http.Handler {
+func Handler(registry prometheus.Gatherer, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.HTTPErrorOnError,
 		EnableOpenMetrics: true,

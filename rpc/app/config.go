@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
+	"github.com/gavel-relay/gavel/rpc/lease"
 	"github.com/gavel-relay/gavel/rpc/pool"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
@@ -53,6 +54,9 @@ type Config struct {
 	OrdersFor time.Duration
 	// Journal is the journal of the facts; its Dir follows from DataDir.
 	Journal journal.Config
+	// Lease has the times of the lease with which the instances on the journal of a cluster agree on
+	// who owns the orders. All of them need the same ones.
+	Lease lease.Config
 	// BlockTime is how long after a block the next one is expected, in chain time: 12 s.
 	BlockTime time.Duration
 	// PrivateBlocks is for how many blocks a private transaction is tried: 25.

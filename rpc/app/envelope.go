@@ -29,13 +29,34 @@ func (w rawJSON) AppendJSON(to []byte) []byte { return append(to, w...) }
 
 // serveMethods makes the handler that serves the methods.
 func (a *App) serveMethods(methods []method.Method) error {
+	cfg, document, err := a.envelope(methods)
+	if err == nil {
+		a.handler, err = newHandler(cfg, document)
+	}
+	return err
+}
+
+// newHandler makes a server of the RPC and of its description.
+func newHandler(cfg jsonrpc.Config, document []byte) (http.Handler, error) {
+	server, err := jsonrpc.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	server.Handle(http.MethodGet, "/openrpc.json", func(w http.ResponseWriter, _ *http.Request) {
+		serve.Bytes(w, http.StatusOK, "application/json", document)
+	})
+	return server, nil
+}
+
+// envelope configures the server that serves the methods, and returns their description.
+func (a *App) envelope(methods []method.Method) (cfg jsonrpc.Config, document []byte, err error) {
 	scheme := jsonrpc.SignatureScheme{Headers: a.cfg.SignatureHeaders, Lenient0x: a.cfg.LenientSignatures,
 		Recover: jsonrpc.NewSigners(signerTables).Recover}
-	cfg := jsonrpc.Config{
+	cfg = jsonrpc.Config{
 		Methods: map[string]jsonrpc.Method{}, Clock: a.cfg.Clock, MaxBatch: a.cfg.Limits.Batch,
 		TrustedProxies: a.cfg.Limits.TrustedProxies,
 		Legacy:         a.cfg.LegacyErrors, Limits: a.rates(), Observe: a.watched.metrics.Call,
-		SignatureHeaders: a.cfg.SignatureHeaders,
+		SignatureHeaders: a.cfg.SignatureHeaders, Confirm: a.seat.confirm(),
 		Aliases: map[string][]string{
 			"flashbots_":  {a.cfg.VendorPrefix, "buildernet_", a.cfg.PoolPrefix},
 			"buildernet_": {a.cfg.PoolPrefix, "flashbots_", a.cfg.VendorPrefix},
@@ -59,23 +80,14 @@ func (a *App) serveMethods(methods []method.Method) error {
 	}
 	described, err := method.Describe(methods)
 	if err != nil {
-		return err
+		return cfg, nil, err
 	}
-	document, err := json.Marshal(described)
-	if err != nil {
-		return fmt.Errorf("write the OpenRPC document: %w", err)
+	if document, err = json.Marshal(described); err != nil {
+		return cfg, nil, fmt.Errorf("write the OpenRPC document: %w", err)
 	}
 	cfg.Methods[discover] = func(context.Context, *jsonrpc.Call) (any, error) { return rawJSON(document), nil }
 	cfg.Unsigned = append(cfg.Unsigned, discover)
-	server, err := jsonrpc.New(cfg)
-	if err != nil {
-		return err
-	}
-	server.Handle(http.MethodGet, "/openrpc.json", func(w http.ResponseWriter, _ *http.Request) {
-		serve.Bytes(w, http.StatusOK, "application/json", document)
-	})
-	a.handler = server
-	return nil
+	return cfg, document, nil
 }
 
 func (a *App) rates() jsonrpc.Limits {

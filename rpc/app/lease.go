@@ -40,8 +40,8 @@ type term struct {
 var errReplaced = errors.New("another gavel rpc has taken over the journal, since this one did not say for long " +
 	"that it lives: only one may work with it")
 
-// lease is this process' term with its journal.
-type lease struct {
+// soleLease is this process' term with its journal.
+type soleLease struct {
 	journal *journal.Journal
 	term    term
 	over    atomic.Bool // another process has the journal
@@ -49,7 +49,7 @@ type lease struct {
 
 // acquireLease claims the next term. Before, it watches for span whether the owner of the newest
 // term still runs.
-func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (*lease, error) {
+func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (*soleLease, error) {
 	last, err := termOf(ctx, j)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (
 			return nil, fmt.Errorf("claim the journal: %w", err)
 		}
 		if won {
-			t := &lease{journal: j, term: term{Number: number, Owner: owner}}
+			t := &soleLease{journal: j, term: term{Number: number, Owner: owner}}
 			return t, t.put(ctx)
 		}
 		// Another process has claimed this term but not written it: it is about to, or it was
@@ -139,7 +139,7 @@ func inUse(by term) error {
 		"or give this one a journal of its own", by.Owner)
 }
 
-func (l *lease) put(ctx context.Context) error {
+func (l *soleLease) put(ctx context.Context) error {
 	data, err := json.Marshal(l.term)
 	if err != nil {
 		return fmt.Errorf("encode who works with the journal: %w", err)
@@ -149,7 +149,7 @@ func (l *lease) put(ctx context.Context) error {
 
 // renew writes a beat again and again until the context ends. Its error says that another process
 // has taken over.
-func (l *lease) renew(ctx context.Context) error {
+func (l *soleLease) renew(ctx context.Context) error {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
 	for {
@@ -174,7 +174,7 @@ func (l *lease) renew(ctx context.Context) error {
 }
 
 // release ends this term, so that the next one need not wait for it.
-func (l *lease) release(ctx context.Context) error {
+func (l *soleLease) release(ctx context.Context) error {
 	if l.over.Load() {
 		return nil
 	}

@@ -80,7 +80,7 @@ func TestLifeThatWasClaimedAlone(t *testing.T) {
 	if err := third.release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	slow := &lease{journal: j, term: term{Number: 4, Owner: "about to say so"}}
+	slow := &soleLease{journal: j, term: term{Number: 4, Owner: "about to say so"}}
 	if err := slow.put(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 func TestMetricsDocs(t *testing.T) {
 	set := observe.NewSet(prometheus.NewRegistry())
 	newMetrics(set, gauges{})
+	newInstanceMetrics(set, instanceGauges{})
 	golden.Section(t, "../../docs/metrics.md", "bundle RPC", set.Table())
 }
 

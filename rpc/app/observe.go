@@ -31,10 +31,16 @@ func (a *App) observe() error {
 		return fmt.Errorf("trace: %w", err)
 	}
 	a.opened.Add(shutdown) // sends the last traces
-	registry := observe.NewRegistry()
-	set := observe.NewSet(registry)
-	observe.Build(set, "rpc", a.cfg.Region)
-	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer), metrics: newMetrics(set, gauges{
+	a.watched.registry = observe.NewRegistry()
+	if a.seat != nil { // the instance has the process' metrics and those of HTTP
+		a.watched.registry = prometheus.NewRegistry()
+	}
+	set := observe.NewSet(a.watched.registry)
+	if a.seat == nil {
+		observe.Build(set, "rpc", a.cfg.Region)
+		a.watched.http = observe.NewHTTP(set, tracer)
+	}
+	a.watched.metrics = newMetrics(set, gauges{
 		Orders:          func() float64 { return float64(a.lifecycle.Orders()) },
 		Head:            func() float64 { return float64(a.lifecycle.Head().Number) },
 		UnknownBuilders: func() float64 { return float64(a.sender.Unknown()) },
@@ -46,7 +52,7 @@ func (a *App) observe() error {
 		JournalFree:     func() float64 { return float64(a.journal.FreeBytes()) },
 		FactsBytes:      func() float64 { return float64(a.journal.Bytes(journal.Facts)) },
 		ExecutionNodes:  a.executionNodes,
-	})}
+	})
 	return nil
 }
 

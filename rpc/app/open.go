@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
@@ -23,8 +24,10 @@ type App struct {
 	opened run.Opened
 	// What openStores opens.
 	journal *journal.Journal
-	lease   *lease
-	ledger  *ledger.Ledger
+	// A service that has the journal for itself has a lease, one of several instances a seat.
+	lease  *soleLease
+	seat   *seat
+	ledger *ledger.Ledger
 	// What wire makes, in its order. snapshots store what a start needs besides the facts.
 	watched    observed
 	facts      *facts
@@ -52,6 +55,15 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 	return a, nil
 }
 
+// newOwner is New for an instance that has taken the lease.
+func newOwner(ctx context.Context, cfg Config, s *seat) (*App, error) {
+	a := &App{cfg: cfg, seat: s}
+	if err := a.open(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
 func (a *App) open(ctx context.Context) error {
 	if err := a.openStores(ctx); err != nil {
 		return err
@@ -62,7 +74,7 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.restore(ctx); err != nil {
 		return err
 	}
-	a.lifecycle.CountFrom(a.lease.term.Number << termShift)
+	a.lifecycle.CountFrom(a.term() << termShift)
 	return a.lifecycle.Begin(ctx)
 }
 
@@ -79,14 +91,9 @@ func (a *App) openStores(ctx context.Context) (err error) {
 	if err := a.journal.KeepNetwork(ctx, a.cfg.network()); err != nil {
 		return err
 	}
-	watch := time.Duration(0) // a journal in this process has a folder that only one process can open
-	if a.cfg.Journal.URL != "" {
-		watch = beatWatch
-	}
-	if a.lease, err = acquireLease(ctx, a.journal, watch); err != nil {
+	if err := a.openTerm(ctx); err != nil {
 		return err
 	}
-	a.opened.Add(a.lease.release)
 	if a.ledger, err = ledger.Open(ctx, a.database(), ledger.Config{
 		EarliestBlock: a.cfg.EarliestBlock, DetailsDelay: a.cfg.DetailsDelay, TotalsEvery: a.cfg.TotalsEvery, Log: a.cfg.Log,
 	}); err != nil {
@@ -97,6 +104,33 @@ func (a *App) openStores(ctx context.Context) (err error) {
 		return fmt.Errorf("open the ledger: %w", err)
 	}
 	return nil
+}
+
+// openTerm makes sure that nobody else works with the journal.
+func (a *App) openTerm(ctx context.Context) (err error) {
+	if a.seat != nil {
+		if err := a.journal.BeginTerm(ctx, strings.TrimSuffix(subjectPrefix, "."), a.seat.number); err != nil {
+			return err
+		}
+		return ownState{a.journal, a.seat}.claimLists(ctx)
+	}
+	watch := time.Duration(0) // a journal in this process has a folder that only one process can open
+	if a.cfg.Journal.URL != "" {
+		watch = beatWatch
+	}
+	if a.lease, err = acquireLease(ctx, a.journal, watch); err != nil {
+		return err
+	}
+	a.opened.Add(a.lease.release)
+	return nil
+}
+
+// term is the number of this run, or of this instance's ownership.
+func (a *App) term() uint64 {
+	if a.seat != nil {
+		return a.seat.number
+	}
+	return a.lease.term.Number
 }
 
 func (a *App) database() string {

@@ -27,6 +27,7 @@ const (
 // refundState stores that besides the facts, in the journal's stream for state.
 type refundState struct {
 	journal *journal.Journal
+	state   stateStore
 	indexer *inclusion.Indexer
 	// stale has a token when refunds have changed since they were stored.
 	stale chan struct{}
@@ -41,10 +42,10 @@ type refundState struct {
 	kept    uint64 // the value of changed when the list was stored
 }
 
-func newRefundState(j *journal.Journal, indexer *inclusion.Indexer) *refundState {
+func newRefundState(j *journal.Journal, state stateStore, indexer *inclusion.Indexer) *refundState {
 	return &refundState{journal: j, indexer: indexer, stale: make(chan struct{}, 1),
 		restored: map[common.Address]common.Address{},
-		list:     newPaged(j, owedState)}
+		state:    state, list: newPaged(state, owedState)}
 }
 
 // receivers also stores recipients as state before a request is answered.
@@ -78,7 +79,7 @@ func (s *refundState) keepRecipient(set rpc.RecipientSet) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), ackPatience)
 	defer cancel()
-	return s.journal.PutState(ctx, recipientState+"."+set.From.Hex(), data)
+	return s.state.PutState(ctx, recipientState+"."+set.From.Hex(), data)
 }
 
 // observe notes that what is owed has changed.

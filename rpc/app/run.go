@@ -40,31 +40,38 @@ func (a *App) Run(ctx context.Context) error {
 }
 
 func (a *App) parts() []func(context.Context) error {
-	return []func(context.Context) error{
+	parts := []func(context.Context) error{
 		a.lifecycle.Run, a.sender.Run, func(ctx context.Context) error {
 			return a.ledger.Follow(ctx, a.journal)
 		}, a.keepLedger, a.keepState, a.snapshots.keep,
-		a.lease.renew,
 	}
+	if a.lease != nil {
+		parts = append(parts, a.lease.renew)
+	}
+	return parts
 }
 
 // Serve serves requests on the listener, and does what Run does, until the context ends. Then it
 // lets running requests finish, and only after that stops the parts that they need.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return run.Behind(ctx, func(ctx context.Context) error {
-		return serve.Serve(ctx, listener, a.handler, serve.Options{
-			Log: a.cfg.Log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
-			ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress, Watcher: a.watched.http,
-			Bodies: a.bodies(), TrustedProxies: a.cfg.Limits.TrustedProxies,
-		})
+		return serve.Serve(ctx, listener, a.handler, a.cfg.serving(a.watched.http))
 	}, a.parts()...)
 }
 
+// serving bounds what clients can cost.
+func (c *Config) serving(watcher serve.Watcher) serve.Options {
+	return serve.Options{
+		Log: c.Log, Grace: stopGrace, Linger: c.Limits.Linger, MaxConns: c.Limits.Connections,
+		ConnsPerAddress: c.Limits.ConnectionsPerAddress, Watcher: watcher,
+		Bodies: c.bodies(), TrustedProxies: c.Limits.TrustedProxies,
+	}
+}
+
 // bodies bounds the memory for request bodies, and the time in which they must arrive.
-func (a *App) bodies() *serve.BodyBudget {
-	bodies := serve.NewBodyBudget(max(a.cfg.Limits.BodyBytes, leastBodyBytes), bodyPatience,
-		a.cfg.Limits.TrustedProxies...)
-	bodies.LeastRate = a.cfg.Limits.BodyBytesPerSecond
+func (c *Config) bodies() *serve.BodyBudget {
+	bodies := serve.NewBodyBudget(max(c.Limits.BodyBytes, leastBodyBytes), bodyPatience, c.Limits.TrustedProxies...)
+	bodies.LeastRate = c.Limits.BodyBytesPerSecond
 	return bodies
 }
 

@@ -109,9 +109,9 @@ type frozen struct {
 	bytes   int64
 }
 
-func newSnapshots(j *journal.Journal, to *facts, log *slog.Logger, maxOrders int) *snapshots {
+func newSnapshots(j *journal.Journal, state stateStore, to *facts, log *slog.Logger, maxOrders int) *snapshots {
 	return &snapshots{
-		journal: j, facts: to, log: log, list: newPaged(j, snapshotState), wake: make(chan struct{}, 1),
+		journal: j, facts: to, log: log, list: newPaged(state, snapshotState), wake: make(chan struct{}, 1),
 		done: make(chan struct{}), last: lastSnapshot{at: time.Now()},
 		least: leastFacts,
 		// Of ended orders it keeps only those that a reorganisation may bring back. The ledger

@@ -35,7 +35,7 @@ func (a *App) wireFacts() {
 	a.reputation = ledger.NewReputation(ledger.ReputationConfig{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
 	a.opened.Add(a.facts.Close)
-	a.snapshots = newSnapshots(a.journal, a.facts, a.cfg.Log, a.cfg.Limits.Orders)
+	a.snapshots = newSnapshots(a.journal, a.state(), a.facts, a.cfg.Log, a.cfg.Limits.Orders)
 	a.keeper = keeper{a.facts, a.snapshots, a.journal.SyncFacts}
 }
 
@@ -48,6 +48,7 @@ func (a *App) wireBuilders() {
 	a.sender = send.New(send.Config{
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
 		Sign: func(body []byte) string { return jsonrpc.SignatureHeader(a.cfg.Key, body) }, Parallel: sendParallel,
+		Owns: a.seat.owns(), Lost: a.seat.lostContext(),
 	})
 }
 
@@ -57,7 +58,7 @@ func (a *App) wireBlocks() {
 		Replayer: a.simulation.replayer, Facts: a.keeper,
 		Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas,
 	})
-	a.refunds = newRefundState(a.journal, a.indexer)
+	a.refunds = newRefundState(a.journal, a.state(), a.indexer)
 }
 
 // wireOrders connects: an order, or a block ─▶ pool ─▶ simulation ─▶ builders; the block ─▶

@@ -82,11 +82,49 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	case refused != nil:
 		x.legacy = x.legacy && !batch
 		x.refuseAll(refused)
+	case s.Forward != nil:
+		x.forward(entries, batch)
 	case batch:
 		x.batch(entries)
 	default:
 		x.single(&entries[0])
 	}
+}
+
+// forward has another server answer.
+func (c *call) forward(entries []entry, batch bool) {
+	refused := c.arrived
+	if refused == nil {
+		refused = c.Forward(c.w, c.r, c.body)
+	}
+	if refused == nil {
+		return
+	}
+	c.observe(nil, refused, 0)
+	if Forms[refused.ID].Status == http.StatusServiceUnavailable {
+		c.wait = max(c.wait, retryForward)
+	}
+	if batch {
+		c.refuse(nil, refused)
+		return
+	}
+	c.legacy = c.legacy && !bytes.HasSuffix(entries[0].method, []byte("V2"))
+	c.refuse(entries[0].id, refused)
+}
+
+// retryForward is when a client may ask again whose request had no answer.
+const retryForward = 2 * time.Second
+
+// confirmed is the refusal that is answered instead of what was found.
+func (c *call) confirmed() *rpc.Refused {
+	if c.Confirm == nil {
+		return nil
+	}
+	refused := c.Confirm()
+	if refused != nil {
+		c.wait = max(c.wait, retryForward)
+	}
+	return refused
 }
 
 // worthReading is the size, in bytes, up to which a body is still read from a client that exceeds
@@ -134,6 +172,9 @@ func (c *call) origin() string {
 // single answers a body of one request.
 func (c *call) single(e *entry) {
 	result, refused := c.handle(e)
+	if late := c.confirmed(); late != nil {
+		result, refused = nil, late
+	}
 	c.legacy = c.legacy && !bytes.HasSuffix(e.method, []byte("V2"))
 	switch {
 	case refused != nil && (Forms[refused.ID].Status != http.StatusOK || !e.isNotification()):
@@ -157,6 +198,10 @@ func (c *call) batch(entries []entry) {
 			answer.separate()
 			c.put(answer, e.id, result, refused)
 		}
+	}
+	if late := c.confirmed(); late != nil {
+		c.refuse(nil, late)
+		return
 	}
 	if answer.Len() == 0 {
 		c.answerNothing()

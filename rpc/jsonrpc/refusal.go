@@ -83,6 +83,8 @@ var Forms = map[string]Form{
 	rpc.NotYourAddress.ID:     {codeServer, http.StatusForbidden},
 	rpc.NotReady.ID:           {codeServer, http.StatusServiceUnavailable},
 	rpc.JournalUnavailable.ID: {codeServer, http.StatusServiceUnavailable},
+	rpc.NoOwner.ID:            {codeServer, http.StatusServiceUnavailable},
+	rpc.AnswerUnknown.ID:      {codeServer, http.StatusServiceUnavailable},
 	rpc.StatsTooOld.ID:        {codeServer, http.StatusOK},
 	rpc.OrderCancelled.ID:     {codeServer, http.StatusOK},
 	rpc.OrderUnknown.ID:       {codeServer, http.StatusOK},

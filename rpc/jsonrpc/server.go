@@ -60,6 +60,13 @@ type Config struct {
 	// relays did before 2024, unless the header X-Error-Dialect is jsonrpc. A client gets this form
 	// without Legacy if the header is legacy.
 	Legacy bool
+	// Confirm, if set, is called when a request was worked on and before it is answered. Its refusal
+	// is answered instead.
+	Confirm func() *rpc.Refused
+	// Forward, if set, has another server answer what was read and is a request, or a batch of some:
+	// it writes the answer, or returns why it has none. The request's body was read; it is
+	// decompressed. The methods are not called then.
+	Forward func(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Refused
 	// AuthStatus is the HTTP status for a client that is not allowed to ask: 403. Some clients read
 	// JSON-RPC errors only with 200.
 	AuthStatus int

@@ -2,6 +2,7 @@ package send
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -35,6 +36,11 @@ type Config struct {
 	Parallel int
 	// Drain is how long waiting messages may still be sent after Run's context has ended.
 	Drain time.Duration
+	// Owns, if set, is asked before each request. When it says no, the orders are another instance's,
+	// and nothing may be sent any more. Then Lost ends as well, a moment later: requests that are
+	// under way are cut off.
+	Owns func() bool
+	Lost context.Context
 	// Client is the transport; nil makes one with as many idle connections as needed.
 	Client http.RoundTripper
 	Log    *slog.Logger

@@ -49,6 +49,12 @@ func (s *Sender) deliver(ctx context.Context, to string, m message) error {
 func (s *Sender) post(ctx context.Context, to string, m message) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, fmt.Errorf("no answer in %s", s.cfg.Timeout))
 	defer cancel()
+	if s.cfg.Owns != nil {
+		defer context.AfterFunc(s.cfg.Lost, cancel)()
+		if !s.cfg.Owns() {
+			return ErrStopped
+		}
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(m.body))
 	if err != nil {
 		return fmt.Errorf("make request: %w", causeOf(ctx, err))
