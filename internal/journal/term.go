@@ -37,8 +37,15 @@ type term struct {
 // BeginTerm marks in the log that a term begins for the facts of a scope, which is the first word
 // of their subjects. From now on the facts that this journal appends are of that term, and those of
 // terms before it are left out by all who read, if they come behind the mark. It must be called
-// before the first fact is appended.
+// before the first fact is appended. It refuses a term that is not newer than all before.
 func (j *Journal) BeginTerm(ctx context.Context, scope string, number uint64) error {
+	last, err := j.LastTerm(ctx, scope)
+	if err != nil {
+		return err
+	}
+	if last >= number {
+		return fmt.Errorf("begin term %d of %s: term %d has begun already", number, scope, last)
+	}
 	t := term{header: nats.Header{termHeader: {strconv.FormatUint(number, 10)}}, number: number}
 	ack, err := j.js.PublishMsg(ctx, &nats.Msg{Subject: factPrefix + termSubject + scope, Header: t.header})
 	if err != nil {
@@ -47,6 +54,15 @@ func (j *Journal) BeginTerm(ctx context.Context, scope string, number uint64) er
 	t.mark = ack.Sequence
 	j.term = t
 	return nil
+}
+
+// LastTerm is the number of the newest term of a scope; 0 if the log has no mark of one.
+func (j *Journal) LastTerm(ctx context.Context, scope string) (uint64, error) {
+	marks, err := j.fencesOf(ctx, factsName)
+	if err != nil || len(marks[scope]) == 0 {
+		return 0, err
+	}
+	return marks[scope][len(marks[scope])-1].number, nil
 }
 
 // fact is a message with a fact.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // A fact that an owner sends after its term is left out by all who read: those that begin before it
@@ -38,7 +40,14 @@ func TestFactsOfATermThatIsOverAreLeftOut(t *testing.T) {
 	begins(old, 4)
 	appends(old, "rpc.order", "4 in time")
 	begins(next, 5)
-	begins(old, 4) // a mark that was long on its way marks nothing
+	if err := old.BeginTerm(t.Context(), "rpc", 5); err == nil {
+		t.Error("a term begins twice")
+	}
+	// A mark that was long on its way marks nothing.
+	if _, err := old.js.PublishMsg(t.Context(), &nats.Msg{Subject: factPrefix + termSubject + "rpc",
+		Header: old.term.header}); err != nil {
+		t.Fatal(err)
+	}
 	appends(next, "rpc.order", "5")
 	from := appends(old, "rpc.order", "4 too late")
 	told := make(chan error, 1)

@@ -12,7 +12,10 @@ import (
 )
 
 // subjectPrefix is the service's part of the journal.
-const subjectPrefix = "rpc."
+const subjectPrefix = factScope + "."
+
+// factScope is the first word of the subjects of its facts.
+const factScope = "rpc"
 
 // facts writes facts to the journal. The queue calls observers in the journal's order.
 type facts struct {

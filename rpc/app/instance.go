@@ -96,9 +96,6 @@ func newInstance(ctx context.Context, cfg Config) (*Instance, error) {
 }
 
 func (i *Instance) open(ctx context.Context) (err error) {
-	host, _ := os.Hostname() // for the operator to read; without it the process' number must do
-	i.seat = lease.New(i.cfg.Lease, i.id, fmt.Sprintf("%s, process %d, since %s", host, os.Getpid(),
-		time.Now().UTC().Format(time.RFC3339Nano)))
 	i.cfg.Journal.Log = i.cfg.Log
 	if i.journal, err = journal.Open(ctx, i.cfg.Journal); err != nil {
 		return err
@@ -108,6 +105,13 @@ func (i *Instance) open(ctx context.Context) (err error) {
 	if err := i.journal.KeepNetwork(ctx, i.cfg.network()); err != nil {
 		return err
 	}
+	floor, err := i.journal.LastTerm(ctx, factScope)
+	if err != nil {
+		return err
+	}
+	host, _ := os.Hostname() // for the operator to read; without it the process' number must do
+	i.seat = lease.New(i.cfg.Lease, i.id, fmt.Sprintf("%s, process %d, since %s", host, os.Getpid(),
+		time.Now().UTC().Format(time.RFC3339Nano)), floor)
 	tracer, shutdown, err := observe.Tracing(context.Background(), i.cfg.TraceEndpoint, "gavel-rpc")
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)

@@ -52,6 +52,7 @@ type cable struct {
 	mu       sync.Mutex // guards what follows
 	conns    []net.Conn
 	isCut    bool
+	flows    sync.RWMutex // held for writing while what the instance sends does not come through
 }
 
 func newCable(t *testing.T, to string) *cable {
@@ -71,7 +72,7 @@ func newCable(t *testing.T, to string) *cable {
 				continue
 			}
 			go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
-			go func() { _, _ = io.Copy(far, near); _ = far.Close() }()
+			go func() { _, _ = io.Copy(valve{far, c}, near); _ = far.Close() }()
 		}
 	}()
 	t.Cleanup(func() {
@@ -79,6 +80,25 @@ func newCable(t *testing.T, to string) *cable {
 		c.cut(true)
 	})
 	return c
+}
+
+// valve lets through what an instance sends, or keeps it until it may go.
+type valve struct {
+	net.Conn
+
+	cable *cable
+}
+
+// Write implements io.Writer.
+func (v valve) Write(data []byte) (int, error) {
+	v.cable.flows.RLock()
+	defer v.cable.flows.RUnlock()
+	return v.Conn.Write(data)
+}
+
+// ReadFrom hides that of the connection, which would go past the valve.
+func (v valve) ReadFrom(from io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{v}, from)
 }
 
 func (c *cable) add(near, far net.Conn) bool {
@@ -293,5 +313,45 @@ func TestOwnerThatIsCutOff(t *testing.T) {
 	a.owns()
 	if got := a.state(lives) + " " + a.state(cancelled); got != "sent cancelled" && got != "submitted cancelled" {
 		t.Errorf("after the second change: %s", got)
+	}
+}
+
+// What the owner sends is held up until another one has taken over, and comes then: an order that it
+// has not answered, and the ends and refunds that it saw. None of it counts, neither now nor after
+// the next change of owners, and the ledger counts each refund once.
+//
+//gavel:fault pause
+func TestOwnerWhoseWordsComeLate(t *testing.T) {
+	h := openChain(t)
+	cluster := startCluster(t)
+	a := h.join(t, cluster, nil)
+	a.owns()
+	b := h.join(t, cluster, nil)
+	b.knows(a)
+	lives := b.sendsPrivate(0, 0)
+	<-h.builder.got
+
+	a.cable.flows.Lock()
+	late := a.tx(accountKey(1), 0, common.Address{1}, 5)
+	if a.asks(accountKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(late)}) {
+		t.Error("an order was answered that the journal does not have")
+	}
+	b.owns()
+	mark, err := b.instance.journal.LastTerm(t.Context(), factScope)
+	must(t, err)
+	a.cable.flows.Unlock()
+	a.knows(b)
+
+	for _, m := range []*member{a, b} {
+		m.refused(rpc.OrderUnknown, accountKey(7), "gavel_getOrderStatus", late.Hash())
+	}
+	b.stop()
+	a.owns()
+	if last, err := a.instance.journal.LastTerm(t.Context(), factScope); err != nil || last <= mark {
+		t.Errorf("term %d after %d, %v", last, mark, err)
+	}
+	a.refused(rpc.OrderUnknown, accountKey(7), "gavel_getOrderStatus", late.Hash())
+	if got := a.state(lives); got != "sent" && got != "submitted" && got != "simulated" {
+		t.Errorf("what was answered is %s", got)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
@@ -109,7 +108,7 @@ func (a *App) openStores(ctx context.Context) (err error) {
 // openTerm makes sure that nobody else works with the journal.
 func (a *App) openTerm(ctx context.Context) (err error) {
 	if a.seat != nil {
-		if err := a.journal.BeginTerm(ctx, strings.TrimSuffix(subjectPrefix, "."), a.seat.number); err != nil {
+		if err := a.journal.BeginTerm(ctx, factScope, a.seat.number); err != nil {
 			return err
 		}
 		return ownState{a.journal, a.seat}.claimLists(ctx)

@@ -78,6 +78,7 @@ const (
 type Seat struct {
 	cfg       Config
 	id, owner string
+	floor     uint64
 
 	seen   Seen
 	since  time.Time // when the revision was first seen here
@@ -87,8 +88,9 @@ type Seat struct {
 }
 
 // New makes the seat of an instance with an id that nobody else has. owner is its name for people.
-func New(cfg Config, id, owner string) *Seat {
-	return &Seat{cfg: cfg.WithDefaults(), id: id, owner: owner}
+// Its terms are above floor, which is known of another source: a record may have been lost.
+func New(cfg Config, id, owner string, floor uint64) *Seat {
+	return &Seat{cfg: cfg.WithDefaults(), id: id, owner: owner, floor: floor}
 }
 
 // Seen is the record that was seen last.
@@ -146,7 +148,7 @@ func (s *Seat) Next(at time.Time) Step {
 		return Step{Kind: Renew, Expect: s.seen.Revision, Record: record}
 	case s.mayTake(at):
 		return Step{Kind: Take, Expect: s.seen.Revision,
-			Record: Record{Number: record.Number + 1, Owner: s.owner, ID: s.id}}
+			Record: Record{Number: max(record.Number, s.floor) + 1, Owner: s.owner, ID: s.id}}
 	}
 	return Step{Kind: Look}
 }

@@ -14,7 +14,7 @@ func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * fl
 // taken is an instance that owns the lease since 0 s, with revision 7.
 func taken(t *testing.T) *Seat {
 	t.Helper()
-	s := New(Config{}, "a", "host a")
+	s := New(Config{}, "a", "host a", 0)
 	if step := s.Next(at(0)); step.Kind != Look {
 		t.Fatalf("it does not look first: %+v", step)
 	}
@@ -49,9 +49,18 @@ func TestTermCountsFromBeforeTheRenewalWasSent(t *testing.T) {
 	}
 }
 
+// A record that was lost begins above the terms that the log of facts knows.
+func TestRecordThatWasLost(t *testing.T) {
+	s := New(Config{}, "a", "", 40)
+	s.See(at(0), Seen{})
+	if step := s.Next(at(0)); step.Record.Number != 41 {
+		t.Errorf("%+v", step)
+	}
+}
+
 // A clock that was set forward ends a term early; one that was set back does not make it longer.
 func TestClockThatIsSet(t *testing.T) {
-	s := New(Config{}, "a", "")
+	s := New(Config{}, "a", "", 0)
 	s.See(time.Now(), Seen{})
 	begin := time.Now()
 	s.Settle(s.Next(begin), begin, begin, Won, 1)
@@ -62,7 +71,7 @@ func TestClockThatIsSet(t *testing.T) {
 
 // Another instance takes only what stood still for longer than it is valid, as seen from here.
 func TestOthersWaitLonger(t *testing.T) {
-	b := New(Config{}, "b", "host b")
+	b := New(Config{}, "b", "host b", 0)
 	b.See(at(100), Seen{Revision: 7, Record: Record{Number: 1, ID: "a"}})
 	b.See(at(105), Seen{Revision: 8, Record: Record{Number: 1, ID: "a", Beat: 1}})
 	b.See(at(109), Seen{Revision: 7, Record: Record{Number: 1, ID: "a"}}) // an answer that was long on its way
@@ -175,7 +184,7 @@ func (m *model) on(i *instance, do func()) {
 
 func (m *model) run(seconds float64) {
 	for n := range 2 + m.random.IntN(2) {
-		i := &instance{seat: New(Config{}, string(rune('a'+n)), ""), ahead: m.random.Float64() * 1000,
+		i := &instance{seat: New(Config{}, string(rune('a'+n)), "", 0), ahead: m.random.Float64() * 1000,
 			pace: 0.95 + m.random.Float64()/10}
 		m.instances = append(m.instances, i)
 		m.after(m.random.Float64(), func() { m.on(i, func() { m.step(i) }) })
