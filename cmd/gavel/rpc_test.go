@@ -49,7 +49,7 @@ func TestEveryRPCFieldHasAFlag(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	cfg.rpc.EarliestBlock = cfg.firstDetails(params.MainnetChainConfig) // when the chain is known
-	reached(t, "FetchAhead Genesis ExecutionNodes Chain States ChainConfig Clock Observe Log", *cfg, cfg.rpc,
+	reached(t, "FetchAhead Genesis ExecutionNodes Chain States ChainConfig Clock Observe Log Lease", *cfg, cfg.rpc,
 		cfg.rpc.Limits)
 	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}; !reflect.DeepEqual(cfg.rpc.Limits.TrustedProxies,
 		want) {
