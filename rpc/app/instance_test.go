@@ -316,9 +316,8 @@ func TestOwnerThatIsCutOff(t *testing.T) {
 	}
 }
 
-// What the owner sends is held up until another one has taken over, and comes then: an order that it
-// has not answered, and the ends and refunds that it saw. None of it counts, neither now nor after
-// the next change of owners, and the ledger counts each refund once.
+// What the owner sends is held up until another one has taken over, and comes then: an order that
+// it has not answered, and its end. None of it counts, neither now nor after the next change.
 //
 //gavel:fault pause
 func TestOwnerWhoseWordsComeLate(t *testing.T) {
