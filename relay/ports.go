@@ -44,7 +44,10 @@ func (c *Contents) Size() int {
 	for _, tx := range c.Payload.Transactions {
 		size += len(tx)
 	}
-	if c.Raw == nil && c.Blobs != nil {
+	if c.Gloas != nil {
+		size += len(c.Gloas.AccessList)
+	}
+	if (c.Raw == nil || c.Gloas != nil) && c.Blobs != nil { // blobs of gloas are copied out of Raw
 		size += len(c.Blobs.Blobs) * len(deneb.Blob{})
 	}
 	return size

@@ -82,6 +82,25 @@ var (
 		"REL-HDR-20")
 )
 
+// Refusals of the Builder API from gloas on.
+var (
+	InvalidDeadline = Refusals.Define("invalid-deadline", "the deadline is missing or cannot be read",
+		"A request for a bid needs Date-Milliseconds, when it was sent, and X-Timeout-Ms, how long its sender waits: "+
+			"milliseconds, decimal, at most a minute.")
+	BeforeGloas = Refusals.Define("before-gloas", "the slot is before the gloas fork",
+		"Bids that stand in blocks are from gloas on; before that the endpoint is /eth/v1/builder/header.")
+	AuthData = Refusals.Define("auth-data", "the request is for another builder",
+		"auth.message.data is not what this relay agreed on with proposers (--gloas-auth-data): the host of its URL, unless "+
+			"the operator has said otherwise.")
+	AuthSlot = Refusals.Define("auth-slot", "the request's slot is not the one that was signed",
+		"auth.message.slot must be the slot of the path; for preferences, a slot that is not over.")
+	AuthSignature = Refusals.Define("auth-signature", "could not verify the request's signature",
+		"The signature does not verify with the public key of the path under the domain of builder requests (0x0b000001, "+
+			"genesis fork version, zero root).")
+	PreferencesNotProposer = Refusals.Define("preferences-not-proposer", "the key does not propose in the slot",
+		"Preferences are kept for the proposers of this epoch and the next one.")
+)
+
 // Refusals of a builder's submission, cheap checks first.
 var (
 	SubmissionPastSlot = Refusals.Define("submission-past-slot", "submission for a past slot",
@@ -110,6 +129,8 @@ var (
 		"No beacon node has announced payload attributes for this parent and slot.", "REL-SUB-30")
 	SubmissionBlockNumber = Refusals.Define("submission-block-number", "incorrect block number",
 		"The payload's block_number must be the one after the parent's of the payload attributes.")
+	SubmissionSlotNumber = Refusals.Define("submission-slot-number", "incorrect slot_number",
+		"From gloas on, the payload's slot_number must be the slot of the message.")
 	SubmissionPrevRandao = Refusals.Define("submission-prev-randao", "incorrect prev_randao",
 		"The payload's prev_randao must be the one of the payload attributes.", "REL-SUB-14")
 	SubmissionWithdrawals = Refusals.Define("submission-withdrawals", "incorrect withdrawals",

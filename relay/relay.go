@@ -37,6 +37,7 @@ type Submission struct {
 	Payload   *payload.Payload
 	Blobs     *payload.Blobs             // nil before deneb
 	Requests  *electra.ExecutionRequests // nil before electra
+	Gloas     *payload.Gloas             // what gloas adds to payload and requests; nil before gloas
 	Signature phase0.BLSSignature
 	// Raw is the SubmitBlockRequest in SSZ that the submission was read from; nil if it came in
 	// another encoding. Blobs may be slices of it. It must not be changed.
@@ -187,6 +188,7 @@ type Contents struct {
 	Payload  *payload.Payload
 	Blobs    *payload.Blobs
 	Requests *electra.ExecutionRequests
+	Gloas    *payload.Gloas
 	// Raw as in Submission.
 	Raw []byte
 }
@@ -196,5 +198,7 @@ type FeeRecipient = bellatrix.ExecutionAddress
 
 // Contents returns the part of the submission that the escrow keeps.
 func (s *Submission) Contents() *Contents {
-	return &Contents{Fork: s.Fork, Trace: s.Trace, Payload: s.Payload, Blobs: s.Blobs, Requests: s.Requests, Raw: s.Raw}
+	return &Contents{
+		Fork: s.Fork, Trace: s.Trace, Payload: s.Payload, Blobs: s.Blobs, Requests: s.Requests, Gloas: s.Gloas, Raw: s.Raw,
+	}
 }

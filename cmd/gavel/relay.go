@@ -20,6 +20,7 @@ const relayEnv = "GAVEL_RELAY_"
 const (
 	secretKeyEnv  = relayEnv + "SECRET_KEY"
 	adminTokenEnv = relayEnv + "ADMIN_TOKEN"
+	builderKeyEnv = relayEnv + "GLOAS_BUILDER_KEY"
 )
 
 // relayCommand is the command that runs a relay. Start runs it until its context ends.
@@ -35,7 +36,7 @@ func relayCommand(start func(context.Context, relayConfig) error) *cli.Command {
 func relayFlags() []cli.Flag {
 	f := flags(relayEnv)
 	return slices.Concat(f.relayPlaces(), f.journalFlags("archive"), f.escrowFlags(), f.relayAuction(),
-		f.relayLimits(), []cli.Flag{
+		f.relayGloas(), f.relayLimits(), []cli.Flag{
 			f.span("received-for", 0, "how long received blocks stay in the archive; 0 is for ever"),
 		}, f.processFlags())
 }
@@ -94,6 +95,21 @@ func (f flags) relayAuction() []cli.Flag {
 		f.toggle("website", "serve pages for browsers at the public API: auctions, builders, proposers"),
 		f.toggle("website-hide-losing", "show no values of bids that do not lead on the website while their auction runs"),
 		f.toggle("no-cancellations", "refuse ?cancellations=1"),
+	}
+}
+
+// relayGloas is the relay's staked builder, under whose key it bids from gloas on.
+func (f flags) relayGloas() []cli.Flag {
+	return []cli.Flag{
+		f.described("gloas-builder-index", "none",
+			"index of the relay's staked builder, which bids from gloas on; payloads are not revealed yet, so that it is "+
+				"taken with --network custom alone"),
+		f.described("gloas-builder-key-file", builderKeyEnv,
+			"file with the BLS secret key of the staked builder, in hex; without it the environment variable "+builderKeyEnv+
+				" holds the key"),
+		f.described("gloas-auth-data", "needed with an index",
+			"values by which proposers address the relay in requests for bids, with commas: the host of its URL, such as "+
+				"relay.example.com"),
 	}
 }
 

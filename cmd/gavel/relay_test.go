@@ -35,7 +35,9 @@ var needed = []string{"--beacon", "http://b", "--validation-node", "http://v"}
 // Every field of the relay's configuration is reached by a flag: none is at its zero value here.
 func TestEveryFieldHasAFlag(t *testing.T) {
 	t.Setenv(secretKeyEnv, testKey)
-	cfg, status, _, stderr := callRelay(t, "--network", "hoodi", "--listen", ":1", "--admin-listen", ":2",
+	t.Setenv(builderKeyEnv, testKey)
+	cfg, status, _, stderr := callRelay(t, "--gloas-builder-index", "7", "--gloas-auth-data", "a.example, b.example",
+		"--network", "hoodi", "--listen", ":1", "--admin-listen", ":2",
 		"--proposer-listen", ":3", "--beacon", "http://a, http://b",
 		"--validation-node", "http://v", "--admin-token-file", written(t, "token", " 0123456789abcdef\n"), "--data-dir", "d",
 		"--db", "postgres://h/g",
@@ -69,6 +71,10 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	if !reflect.DeepEqual(cfg.relay.Limits.TrustedProxies, want) {
 		t.Errorf("proxies %v", cfg.relay.Limits.TrustedProxies)
+	}
+	reached(t, "", *cfg.relay.Gloas)
+	if cfg.relay.Gloas.Index != 7 || len(cfg.relay.Gloas.AuthData) != 2 {
+		t.Errorf("%+v", cfg.relay.Gloas)
 	}
 	if cfg.relay.AdminToken != "0123456789abcdef" || cfg.relay.Limits.BodyBytes != 16<<20 ||
 		len(cfg.relay.BeaconURLs) != 2 || cfg.relay.Journal.Replicas != 3 {
@@ -161,6 +167,15 @@ func TestRelayMistakes(t *testing.T) {
 			"gavel: validation-node is empty: give the URL of a node that serves flashbots_validateBuilderSubmission"},
 		{testKey, append(needed, "--network", "ropsten"),
 			`gavel: network is "ropsten": give one of mainnet, sepolia, hoodi, custom`},
+		{testKey, append(needed, "--gloas-auth-data", "a.example"),
+			"gavel: gloas-builder-index is empty: give the index of the relay's staked builder, or leave out its key and " +
+				"auth data"},
+		{testKey, append(needed, "--gloas-builder-index", "18446744073709551615"),
+			`gavel: gloas-builder-index is "18446744073709551615": give the number of a builder`},
+		{testKey, append(needed, "--gloas-builder-index", "7"),
+			"gavel: gloas-auth-data is empty: give the host of the relay's URL"},
+		{testKey, append(needed, "--gloas-builder-index", "7", "--gloas-auth-data", "a.example"),
+			"gavel: there is no secret key: give --gloas-builder-key-file, or set GAVEL_RELAY_GLOAS_BUILDER_KEY"},
 		{testKey, append(needed, "--top-bid-queue", "-1"), "gavel: top-bid-queue is -1: give a number of bids"},
 		{testKey, append(needed, "--stale-after", "0s"), "gavel: stale-after is 0s: give 1s or more"},
 		{testKey, append(needed, "--facts-for", "-5s"),

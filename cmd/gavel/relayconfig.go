@@ -14,6 +14,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/relay/app"
 	"github.com/gavel-relay/gavel/relay/registry"
@@ -71,6 +72,9 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 	}
 	cfg.relay.Journal.EscrowInMemory = cmd.Bool("escrow-in-memory")
 	if cfg.relay.Key, err = secretKey(cmd.String("secret-key-file"), getenv); err != nil {
+		return cfg, err
+	}
+	if cfg.relay.Gloas, err = stakedBuilder(cmd, getenv); err != nil {
 		return cfg, err
 	}
 	if cfg.relay.AdminToken, err = adminToken(cmd.String("admin-token-file"), getenv); err != nil {
@@ -142,18 +146,48 @@ func unbounded(n int) int {
 
 // secretKey reads the key that the relay signs its bids with.
 func secretKey(path string, getenv func(string) string) (*bls.SecretKey, error) {
-	text, err := secret(path, secretKeyEnv, getenv)
+	return keyIn("secret-key-file", path, secretKeyEnv, getenv)
+}
+
+// keyIn reads a BLS key from the file of a flag, or from an environment variable.
+func keyIn(flag, path, variable string, getenv func(string) string) (*bls.SecretKey, error) {
+	text, err := secret(path, variable, getenv)
 	if err != nil {
-		return nil, fmt.Errorf("secret-key-file: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	if text == "" {
-		return nil, fmt.Errorf("there is no secret key: give --secret-key-file, or set %s", secretKeyEnv)
+		return nil, fmt.Errorf("there is no secret key: give --%s, or set %s", flag, variable)
 	}
 	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if err != nil {
 		return nil, errors.New("the secret key is not hexadecimal: want 32 bytes") // the error would show a part of it
 	}
 	return bls.NewSecretKey(raw)
+}
+
+// stakedBuilder reads the builder that bids for the relay from gloas on; nil if there is none.
+func stakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas, error) {
+	data := listOf(cmd.String("gloas-auth-data"))
+	if cmd.String("gloas-builder-index") == "" {
+		if cmd.String("gloas-builder-key-file") != "" || len(data) > 0 {
+			return nil, errors.New("gloas-builder-index is empty: give the index of the relay's staked builder, or leave out " +
+				"its key and auth data")
+		}
+		return nil, nil
+	}
+	index, err := eth.ParseDecimal(cmd.String("gloas-builder-index"), 64)
+	if err != nil || gloas.BuilderIndex(index) == gloas.SelfBuild {
+		return nil, fmt.Errorf("gloas-builder-index is %q: give the number of a builder", cmd.String("gloas-builder-index"))
+	}
+	if len(data) == 0 {
+		return nil, errors.New("gloas-auth-data is empty: give the host of the relay's URL")
+	}
+	staked := &app.Gloas{Index: gloas.BuilderIndex(index)}
+	for _, value := range data {
+		staked.AuthData = append(staked.AuthData, []byte(value))
+	}
+	staked.Key, err = keyIn("gloas-builder-key-file", cmd.String("gloas-builder-key-file"), builderKeyEnv, getenv)
+	return staked, err
 }
 
 // leastToken is the smallest length of a token, in characters: a shorter one can be guessed.

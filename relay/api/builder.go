@@ -38,6 +38,8 @@ type BuilderConfig struct {
 	Hydrator   Hydrator
 	// TopBids is nil if the relay does not stream top bids; then the endpoint does not exist.
 	TopBids TopBids
+	// Bids says that the relay bids under a key of its own from gloas on, and so takes blocks of it.
+	Bids bool
 	// Network returns the network that a request comes from, in the form in which allowances are
 	// counted; nil if it is not needed.
 	Network func(*http.Request) string

@@ -9,6 +9,11 @@
 //	POST /eth/v1/builder/blinded_blocks                        blindedblock.go   answers with the payload
 //	POST /eth/v2/builder/blinded_blocks                        blindedblock.go   answers 202
 //
+// From gloas on (builder-specs, gloas):
+//
+//	POST /eth/v1/builder/execution_payload_bid/{slot}/{parent_hash}/{parent_root}/{pubkey}  payloadbid.go
+//	POST /eth/v1/builder/builder_preferences/{pubkey}                                       payloadbid.go
+//
 // Builder API (relay-specs), builder.go. X-Api-Key says who the builder is (identify.go). Header
 // submissions and dehydrated blocks need it; the top bids need it if the operator says so; a whole
 // block does not.

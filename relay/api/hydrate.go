@@ -39,6 +39,9 @@ func (a *builderHandlers) hydrate(r *http.Request, from caller, s *relay.Submiss
 	if !from.identified {
 		return nil, relay.APIKeyNeeded.Plain()
 	}
+	if !s.Fork.HasBlindedBlocks() {
+		return nil, relay.UnknownFork.With("a dehydrated block of %s: send it whole", s.Fork)
+	}
 	sent, err := wire.ParseSent(r.Header.Get(wire.BlobsSentHeader))
 	if err != nil {
 		return nil, relay.SubmissionHydrationForm.With("%s: %v", wire.BlobsSentHeader, err)

@@ -40,6 +40,8 @@ type ProposerConfig struct {
 	Registrar Registrar
 	Headers   Headers
 	Deliverer Deliverer
+	// Bidder bids from gloas on; nil if the relay has no staked builder.
+	Bidder Bidder
 	// Ready says whether the relay can serve proposers; if not, status answers 503.
 	Ready func() bool
 }
@@ -58,6 +60,9 @@ func MountProposer(mux *serve.Mux, cfg ProposerConfig) {
 	mux.HandleWith(http.MethodGet, "/eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}", a.header)
 	mux.Handle(http.MethodPost, blindedBlocksV1, a.blindedBlockV1)
 	mux.Handle(http.MethodPost, blindedBlocksV2, a.blindedBlockV2)
+	mux.HandleWith(http.MethodPost,
+		"/eth/v1/builder/execution_payload_bid/{slot}/{parent_hash}/{parent_root}/{pubkey}", a.payloadBid)
+	mux.HandleWith(http.MethodPost, "/eth/v1/builder/builder_preferences/{pubkey}", a.builderPreferences)
 }
 
 // Paths of signed blinded blocks.

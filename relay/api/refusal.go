@@ -42,6 +42,14 @@ var Statuses = serve.Statuses{
 	relay.InvalidHash.ID:   http.StatusBadRequest,
 	relay.SlotTooOld.ID:    http.StatusBadRequest,
 
+	// Refusals of the Builder API from gloas on.
+	relay.InvalidDeadline.ID:        http.StatusBadRequest,
+	relay.BeforeGloas.ID:            http.StatusBadRequest,
+	relay.AuthData.ID:               http.StatusBadRequest,
+	relay.AuthSlot.ID:               http.StatusBadRequest,
+	relay.AuthSignature.ID:          http.StatusUnauthorized,
+	relay.PreferencesNotProposer.ID: http.StatusBadRequest,
+
 	// Refusals of a builder's submission, cheap checks first.
 	relay.SubmissionPastSlot.ID:        http.StatusBadRequest,
 	relay.SubmissionNoDuty.ID:          http.StatusBadRequest,
@@ -55,6 +63,7 @@ var Statuses = serve.Statuses{
 	relay.SubmissionGasLimitChanged.ID: http.StatusBadRequest,
 	relay.SubmissionNoAttributes.ID:    http.StatusBadRequest,
 	relay.SubmissionBlockNumber.ID:     http.StatusBadRequest,
+	relay.SubmissionSlotNumber.ID:      http.StatusBadRequest,
 	relay.SubmissionPrevRandao.ID:      http.StatusBadRequest,
 	relay.SubmissionWithdrawals.ID:     http.StatusBadRequest,
 	relay.SubmissionBlobCounts.ID:      http.StatusBadRequest,

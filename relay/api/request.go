@@ -64,18 +64,30 @@ const VersionHeader = "Eth-Consensus-Version"
 // Fork returns the fork of a body. active is the fork of its slot. The header may name the fork,
 // which must be the active one; with needed the header must be there (SSZ).
 func Fork(r *http.Request, active eth.Fork, needed bool) (eth.Fork, *relay.Refused) {
-	if name := r.Header.Get(VersionHeader); name != "" {
-		switch fork, err := eth.ParseFork(name); {
-		case err != nil:
-			return 0, relay.UnknownFork.With("%.90q", name)
-		case fork != active:
-			return 0, relay.WrongFork.With("got %s, the slot is in %s", fork, active)
-		}
-	} else if needed {
-		return 0, relay.UnknownFork.With("an SSZ body needs %s", VersionHeader)
+	if refused := namedFork(r, active, needed); refused != nil {
+		return 0, refused
 	}
 	if !wire.Serves(active) {
 		return 0, relay.UnknownFork.With("the slot is in %s, which this relay does not serve", active)
 	}
 	return active, nil
+}
+
+// namedFork refuses a body whose header names another fork than the active one, or none although it
+// is needed.
+func namedFork(r *http.Request, active eth.Fork, needed bool) *relay.Refused {
+	name := r.Header.Get(VersionHeader)
+	if name == "" {
+		if needed {
+			return relay.UnknownFork.With("the body needs %s", VersionHeader)
+		}
+		return nil
+	}
+	switch fork, err := eth.ParseFork(name); {
+	case err != nil:
+		return relay.UnknownFork.With("%.90q", name)
+	case fork != active:
+		return relay.WrongFork.With("got %s, the slot is in %s", fork, active)
+	}
+	return nil
 }

@@ -29,7 +29,7 @@ func (a *builderHandlers) submitBlock(w http.ResponseWriter, r *http.Request) {
 	}
 	outcome, err := a.Submitter.Submit(r.Context(), submission, ahead)
 	answerSubmission(w, r, outcome, err)
-	if err == nil && from.identified {
+	if err == nil && from.identified && submission.Fork.HasBlindedBlocks() {
 		a.Hydrator.Remember(from.Name, submission)
 	}
 }
@@ -107,6 +107,9 @@ func (a *builderHandlers) fork(r *http.Request, media wire.Media, body []byte) (
 	slot, err := wire.SlotOf(media, body)
 	if err != nil {
 		return 0, relay.Malformed.With("%v", err)
+	}
+	if active := a.Spec.ForkAt(slot); a.Bids && wire.HasBids(active) {
+		return active, namedFork(r, active, false)
 	}
 	return Fork(r, a.Spec.ForkAt(slot), false)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/archive"
 	"github.com/gavel-relay/gavel/relay/beacon"
+	"github.com/gavel-relay/gavel/relay/bidder"
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/slots"
@@ -43,6 +44,8 @@ type App struct {
 	broadcast *top.Broadcast
 	submit    *submit.Pipeline
 	deliver   *deliver.Deliverer
+	bidder    *bidder.Bidder // nil without a staked builder
+	staked    staked
 	served    *slots.Payloads
 	slots     *slots.Slots
 	hydration *submit.HydrationCache
@@ -94,6 +97,7 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	if err := a.loadChain(ctx); err != nil {
 		return nil, err
 	}
+	a.checkBuilder(ctx, a.spec.EpochOf(a.registry.Head().Slot+1))
 	a.probe.Test(ctx)
 	return a, nil
 }

@@ -108,7 +108,7 @@ const (
 func (a *App) followChain(ctx context.Context) error {
 	heads := make(chan relay.Head, 1)
 	go a.handleHeads(ctx, heads)
-	return a.nodes.Follow(ctx, beacon.Events{
+	events := beacon.Events{
 		Head: func(head relay.Head) {
 			a.registry.SetHead(head)
 			select {
@@ -120,7 +120,11 @@ func (a *App) followChain(ctx context.Context) error {
 		Attributes: a.registry.SetAttributes,
 		Silence:    max(silentSlots*a.spec.SlotDuration, shortestSilence),
 		Stuck:      func(node string, err error) { a.reportFailure("follow the beacon node "+node, err) },
-	})
+	}
+	if a.bidder != nil {
+		events.Preferences, events.Lacks = a.takePreferences, a.lacksEvents
+	}
+	return a.nodes.Follow(ctx, events)
 }
 
 func (a *App) handleHeads(ctx context.Context, heads <-chan relay.Head) {
@@ -151,10 +155,14 @@ func (a *App) forget(ctx context.Context, slot phase0.Slot) {
 
 func (a *App) handleHead(ctx context.Context, head relay.Head) {
 	a.topBid.RecordRepeats()
+	a.checkBuilder(ctx, a.spec.EpochOf(head.Slot+1))
 	if head.Slot > keepSlots {
 		a.submit.Close(head.Slot - keepSlots)
 		a.topBid.Clear(head.Slot - keepSlots)
 		a.deliver.Close(head.Slot - keepSlots)
+		if a.bidder != nil {
+			a.bidder.Close(head.Slot - keepSlots)
+		}
 		a.served.Close(head.Slot - keepSlots)
 		a.slots.Close(head.Slot - keepSlots) // after submit.Close, which reads there what was delivered
 		a.forget(ctx, head.Slot-keepSlots-1)

@@ -4,6 +4,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
@@ -51,6 +53,8 @@ type Config struct {
 	ValidationNodes func() map[string]bool
 	// Builders are the builders that the operator lists, with how each is treated.
 	Builders []relay.Builder
+	// Gloas is the relay's staked builder, under whose key it bids from gloas on; nil if it has none.
+	Gloas *Gloas
 	// Clock is the chain's clock; nil means the real one. A devnet may set its own.
 	Clock clock.Clock
 	// HeaderCutOff is how far into a slot headers are served (chain time): 3 s. Negative means always.
@@ -109,6 +113,35 @@ type Config struct {
 	Log     *slog.Logger
 }
 
+// Gloas is a staked builder of the beacon chain that bids for the relay.
+type Gloas struct {
+	Index gloas.BuilderIndex
+	Key   *bls.SecretKey
+	// AuthData are the values of auth.message.data by which proposers address this relay; at least
+	// one.
+	AuthData [][]byte
+}
+
+// validate returns an error for what the relay cannot do yet: it does not reveal the payloads that
+// it sells from gloas on, and its instances do not share them.
+func (g *Gloas) validate(c *Config) error {
+	switch {
+	case g == nil:
+		return nil
+	case g.Key == nil:
+		return errors.New("relay: the staked builder has no key")
+	case len(g.AuthData) == 0:
+		return errors.New("relay: the staked builder has no auth data")
+	case c.Network != "" && c.Network != eth.Custom:
+		return fmt.Errorf("relay: it does not reveal payloads of gloas yet, so that on %s proposers would lose what it "+
+			"promises them: leave out the builder's index", c.Network)
+	case c.Journal.URL != "":
+		return errors.New("relay: instances that share a journal do not share blocks of gloas yet: leave out the " +
+			"builder's index")
+	}
+	return nil
+}
+
 // Limits bound what clients can use of the relay. 0 means the default, which stands behind the
 // colon. A negative number of requests means no bound.
 type Limits struct {
@@ -161,6 +194,9 @@ func (c *Config) Validate() error {
 		return errors.New("relay: no key to sign bids with")
 	case c.Validator == nil:
 		return errors.New("relay: nothing to validate blocks with")
+	}
+	if err := c.Gloas.validate(c); err != nil {
+		return err
 	}
 	if c.Network == "" {
 		c.Network = eth.Custom

@@ -5,7 +5,6 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
@@ -17,14 +16,24 @@ func (a *App) stopped() bool { return a.killed.On() || a.probe.Broken() }
 // Ready says whether validators and duties are known, payloads could be delivered now, the next
 // slot is of a fork that the relay serves, and the relay is not stopping.
 func (a *App) Ready() bool {
-	return a.informed() && !a.probe.Broken() && unserved(a.spec, a.registry.Head().Slot+1) == nil
+	return a.informed() && !a.probe.Broken() && a.unserved(a.registry.Head().Slot+1) == nil
 }
 
-// unserved returns an error that names the fork of a slot in which there are no auctions; nil if
-// there are.
-func unserved(spec *eth.Spec, slot phase0.Slot) error {
-	if fork := spec.ForkAt(slot); !wire.Serves(fork) {
+// unserved returns an error that names the fork of a slot in which there are no auctions, or in
+// which the relay may not bid; nil if there are.
+func (a *App) unserved(slot phase0.Slot) error {
+	fork := a.spec.ForkAt(slot)
+	switch {
+	case wire.Serves(fork):
+		return nil
+	case !wire.HasBids(fork):
 		return relay.NotReady.With("slot %d is in %s, which this relay does not serve", slot, fork)
+	case a.bidder == nil:
+		return relay.NotReady.With("slot %d is in %s, which this relay does not serve without a staked builder "+
+			"(--gloas-builder-index)", slot, fork)
+	}
+	if fault := a.staked.Fault(); fault != nil {
+		return relay.NotReady.With("slot %d is in %s, and the relay cannot bid: %v", slot, fork, fault)
 	}
 	return nil
 }
@@ -32,7 +41,7 @@ func unserved(spec *eth.Spec, slot phase0.Slot) error {
 // warnOfForks tells the operator which forks of the network's schedule the relay does not serve.
 func (a *App) warnOfForks() {
 	for _, point := range a.spec.Forks {
-		if !wire.Serves(point.Fork) {
+		if !wire.Serves(point.Fork) && (a.cfg.Gloas == nil || !wire.HasBids(point.Fork)) {
 			a.log.Warn("the network's schedule has a fork that this relay does not serve: it answers in no slot of it",
 				"fork", point.Fork, "epoch", point.Epoch)
 		}
@@ -58,7 +67,7 @@ func (a *App) readiness() error {
 			int(-lag))
 	}
 	head := a.registry.Head()
-	if err := unserved(a.spec, head.Slot+1); err != nil {
+	if err := a.unserved(head.Slot + 1); err != nil {
 		return err
 	}
 	if err := a.submit.Unreadable(head.Slot + 1); err != nil {

@@ -56,24 +56,33 @@ func (a *App) wire() (err error) {
 		headers.Sold = a.others.hasSold
 	}
 
-	// a payload: signed block ─▶ guard ─▶ escrow ─▶ beacon nodes ─▶ proposer
-	delivery := a.deliverRules()
-	delivery.Proposers, delivery.Headers, delivery.Slots, delivery.Facts = a.registry, a.topBid, a.slots, a.facts
-	delivery.Guard, delivery.Payloads = suspectedGuard{newGuard(a.journal, a.spec), a.probe}, a.served
-	delivery.Publisher, delivery.Unrecorded = a.nodes, a.unrecordedPayload()
-	a.deliver = deliver.New(delivery)
+	// from gloas on: blocks of the auction ─▶ a bid of the relay's own ─▶ proposer
+	a.bidder = a.newBidder()
+
+	a.deliver = deliver.New(a.delivery())
 
 	a.hydration = &submit.HydrationCache{BlockBytes: api.MaxSSZ}
 	a.mount(api.BuilderConfig{
 		Spec: a.spec, Clock: a.cfg.Clock, Submitter: a.submit, Headers: a.submit, Duties: a.registry, Identity: a.builders,
 		Speculator: speculate.New(speculate.Config{Spec: a.spec, Auction: a.submit, Key: a.cfg.Key, Verify: bls.Verify}),
 		Hydrator:   a.hydration, TopBids: a.broadcast,
-		TopBidsNeedKey: a.cfg.TopBidsNeedKey,
-		Network:        serve.ByClient(a.cfg.Limits.TrustedProxies),
+		TopBidsNeedKey: a.cfg.TopBidsNeedKey, Bids: a.bidder != nil,
+		Network: serve.ByClient(a.cfg.Limits.TrustedProxies),
 	}, api.ProposerConfig{
 		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,
+		Bidder: a.forProposers(),
 	})
 	return nil
+}
+
+// delivery returns the parts that deliver a payload: signed block ─▶ guard ─▶ escrow ─▶ beacon
+// nodes ─▶ proposer.
+func (a *App) delivery() deliver.Config {
+	delivery := a.deliverRules()
+	delivery.Proposers, delivery.Headers, delivery.Slots, delivery.Facts = a.registry, a.topBid, a.slots, a.facts
+	delivery.Guard, delivery.Payloads = suspectedGuard{newGuard(a.journal, a.spec), a.probe}, a.served
+	delivery.Publisher, delivery.Unrecorded = a.nodes, a.unrecordedPayload()
+	return delivery
 }
 
 // mount makes the handler of the three public APIs, and one of the proposers' API for a listener of

@@ -146,6 +146,23 @@ func (b *Book) raiseFloor(e *entry) {
 // Top returns the leading bid, nil if there is none. It must not be changed.
 func (b *Book) Top() *relay.Bid { return b.topBid() }
 
+// Ranked returns the bids that may lead, the leader first: of each builder its best final one and
+// the one that can still be replaced. They must not be changed.
+func (b *Book) Ranked() []relay.Bid {
+	entries := slices.Clone(b.ranked)
+	slices.SortFunc(entries, func(e, other *entry) int {
+		if e.leads(other) {
+			return -1
+		}
+		return 1
+	})
+	bids := make([]relay.Bid, len(entries))
+	for i, e := range entries {
+		bids[i] = e.bid
+	}
+	return bids
+}
+
 // RunnerUp returns the best bid of another builder than the leader, nil if there is none. It must
 // not be changed.
 func (b *Book) RunnerUp() *relay.Bid {

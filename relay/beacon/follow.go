@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/sse"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -17,6 +18,12 @@ import (
 type Events struct {
 	Head       func(relay.Head)
 	Attributes func(relay.Attributes)
+	// Preferences, if not nil, is called for what proposers ask of builders from gloas on. Then the
+	// events of the fork are asked for.
+	Preferences func(*gloas.SignedProposerPreferences)
+	// Lacks, if not nil, is called for a node that refuses the events of gloas, with its URL without
+	// a password. The node is followed without them.
+	Lacks func(node string, err error)
 	// Silence is how long a node may announce no head before it counts as stuck, even if it sends
 	// other events (wall time); 0 means 2 min.
 	Silence time.Duration
@@ -95,20 +102,11 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 	patience := time.AfterFunc(merged.events.Silence, func() { leave(errStuck) })
 	defer patience.Stop()
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/eth/v1/events?topics=head,payload_attributes",
-		http.NoBody)
-	if err != nil {
-		return false, err
-	}
-	request.Header.Set("Accept", "text/event-stream")
-	response, err := n.http.Do(request)
+	response, err := n.openEvents(ctx, base, &merged.events)
 	if err != nil {
 		return false, errors.Join(err, context.Cause(ctx))
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("events: status %d", response.StatusCode)
-	}
 	events := sse.NewReader(watchdog.Reader(response.Body), maxEvent)
 	for {
 		event, err := events.Next()
@@ -122,4 +120,44 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 			patience.Reset(merged.events.Silence)
 		}
 	}
+}
+
+// openEvents asks a node for its events: for those of gloas too, if they are wanted and the node
+// has them.
+func (n *Nodes) openEvents(ctx context.Context, base string, events *Events) (*http.Response, error) {
+	topics := headTopic + "," + attributesTopic
+	if events.Preferences != nil {
+		response, err := n.askEvents(ctx, base, topics+","+headV2Topic+","+preferencesTopic)
+		if err == nil || !errors.Is(err, errTopics) {
+			return response, err
+		}
+		if events.Lacks != nil {
+			events.Lacks(shown(base), err)
+		}
+	}
+	return n.askEvents(ctx, base, topics)
+}
+
+// errTopics means that a node does not know all topics.
+var errTopics = errors.New("the node does not have these events")
+
+func (n *Nodes) askEvents(ctx context.Context, base, topics string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/eth/v1/events?topics="+topics, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	response, err := n.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	switch response.StatusCode {
+	case http.StatusOK:
+		return response, nil
+	case http.StatusBadRequest:
+		err = fmt.Errorf("events %s: status 400: %w", topics, errTopics)
+	default:
+		err = fmt.Errorf("events: status %d", response.StatusCode)
+	}
+	return nil, errors.Join(err, response.Body.Close())
 }

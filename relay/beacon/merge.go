@@ -10,8 +10,14 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// headTopic is the event of a new head.
-const headTopic = "head"
+// Topics of events: of a new head, in the forms before gloas and from then on; of what blocks for a
+// slot must carry; and of what a proposer asks of builders, from gloas on.
+const (
+	headTopic        = "head"
+	headV2Topic      = "head_v2"
+	attributesTopic  = "payload_attributes"
+	preferencesTopic = "proposer_preferences"
+)
 
 // remembered is how many different announcements are kept. If a node is behind the others by more
 // than these, its announcements are passed on a second time.
@@ -41,14 +47,24 @@ type announcement struct {
 // take handles an event from a node.
 func (m *merger) take(node, topic string, data []byte) error {
 	switch topic {
-	case headTopic:
-		head, err := parseHead(data)
+	case headTopic, headV2Topic: // a node may send both of one head: the second is not passed on
+		parse := parseHead
+		if topic == headV2Topic {
+			parse = parseHeadV2
+		}
+		head, err := parse(data)
 		if err != nil {
 			return err
 		}
 		m.heard(node, head.Slot)
-		return m.merge(node, topic, head, func() { m.events.Head(head) })
-	case "payload_attributes":
+		return m.merge(node, headTopic, head, func() { m.events.Head(head) })
+	case preferencesTopic:
+		preferences, err := parsePreferences(data)
+		if err != nil {
+			return err
+		}
+		return m.merge(node, topic, preferences, func() { m.events.Preferences(preferences) })
+	case attributesTopic:
 		attributes, err := eth.ParsePayloadAttributes(data)
 		if err != nil {
 			return err

@@ -8,11 +8,12 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/relay"
 )
 
 // parseHead reads a head event (beacon-APIs, eventstream).
-func parseHead(raw []byte) (head relay.Head, err error) {
+func parseHead(raw []byte) (relay.Head, error) {
 	var event struct {
 		Slot     string `json:"slot"`
 		Block    string `json:"block"`
@@ -20,21 +21,52 @@ func parseHead(raw []byte) (head relay.Head, err error) {
 		Current  string `json:"current_duty_dependent_root"`
 	}
 	if err := json.Unmarshal(raw, &event); err != nil {
-		return head, err
+		return relay.Head{}, err
 	}
-	slot, err := strconv.ParseUint(event.Slot, 10, 64)
+	return readHead(event.Slot, event.Block, event.Previous, event.Current)
+}
+
+// parseHeadV2 reads a head_v2 event (beacon-APIs, eventstream), which takes the place of head from
+// gloas on. Its dependent roots are named by the epoch whose duties depend on them.
+func parseHeadV2(raw []byte) (relay.Head, error) {
+	var event struct {
+		Data struct {
+			Slot    string `json:"slot"`
+			Block   string `json:"block"`
+			Current string `json:"current_epoch_dependent_root"`
+			Next    string `json:"next_epoch_dependent_root"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(raw, &event); err != nil {
+		return relay.Head{}, err
+	}
+	return readHead(event.Data.Slot, event.Data.Block, event.Data.Current, event.Data.Next)
+}
+
+func readHead(slotText, block, previous, current string) (head relay.Head, err error) {
+	slot, err := strconv.ParseUint(slotText, 10, 64)
 	if err != nil {
-		return head, fmt.Errorf("slot %q", event.Slot)
+		return head, fmt.Errorf("slot %q", slotText)
 	}
 	head.Slot = phase0.Slot(slot)
 	for _, field := range []struct {
 		text string
 		into []byte
-	}{{event.Block, head.Root[:]}, {event.Previous, head.PreviousDependent[:]},
-		{event.Current, head.CurrentDependent[:]}} {
+	}{{block, head.Root[:]}, {previous, head.PreviousDependent[:]}, {current, head.CurrentDependent[:]}} {
 		if err := eth.ParseHex(field.text, field.into); err != nil {
 			return head, err
 		}
 	}
 	return head, nil
+}
+
+// parsePreferences reads a proposer_preferences event (beacon-APIs, eventstream).
+func parsePreferences(raw []byte) (*gloas.SignedProposerPreferences, error) {
+	var event struct {
+		Data json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(raw, &event); err != nil {
+		return nil, err
+	}
+	return gloas.Mainnet.SignedProposerPreferences.FromJSON(event.Data)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
@@ -17,8 +16,6 @@ type Terms struct {
 	ParentRoot phase0.Root
 	ParentHash phase0.Hash32
 	PrevRandao phase0.Root
-	// ParentGasLimit is the gas limit of the payload with the hash ParentHash.
-	ParentGasLimit uint64
 	// Preferences are those of the proposer for the slot, one of each dependent root.
 	Preferences []*gloas.ProposerPreferences
 	// Cap is the highest payment within the payload that the proposer counts; nil if it has not said.
@@ -37,6 +34,11 @@ type Offer struct {
 	BlockHash  phase0.Hash32
 	PrevRandao phase0.Root
 	GasLimit   uint64
+	// TargetGasLimit is the proposer's target for which executing the block has found its gas limit
+	// right. Only the execution knows the parent's gas limit, which no beacon node announces.
+	TargetGasLimit uint64
+	// Builder is who sent the block.
+	Builder phase0.BLSPubKey
 	// PaidWei is what the block pays to FeeRecipient.
 	PaidWei      *uint256.Int
 	FeeRecipient bellatrix.ExecutionAddress
@@ -112,8 +114,8 @@ var weiInGwei = uint256.NewInt(1_000_000_000)
 // payment is what an offer pays within its payload, in whole Gwei, if it keeps the terms.
 func (t *Terms) payment(o *Offer, p *gloas.ProposerPreferences) (phase0.Gwei, Reason) {
 	paid := new(uint256.Int).Div(o.PaidWei, weiInGwei)
-	switch gasLimit := eth.ExpectedGasLimit(t.ParentGasLimit, p.TargetGasLimit); {
-	case o.FeeRecipient != p.FeeRecipient || o.GasLimit != gasLimit || o.PrevRandao != t.PrevRandao:
+	switch {
+	case o.FeeRecipient != p.FeeRecipient || o.TargetGasLimit != p.TargetGasLimit || o.PrevRandao != t.PrevRandao:
 		return 0, OtherTerms
 	case o.BlockHash == t.ParentHash:
 		return 0, OwnParent

@@ -17,7 +17,7 @@ const gasLimit = 60_000_000
 func terms() *Terms {
 	return &Terms{
 		Slot: 7, ParentRoot: phase0.Root{1}, ParentHash: phase0.Hash32{2}, PrevRandao: phase0.Root{3},
-		ParentGasLimit: gasLimit, Builder: 5, Active: true, MaxBlobs: 2,
+		Builder: 5, Active: true, MaxBlobs: 2,
 		Preferences: []*gloas.ProposerPreferences{{FeeRecipient: bellatrix.ExecutionAddress{4}, TargetGasLimit: gasLimit}},
 	}
 }
@@ -28,7 +28,7 @@ func paying(gwei uint64) *Offer {
 	paid := new(uint256.Int).Mul(uint256.NewInt(gwei), weiInGwei)
 	return &Offer{
 		ParentRoot: phase0.Root{1}, ParentHash: phase0.Hash32{2}, BlockHash: phase0.Hash32{byte(gwei), 0xbb},
-		PrevRandao: phase0.Root{3}, GasLimit: gasLimit, PaidWei: paid.AddUint64(paid, 999_999_999),
+		PrevRandao: phase0.Root{3}, GasLimit: gasLimit, TargetGasLimit: gasLimit, PaidWei: paid.AddUint64(paid, 999_999_999),
 		FeeRecipient: bellatrix.ExecutionAddress{4}, Commitments: make([]deneb.KZGCommitment, 2),
 		RequestsRoot: phase0.Root{6},
 	}
@@ -58,7 +58,7 @@ func TestMake(t *testing.T) {
 		"the best below the cap": {limit(8), []*Offer{paying(9), paying(8), paying(7)}, 8, ""},
 		"all above the cap":      {limit(0), []*Offer{paying(9), paying(8)}, 0, AboveCap},
 		"another fee recipient":  {asIs, []*Offer{with(paying(9), func(o *Offer) { o.FeeRecipient[0]++ })}, 0, OtherTerms},
-		"another gas limit":      {asIs, []*Offer{with(paying(9), func(o *Offer) { o.GasLimit-- })}, 0, OtherTerms},
+		"for another gas limit":  {asIs, []*Offer{with(paying(9), func(o *Offer) { o.TargetGasLimit-- })}, 0, OtherTerms},
 		"another RANDAO mix":     {asIs, []*Offer{with(paying(9), func(o *Offer) { o.PrevRandao[0]++ })}, 0, OtherTerms},
 		"three blobs":            {func(t *Terms) { t.MaxBlobs = 1 }, []*Offer{paying(9)}, 0, TooManyBlobs},
 		"its own parent": {asIs, []*Offer{with(paying(9), func(o *Offer) {

@@ -3,7 +3,7 @@
 // they need to know is in the Case. The first refusal is the answer.
 //
 //	slot ─ builder ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload
-//	     ─ attributes ─ number ─ randao ─ withdrawals ─ blobs ─ signature
+//	     ─ attributes ─ number ─ slot number ─ randao ─ withdrawals ─ blobs ─ signature
 package check
 
 import (
@@ -91,6 +91,7 @@ var Table = []Check{
 	{"gas used", Both, Header, GasUsed, []relay.Refusal{relay.SubmissionTraceGasUsed}},
 	{"attributes", Both, Message, Attributes, []relay.Refusal{relay.SubmissionNoAttributes}},
 	{"block number", Both, Header, BlockNumber, []relay.Refusal{relay.SubmissionBlockNumber}},
+	{"slot number", Whole, Block, SlotNumber, []relay.Refusal{relay.SubmissionSlotNumber}},
 	{"prev_randao", Both, Header, PrevRandao, []relay.Refusal{relay.SubmissionPrevRandao}},
 	{"withdrawals", Whole, Block, Withdrawals, []relay.Refusal{relay.SubmissionWithdrawals}},
 	{"withdrawals", HeaderOnly, Header, HeaderWithdrawals, []relay.Refusal{relay.SubmissionWithdrawals}},

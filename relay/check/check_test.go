@@ -57,6 +57,9 @@ func goodCase(t *testing.T, fork eth.Fork) *Case {
 			},
 		},
 	}
+	if fork.HasAccessLists() {
+		c.Submission.Gloas, c.Attributes.ParentNumber = &payload.Gloas{AccessList: []byte{0xc0}, Slot: 10}, 0
+	}
 	if fork.HasWithdrawals() {
 		c.Attributes.Withdrawals, c.Submission.Payload.Withdrawals = withdrawals(), withdrawals()
 	}
@@ -183,7 +186,12 @@ var (
 )
 
 // mostBlobs is how many blobs a block may have (EIP-4844, EIP-7691).
-var mostBlobs = map[eth.Fork]int{eth.Deneb: 6, eth.Electra: 9, eth.Fulu: 9}
+var mostBlobs = map[eth.Fork]int{eth.Deneb: 6, eth.Electra: 9, eth.Fulu: 9, eth.Gloas: 9}
+
+// spoiledNumbers are ways to spoil what payloads have from gloas on.
+var spoiledNumbers = []spoiled{
+	{"the slot's number is another", eth.Gloas, func(c *Case) { c.Submission.Gloas.Slot++ }, relay.SubmissionSlotNumber},
+}
 
 // wrongSignatures are not signed anew.
 var wrongSignatures = []spoiled{
@@ -208,9 +216,12 @@ var wrongSignatures = []spoiled{
 }
 
 func TestGoodSubmissionPasses(t *testing.T) {
-	for _, fork := range eth.Forks() {
+	for _, fork := range eth.KnownForks() {
 		if refused := Run(goodCase(t, fork)); refused != nil {
 			t.Errorf("%s: %v", fork, refused)
+		}
+		if !fork.HasBlindedBlocks() {
+			continue
 		}
 		if refused := Run(goodHeader(t, fork)); refused != nil {
 			t.Errorf("%s, the payload follows: %v", fork, refused)
@@ -228,13 +239,17 @@ func TestSpoiledSubmissions(t *testing.T) {
 		good func(*testing.T, eth.Fork) *Case
 		ways []spoiled
 	}{
-		{"whole", Whole, goodCase, slices.Concat(spoiledMessages, spoiledHeaders, spoiledBodies)},
+		{"whole", Whole, goodCase, slices.Concat(spoiledMessages, spoiledHeaders, spoiledBodies,
+			spoiledNumbers)},
 		{"its payload follows", HeaderOnly, goodHeader, slices.Concat(spoiledMessages, spoiledHeaders, spoiledRoots)},
 	} {
-		for _, fork := range eth.Forks() {
+		for _, fork := range eth.KnownForks() {
+			if !fork.HasBlindedBlocks() && bid.kind == HeaderOnly {
+				continue
+			}
 			for _, way := range bid.ways {
-				if fork < way.from {
-					continue
+				if fork < way.from || fork.HasAccessLists() && way.want.ID == relay.SubmissionBlockNumber.ID {
+					continue // the number of the parent is not announced from gloas on
 				}
 				t.Run(bid.name+", "+fork.String()+": "+way.what, func(t *testing.T) {
 					c := bid.good(t, fork)

@@ -26,6 +26,7 @@ func (r *Registry) SetHead(head relay.Head) {
 			delete(r.attributes, key)
 		}
 	}
+	r.forgetPreferences(head.Slot)
 }
 
 // Head returns the chain's head; the zero head before SetHead was called.

@@ -3,7 +3,9 @@ package registry
 import (
 	"cmp"
 	"slices"
+	"time"
 
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/relay"
@@ -55,7 +57,7 @@ func (r *Registry) Duty(slot phase0.Slot) *relay.RegisteredDuty {
 	defer r.mu.RUnlock()
 	for _, duty := range r.duties[r.spec.EpochOf(slot)].duties {
 		if duty.Slot == slot {
-			return &relay.RegisteredDuty{Duty: duty, Registration: r.table.find(duty.Proposer).registration()}
+			return &relay.RegisteredDuty{Duty: duty, Registration: r.asked(duty)}
 		}
 	}
 	return nil
@@ -85,7 +87,7 @@ func (r *Registry) list() []relay.RegisteredDuty {
 	list := []relay.RegisteredDuty{}
 	for _, epoch := range []phase0.Epoch{current, current + 1} {
 		for _, duty := range r.duties[epoch].duties {
-			if registration := r.table.find(duty.Proposer).registration(); registration != nil {
+			if registration := r.asked(duty); registration != nil {
 				list = append(list, relay.RegisteredDuty{Duty: duty, Registration: registration})
 			}
 		}
@@ -100,4 +102,21 @@ func (r *Registry) DutiesKnown(epoch phase0.Epoch) bool {
 	defer r.mu.RUnlock()
 	_, known := r.duties[epoch]
 	return known
+}
+
+// asked returns what a proposer asks for in a slot: its registration, and from gloas on its
+// preferences for the slot, in the form of a registration without time and signature; nil if it has
+// asked for nothing. The caller holds the lock.
+func (r *Registry) asked(duty relay.Duty) *relay.SignedRegistration {
+	if r.spec.ForkAt(duty.Slot).HasBlindedBlocks() {
+		return r.table.find(duty.Proposer).registration()
+	}
+	terms := r.preferencesOf(duty)
+	if len(terms) == 0 {
+		return nil
+	}
+	return &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
+		FeeRecipient: terms[0].FeeRecipient, GasLimit: terms[0].TargetGasLimit, Timestamp: time.Unix(0, 0),
+		Pubkey: duty.Proposer,
+	}}
 }

@@ -29,6 +29,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -51,8 +52,10 @@ type Registry struct {
 	listed     dutyList
 	attributes map[attributesKey]*relay.Attributes
 	head       relay.Head
-	renewals   renewalQueue        // accepted, and not verified yet
-	unrecorded map[uint32]struct{} // by row index, changes without a fact
+	// preferences of the slots from gloas on, one for each root that their duty may depend on
+	preferences map[phase0.Slot]map[phase0.Root]*gloas.ProposerPreferences
+	renewals    renewalQueue        // accepted, and not verified yet
+	unrecorded  map[uint32]struct{} // by row index, changes without a fact
 }
 
 // New returns an empty registry.
@@ -61,7 +64,8 @@ func New(spec *eth.Spec, facts relay.Facts) *Registry {
 		spec: spec, facts: facts, verifyBatch: func(triples []bls.Triple) []error { return bls.VerifyBatch(triples, 1) },
 		processors: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wake: make(chan struct{}, 1),
 		table: newTable(), duties: map[phase0.Epoch]dutyTable{}, proposers: map[phase0.BLSPubKey]bool{}, version: 1,
-		attributes: map[attributesKey]*relay.Attributes{}, unrecorded: map[uint32]struct{}{},
+		attributes:  map[attributesKey]*relay.Attributes{},
+		preferences: map[phase0.Slot]map[phase0.Root]*gloas.ProposerPreferences{}, unrecorded: map[uint32]struct{}{},
 	}
 }
 

@@ -5,9 +5,11 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/speculate"
@@ -24,7 +26,9 @@ type preparedBid struct {
 	trace       relay.Trace
 	signing     *speculate.Signing // nil unless it was begun while the body arrived; owned by sign
 	askedGas    uint64             // the gas limit that the proposer had registered when the bid came
-	verified    bool               // the block was executed and found valid; guarded by the pipeline's mutex
+	// parentRoot and requestsRoot are what a bid that stands in a beacon block has besides (gloas).
+	parentRoot, requestsRoot phase0.Root
+	verified                 bool // the block was executed and found valid; guarded by the pipeline's mutex
 	// nil until it leads; guarded by the pipeline's mutex once the bid is in the book
 	signed *relay.SignedBid
 }
@@ -38,6 +42,12 @@ func prepare(s *relay.Submission, ahead *speculate.Ahead) (*preparedBid, error) 
 	bid := &preparedBid{fork: s.Fork, header: header, requests: s.Requests, trace: s.FlatTrace(), signing: ahead.Signing()}
 	if s.Blobs != nil {
 		bid.commitments = s.Blobs.Commitments
+	}
+	if s.Gloas != nil {
+		_, requests := payload.JoinGloas(s.Payload, s.Requests, s.Gloas)
+		if bid.requestsRoot, err = gloas.Mainnet.ExecutionRequests.Root(requests); err != nil {
+			return nil, fmt.Errorf("hash execution requests: %w", err)
+		}
 	}
 	return bid, nil
 }

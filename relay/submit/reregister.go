@@ -43,8 +43,8 @@ func (p *Pipeline) Reregistered(now *builderv1.ValidatorRegistration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, book := range p.books.All() {
-		if key.Proposer != now.Pubkey {
-			continue
+		if key.Proposer != now.Pubkey || !p.Spec.ForkAt(key.Slot).HasBlindedBlocks() {
+			continue // from gloas on the proposer's preferences for the slot count
 		}
 		outcome := book.Exclude(func(bid relay.Bid) bool {
 			known := p.prepared[idOf(&bid)]

@@ -53,7 +53,7 @@ func (p *Pipeline) simulate(ctx context.Context, a *attempt) *relay.Refused {
 // blockOf is the block of a submission as the validator executes it.
 func blockOf(c *relay.Contents, parentRoot phase0.Root, registeredGasLimit uint64) *exec.Block {
 	return &exec.Block{
-		Fork: c.Fork, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests, ParentBeaconRoot: parentRoot,
+		Fork: c.Fork, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests, Gloas: c.Gloas, ParentBeaconRoot: parentRoot,
 		RegisteredGasLimit: registeredGasLimit, FeeRecipient: c.Trace.ProposerFeeRecipient, ValueWei: c.Trace.Value,
 		Trace: c.Trace,
 	}

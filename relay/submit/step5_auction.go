@@ -14,7 +14,7 @@ import (
 // served then, because its payload is in the escrow or awaited.
 func (p *Pipeline) enterAuction(ctx context.Context, a *attempt) *relay.Refused {
 	s, bid := a.submission, a.bid
-	bid.askedGas = a.rules.Duty.Registration.Message.GasLimit
+	bid.askedGas, bid.parentRoot = a.rules.Duty.Registration.Message.GasLimit, a.rules.Attributes.ParentRoot
 	if p.shared != nil {
 		return p.enterShared(ctx, a)
 	}

@@ -52,6 +52,10 @@ func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0
 		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei,
 		Trace: p.trace, BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient,
 	}
+	if !p.fork.HasBlindedBlocks() { // what is signed is a bid for the proposer's terms: see relay/bidder
+		p.signed = &bid
+		return p.signed
+	}
 	message, begun := p.message(relayKey), p.signing
 	p.signing = nil
 	if begun != nil && begun.IsDone() {

@@ -68,8 +68,8 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key,
 		return nil, nil
 	}
 	top := h.Bids.top(key)
-	if top == nil {
-		return nil, nil
+	if top == nil || top.bid.Fork.HasAccessLists() {
+		return nil, nil // from gloas on bids stand in blocks: see relay/bidder
 	}
 	bid := top.bid
 	if bid.Signing != nil {

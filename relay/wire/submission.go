@@ -18,6 +18,9 @@ import (
 // fills in when and how it came. The submission keeps parts of a body in SSZ, so the body must not
 // be changed afterwards.
 func DecodeSubmission(fork eth.Fork, media Media, body []byte) (*relay.Submission, error) {
+	if HasBids(fork) {
+		return decodeGloas(fork, media, body)
+	}
 	form, err := forms.Of(fork, "submissions")
 	switch {
 	case err != nil:
@@ -31,6 +34,9 @@ func DecodeSubmission(fork eth.Fork, media Media, body []byte) (*relay.Submissio
 
 // EncodeSubmission is the inverse of DecodeSubmission, for builders.
 func EncodeSubmission(media Media, s *relay.Submission) ([]byte, error) {
+	if s.Gloas != nil {
+		return encodeGloas(media, s)
+	}
 	form, err := forms.Of(s.Fork, "submissions")
 	if err != nil {
 		return nil, err

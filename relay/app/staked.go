@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
+	"github.com/gavel-relay/gavel/relay/bidder"
+)
+
+// staked is what is known of the relay's staked builder, and of the beacon nodes that lack events
+// of gloas. Its zero value is a builder of which nothing is known.
+type staked struct {
+	mu     sync.Mutex // guards what follows
+	known  bool
+	epoch  phase0.Epoch // in which it was looked up
+	fault  error        // why it may not bid; nil if it may
+	events error        // why a node's events of gloas are missing
+}
+
+// errNotAsked means that no beacon node has been asked for the builder.
+var errNotAsked = errors.New("no beacon node has told of the staked builder yet")
+
+// Fault returns why the builder may not bid; nil if it may.
+func (s *staked) Fault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known {
+		return errors.Join(errNotAsked, s.events)
+	}
+	return errors.Join(s.fault, s.events)
+}
+
+// mayBid says whether the builder may bid. Missing events do not matter: without preferences there
+// is no bid anyway.
+func (s *staked) mayBid() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known && s.fault == nil
+}
+
+func (s *staked) set(epoch phase0.Epoch, fault error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known, s.epoch, s.fault = true, epoch, fault
+}
+
+// isCurrent says whether the builder was found fit in an epoch: what is wrong is looked up again
+// with the next head.
+func (s *staked) isCurrent(epoch phase0.Epoch) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known && s.epoch == epoch && s.fault == nil
+}
+
+func (s *staked) lacks(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = err
+}
+
+// bids says whether the relay has a staked builder and the network a fork in which it can bid.
+func (a *App) bids() bool { return a.cfg.Gloas != nil && a.gloas() != nil }
+
+// gloas returns the point from which on bids stand in blocks; nil if none is scheduled.
+func (a *App) gloas() *eth.ForkPoint {
+	for _, point := range a.spec.Forks {
+		if !point.Fork.HasBlindedBlocks() {
+			return &point
+		}
+	}
+	return nil
+}
+
+// newBidder returns what bids for the relay; nil if nothing does.
+func (a *App) newBidder() *bidder.Bidder {
+	if !a.bids() {
+		return nil
+	}
+	return bidder.New(bidder.Config{
+		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a},
+		Index: a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
+		Active: a.staked.mayBid, Stopped: a.stopped, CutOff: a.cfg.HeaderCutOff,
+	})
+}
+
+// forProposers returns the bidder as a port, which is nil without a bidder.
+func (a *App) forProposers() api.Bidder {
+	if a.bidder == nil {
+		return nil
+	}
+	return a.bidder
+}
+
+// bidsServed notes bids that proposers were given as headers that were served: their payloads stay
+// in memory, and who delivers knows what was promised.
+type bidsServed struct{ app *App }
+
+// RecordHeader implements bidder.Served.
+func (b bidsServed) RecordHeader(served relay.HeaderServed) {
+	b.app.topBid.NoteServed(served)
+	servedHeaders{b.app.facts, b.app.served}.RecordHeader(served)
+}
+
+// checkBuilder asks a beacon node once in an epoch whether the relay's builder may bid, and at each
+// head while it may not. Nobody is asked before the epoch that comes before the fork.
+func (a *App) checkBuilder(ctx context.Context, epoch phase0.Epoch) {
+	if a.bidder == nil || epoch+1 < a.gloas().Epoch || a.staked.isCurrent(epoch) {
+		return
+	}
+	fault := a.nodes.CheckBuilder(ctx, a.cfg.Gloas.Index, a.cfg.Gloas.Key.PublicKey())
+	if ctx.Err() != nil {
+		return
+	}
+	a.staked.set(epoch, fault)
+	if fault != nil {
+		a.log.Warn("the relay cannot bid in gloas", "builder", a.cfg.Gloas.Index, "error", fault)
+	}
+}
+
+// takePreferences keeps what a proposer asks for.
+func (a *App) takePreferences(signed *gloas.SignedProposerPreferences) {
+	if err := a.registry.SetPreferences(signed); err != nil {
+		a.log.Warn("a proposer's preferences are not kept", "error", err)
+	}
+}
+
+// lacksEvents tells the operator of a node that has no events of gloas: no bid is made of what it
+// alone would have told.
+func (a *App) lacksEvents(node string, err error) {
+	a.staked.lacks(errors.New("the beacon node " + node + " lacks events of gloas"))
+	a.log.Warn("a beacon node lacks events of gloas", "node", node, "error", err)
+}

@@ -1,0 +1,69 @@
+package bidder
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// SetCap keeps the highest payment within the payload that a proposer counts in a slot. The newest
+// one counts. A refused request changes nothing. Errors are *relay.Refused.
+func (b *Bidder) SetCap(at time.Time, proposer phase0.BLSPubKey, request *gloas.BuilderPreferencesRequest) error {
+	slot := request.Auth.Message.Slot
+	if b.Spec.ForkAt(slot).HasBlindedBlocks() {
+		return relay.BeforeGloas.With("slot %d", slot)
+	}
+	if now := max(b.Spec.SlotAt(at), b.Chain.Head().Slot); slot < now {
+		return relay.AuthSlot.With("slot %d is over, it is slot %d", slot, now)
+	}
+	if refused := b.authentic(slot, proposer, request.Auth); refused != nil {
+		return refused
+	}
+	// The duty bounds how much is kept: a validator's signature costs nothing.
+	if duty := b.Chain.Duty(slot); duty == nil || duty.Proposer != proposer {
+		return relay.PreferencesNotProposer.With("slot %d", slot)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.caps[capKey{proposer, slot}] = request.Preferences.MaxExecutionPayment
+	return nil
+}
+
+// capOf returns nil if the proposer has not said what it counts.
+func (b *Bidder) capOf(key capKey) *phase0.Gwei {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if most, said := b.caps[key]; said {
+		return &most
+	}
+	return nil
+}
+
+// authentic refuses a request that is not for this relay, or not of the proposer and for the slot
+// that it names.
+func (b *Bidder) authentic(slot phase0.Slot, proposer phase0.BLSPubKey,
+	auth *gloas.SignedBuilderRequestAuth) *relay.Refused {
+	if len(auth.Message.Data) == 0 || !slices.ContainsFunc(b.AuthData, func(own []byte) bool {
+		return bytes.Equal(own, auth.Message.Data)
+	}) {
+		return relay.AuthData.With("%.90q", auth.Message.Data)
+	}
+	if auth.Message.Slot != slot {
+		return relay.AuthSlot.With("slot %d was signed, the path has %d", auth.Message.Slot, slot)
+	}
+	root, err := gloas.Mainnet.BuilderRequestAuth.Root(auth.Message)
+	if err != nil {
+		return relay.Malformed.With("hash auth: %v", err)
+	}
+	if err := bls.Verify(proposer, eth.SigningRoot(root, gloas.RequestAuthDomain(b.Spec)), auth.Signature); err != nil {
+		return relay.AuthSignature.With("%v", err)
+	}
+	return nil
+}
