@@ -269,6 +269,10 @@ var trials = []Mutant{
 		[]string{"RPC-SET-05"}},
 	{"rpc-first-recipient-stays", "rpc", "takes a second recipient of refunds, and goes on with the first",
 		[]string{"RPC-SET-05"}},
+	{"stream-dataless-logs-left-out", "stream", "leaves out logs without data", []string{"STR-HNT-06"}},
+	{"stream-one-access", "stream", "shares the first address of an access list", []string{"STR-HNT-17"}},
+	{"stream-hash-beside-logs", "stream", "shares a transaction's hash when calldata and logs are shared",
+		[]string{"STR-HNT-25"}},
 }
 
 // Unnoticed are mutants as trials has them, which no spec notices yet. None of them must be killed;
