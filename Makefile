@@ -21,6 +21,9 @@ IMAGE_CLAUSES ?= REL-GEN-01 REL-STA-* REL-REG-* REL-DUT-* REL-SUB-01 REL-HDR-* R
 # What conformance-forks judges: bids, payloads and what is submitted have the form of their fork.
 FORK_CLAUSES ?= REL-HDR-01 REL-HDR-09 REL-PAY-01 REL-PAY-07 REL-PAY-11 REL-SUB-17
 
+# The auctions of replay-demo.
+DEMO := scenarios/replay/testdata/demo
+
 # How long each fuzz target runs.
 FUZZTIME ?= 60s
 
@@ -37,7 +40,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks vectors conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks vectors replay-demo conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +90,15 @@ conformance-forks: lab ## judge the relay by a handful of clauses in worlds of t
 vectors: lab ## write the test vectors for implementations in any language to bin/vectors: docs/vectors.md; flags in ARGS
 	@rm -rf bin/vectors
 	@bin/gavel-lab conformance vectors --out bin/vectors $(ARGS)
+
+# Some seconds.
+replay-demo: lab ## from real auctions to figures: bin/replay-demo/figures/index.html
+	@rm -rf bin/replay-demo
+	@bin/gavel-lab replay import $(DEMO)/bloxroute-7613244.json.gz $(DEMO)/delivered-7613244.json --relay bloxroute --into bin/replay-demo/dataset
+	@bin/gavel-lab replay import $(DEMO)/flashbots-7567001.json.gz --relay flashbots --into bin/replay-demo/dataset
+	@bin/gavel-lab replay run --dataset bin/replay-demo/dataset --what-if $(DEMO)/what-if.yaml --out bin/replay-demo/results
+	@bin/gavel-lab replay figures --dataset bin/replay-demo/dataset --what-if $(DEMO)/what-if.yaml --out bin/replay-demo/figures
+	@bin/gavel-lab replay export --dataset bin/replay-demo/dataset --format relayscan --out bin/replay-demo/export
 
 conformance-image: lab ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
 	@how=--again; if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); \

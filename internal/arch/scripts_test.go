@@ -255,9 +255,9 @@ func TestStepsEndWithTheFirstFailure(t *testing.T) {
 func TestCIRunsEveryStep(t *testing.T) {
 	steps := []string{"needs", "lab", "vet", "lint", "prove", "conformance", "forks", "sidecar", "reports", "scenarios",
 		"test", "faults",
-		"devnet", "image", "fuzz"}
+		"replay", "devnet", "image", "fuzz"}
 	targets := map[string]string{"forks": "conformance-forks", "sidecar": "conformance-sidecar", "faults": "fault-tests",
-		"image": "conformance-image"}
+		"image": "conformance-image", "replay": "replay-demo"}
 	ci := func(t *testing.T, failing string) (said string, status int) {
 		h := newCheckout(t, "steps.sh")
 		text, err := os.ReadFile("../../.ci/run")

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,44 @@ import (
 	"github.com/gavel-relay/gavel/scenarios"
 	"github.com/gavel-relay/gavel/scenarios/backtest"
 )
+
+// The auctions of make replay-demo: the block that bloXroute delivered leads in the replay, too,
+// and the figures show it.
+func TestDemo(t *testing.T) {
+	const demo = "testdata/demo/"
+	dir, out := t.TempDir(), t.TempDir()
+	o := options(dir)
+	o.Relay = "bloxroute"
+	imported(t, o, demo+"bloxroute-7613244.json.gz", demo+"delivered-7613244.json")
+	o.Relay = "flashbots"
+	imported(t, o, demo+"flashbots-7567001.json.gz")
+	text, err := os.ReadFile(demo + "what-if.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans, err := scenarios.ParseWhatIf("what-if.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := FigureOptions{RunOptions: runOptions(t, dir, out), To: out}
+	for _, plan := range plans {
+		draw.Variants = append(draw.Variants, backtest.NewVariant(plan))
+	}
+	if _, err := Figures(context.Background(), draw); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"results.csv":            "60154123185870503,0,same,",
+		"bid-curve.csv":          "\ndelivered,2215,60154123185870503,0xacb407cfb554255d",
+		"arrival-of-winners.csv": "\ndelivered,2215,1,1\n",
+		"what-if.csv":            "\n\"cancel=off,ask=2s\",2,",
+		"index.html":             "<h2>Bid curve of slot 7613244 at bloxroute</h2>",
+	} {
+		if got := content(t, out, name); !strings.Contains(got, want) {
+			t.Errorf("%s has no %q:\n%.3000s", name, want, got)
+		}
+	}
+}
 
 // A folder of figures has a page that names all of them, and is the same each time.
 func TestFigures(t *testing.T) {
