@@ -87,7 +87,6 @@ func ruleTest(a alert, what string, series []string) string {
 // endpoint and refusal that a rule names is documented.
 func TestAlertDocs(t *testing.T) {
 	golden.File(t, "prometheus/rules.yml", rules())
-	golden.File(t, "helm/gavel/files/rules.yml", rules()) // Helm reads nothing outside of its chart
 	golden.File(t, "prometheus/rules_test.yml", ruleTests(""))
 	all, known := catalogue(t), map[string]bool{}
 	page, err := os.ReadFile("../docs/relay.md")
