@@ -31,6 +31,7 @@ type composeFile struct {
 	// What several services have in common; YAML's aliases have put it into each.
 	Gavel  any `yaml:"x-gavel"`
 	Relay  any `yaml:"x-relay"`
+	RPC    any `yaml:"x-rpc"`
 	Stream any `yaml:"x-stream"`
 	NATS   any `yaml:"x-nats"`
 }

@@ -203,7 +203,6 @@ func TestWrongValuesAreRefused(t *testing.T) {
 	for values, want := range map[string]string{
 		"journal: embedded\ndatabases: embedded": "set all replicas to 1",
 		"databases: embedded":                    "needs journal: embedded",
-		"rpc: {replicas: 2}":                     "one instance owns all orders",
 		"relay: {replicas: 0}":                   "replicas",
 		"relay: {replica: 1}":                    "replica",
 		"existingSecret: ''":                     "existingSecret",
@@ -236,7 +235,7 @@ func TestComposeFiles(t *testing.T) {
 			env = append(env, name+"="+value)
 		}
 	}
-	for path, services := range map[string]int{"compose.yaml": 6, "cluster/compose.yaml": 12} {
+	for path, services := range map[string]int{"compose.yaml": 6, "cluster/compose.yaml": 13} {
 		options, err := cli.NewProjectOptions([]string{filepath.Join(folder, path)}, cli.WithEnv(env))
 		if err != nil {
 			t.Fatal(err)

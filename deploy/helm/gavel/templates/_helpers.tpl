@@ -15,9 +15,6 @@ app.kubernetes.io/component: {{ .part }}
 {{- if and (ne .Values.journal "embedded") (eq .Values.databases "embedded") }}
 {{- fail "databases: embedded needs journal: embedded: a pod without a volume of its own would lose them" }}
 {{- end }}
-{{- if gt (int .Values.rpc.replicas) 1 }}
-{{- fail "rpc.replicas is more than 1: one instance owns all orders" }}
-{{- end }}
 {{- if and .Values.stream.enabled (eq .Values.journal "embedded") (not .Values.rpc.enabled) }}
 {{- fail "stream reads the journal of rpc: enable rpc, or keep the journal in a cluster" }}
 {{- end }}
