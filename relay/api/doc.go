@@ -13,6 +13,7 @@
 //
 //	POST /eth/v1/builder/execution_payload_bid/{slot}/{parent_hash}/{parent_root}/{pubkey}  payloadbid.go
 //	POST /eth/v1/builder/builder_preferences/{pubkey}                                       payloadbid.go
+//	POST /eth/v1/builder/beacon_blocks                                                      beaconblock.go
 //
 // Builder API (relay-specs), builder.go. X-Api-Key says who the builder is (identify.go). Header
 // submissions and dehydrated blocks need it; the top bids need it if the operator says so; a whole

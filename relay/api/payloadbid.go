@@ -50,7 +50,7 @@ func (a *proposerHandlers) payloadBid(w http.ResponseWriter, r *http.Request, pa
 		Refuse(w, r, refused)
 		return
 	}
-	auth, refused := readAuthorized(w, r, gloas.Mainnet.SignedBuilderRequestAuth.Decode,
+	auth, refused := readVersioned(w, r, maxAuth, gloas.Mainnet.SignedBuilderRequestAuth.Decode,
 		gloas.Mainnet.SignedBuilderRequestAuth.FromJSON)
 	if refused != nil {
 		Refuse(w, r, refused)
@@ -85,7 +85,7 @@ func (a *proposerHandlers) builderPreferences(w http.ResponseWriter, r *http.Req
 		Refuse(w, r, relay.InvalidPubkey.With("%v", err))
 		return
 	}
-	request, refused := readAuthorized(w, r, gloas.Mainnet.BuilderPreferencesRequest.Decode,
+	request, refused := readVersioned(w, r, maxAuth, gloas.Mainnet.BuilderPreferencesRequest.Decode,
 		gloas.Mainnet.BuilderPreferencesRequest.FromJSON)
 	if refused != nil {
 		Refuse(w, r, refused)
@@ -98,9 +98,9 @@ func (a *proposerHandlers) builderPreferences(w http.ResponseWriter, r *http.Req
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// readAuthorized reads a body in JSON or SSZ, which needs the version header.
-func readAuthorized[T any](w http.ResponseWriter, r *http.Request, ssz, json func([]byte) (*T, error)) (*T,
-	*relay.Refused) {
+// readVersioned reads a body in JSON or SSZ, which needs the version header.
+func readVersioned[T any](w http.ResponseWriter, r *http.Request, limit int64,
+	ssz, json func([]byte) (*T, error)) (*T, *relay.Refused) {
 	media, refused := Media(r)
 	if refused != nil {
 		return nil, refused
@@ -108,7 +108,7 @@ func readAuthorized[T any](w http.ResponseWriter, r *http.Request, ssz, json fun
 	if refused := namedFork(r, eth.Gloas, true); refused != nil {
 		return nil, refused
 	}
-	body, refused := Body(w, r, maxAuth)
+	body, refused := Body(w, r, limit)
 	if refused != nil {
 		return nil, refused
 	}

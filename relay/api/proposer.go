@@ -41,7 +41,8 @@ type ProposerConfig struct {
 	Headers   Headers
 	Deliverer Deliverer
 	// Bidder bids from gloas on; nil if the relay has no staked builder.
-	Bidder Bidder
+	Bidder   Bidder
+	Revealer Revealer // nil with Bidder
 	// Ready says whether the relay can serve proposers; if not, status answers 503.
 	Ready func() bool
 }
@@ -62,6 +63,7 @@ func MountProposer(mux *serve.Mux, cfg ProposerConfig) {
 	mux.Handle(http.MethodPost, blindedBlocksV2, a.blindedBlockV2)
 	mux.HandleWith(http.MethodPost,
 		"/eth/v1/builder/execution_payload_bid/{slot}/{parent_hash}/{parent_root}/{pubkey}", a.payloadBid)
+	mux.Handle(http.MethodPost, beaconBlocksPath, a.beaconBlock)
 	mux.HandleWith(http.MethodPost, "/eth/v1/builder/builder_preferences/{pubkey}", a.builderPreferences)
 }
 
@@ -73,6 +75,8 @@ const (
 
 // TakesSignedBlocks says whether proposers send signed blocks to a path. The relay must not let
 // other requests hold those up.
-func TakesSignedBlocks(path string) bool { return path == blindedBlocksV1 || path == blindedBlocksV2 }
+func TakesSignedBlocks(path string) bool {
+	return path == blindedBlocksV1 || path == blindedBlocksV2 || path == beaconBlocksPath
+}
 
 type proposerHandlers struct{ ProposerConfig }

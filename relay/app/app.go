@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/bidder"
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/registry"
+	"github.com/gavel-relay/gavel/relay/reveal"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/submit"
 	"github.com/gavel-relay/gavel/relay/top"
@@ -44,7 +45,8 @@ type App struct {
 	broadcast *top.Broadcast
 	submit    *submit.Pipeline
 	deliver   *deliver.Deliverer
-	bidder    *bidder.Bidder // nil without a staked builder
+	bidder    *bidder.Bidder   // nil without a staked builder
+	revealer  *reveal.Revealer // nil with bidder
 	staked    staked
 	served    *slots.Payloads
 	slots     *slots.Slots

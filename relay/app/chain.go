@@ -111,6 +111,9 @@ func (a *App) followChain(ctx context.Context) error {
 	events := beacon.Events{
 		Head: func(head relay.Head) {
 			a.registry.SetHead(head)
+			if a.revealer != nil {
+				a.revealer.Seen(head)
+			}
 			select {
 			case <-heads: // the one that waits is outdated
 			default:
@@ -162,6 +165,7 @@ func (a *App) handleHead(ctx context.Context, head relay.Head) {
 		a.deliver.Close(head.Slot - keepSlots)
 		if a.bidder != nil {
 			a.bidder.Close(head.Slot - keepSlots)
+			a.revealer.Close(head.Slot - keepSlots)
 		}
 		a.served.Close(head.Slot - keepSlots)
 		a.slots.Close(head.Slot - keepSlots) // after submit.Close, which reads there what was delivered

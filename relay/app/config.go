@@ -122,8 +122,8 @@ type Gloas struct {
 	AuthData [][]byte
 }
 
-// validate returns an error for what the relay cannot do yet: it does not reveal the payloads that
-// it sells from gloas on, and its instances do not share them.
+// validate returns an error for what the relay cannot do yet: what it has sold from gloas on is
+// in memory alone, and its instances do not share it.
 func (g *Gloas) validate(c *Config) error {
 	switch {
 	case g == nil:
@@ -133,8 +133,8 @@ func (g *Gloas) validate(c *Config) error {
 	case len(g.AuthData) == 0:
 		return errors.New("relay: the staked builder has no auth data")
 	case c.Network != "" && c.Network != eth.Custom:
-		return fmt.Errorf("relay: it does not reveal payloads of gloas yet, so that on %s proposers would lose what it "+
-			"promises them: leave out the builder's index", c.Network)
+		return fmt.Errorf("relay: it does not keep over a restart what it has sold in gloas, so that on %s proposers "+
+			"could lose what it promises them: leave out the builder's index", c.Network)
 	case c.Journal.URL != "":
 		return errors.New("relay: instances that share a journal do not share blocks of gloas yet: leave out the " +
 			"builder's index")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -47,6 +48,9 @@ type gloasNode struct {
 	exiting   bool
 	listeners map[chan string]bool
 	last      []string // events that new listeners get
+	blocks    [][]byte // that were published
+	envelopes chan []byte
+	refusals  int // of envelopes, before one is taken
 }
 
 func (n *gloasNode) key(i phase0.ValidatorIndex) *bls.SecretKey {
@@ -105,6 +109,21 @@ func (n *gloasNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		write(`{"data":[{"index":"5","balance":"1","builder":{"pubkey":"%#x","deposit_epoch":"2",`+
 			`"withdrawable_epoch":%q}}]}`, key[:], withdrawable)
+	case path == "/eth/v2/beacon/blocks":
+		body, _ := io.ReadAll(r.Body)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.blocks = append(n.blocks, body)
+	case path == "/eth/v1/beacon/execution_payload_envelopes":
+		body, _ := io.ReadAll(r.Body)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.refusals > 0 {
+			n.refusals--
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+		} else if r.Header.Get("Eth-Blob-Data-Included") == "true" && r.Header.Get("Eth-Consensus-Version") == "gloas" {
+			n.envelopes <- body
+		}
 	case path == "/eth/v1/events":
 		n.events(w, r)
 	default:
@@ -151,7 +170,7 @@ type relayInGloas struct {
 func newRelayInGloas(t *testing.T, configure func(*app.Config)) *relayInGloas {
 	t.Helper()
 	genesis := time.Unix(1_700_000_000, 0)
-	h := &relayInGloas{node: &gloasNode{listeners: map[chan string]bool{}}}
+	h := &relayInGloas{node: &gloasNode{listeners: map[chan string]bool{}, envelopes: make(chan []byte, 8)}}
 	h.clock, h.slot, h.fork = newWaitingClock(genesis.Add(6*time.Second)), 1, eth.Gloas
 	h.spec = &eth.Spec{
 		GenesisTime: genesis, GenesisForkVersion: phase0.Version{0, 'g', 'v', 'l'}, GenesisValidatorsRoot: phase0.Root{7},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/bidder"
+	"github.com/gavel-relay/gavel/relay/reveal"
 )
 
 // staked is what is known of the relay's staked builder, and of the beacon nodes that lack events
@@ -88,6 +90,29 @@ func (a *App) newBidder() *bidder.Bidder {
 		Index: a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
 		Active: a.staked.mayBid, Stopped: a.stopped, CutOff: a.cfg.HeaderCutOff,
 	})
+}
+
+// newRevealer returns what reveals the payloads that were sold; nil if nothing is.
+func (a *App) newRevealer() *reveal.Revealer {
+	if a.bidder == nil {
+		return nil
+	}
+	return reveal.New(reveal.Config{
+		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Bids: a.bidder, Payloads: a.served, Slots: a.slots,
+		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Publisher: a.nodes, Facts: a.facts, Log: a.log,
+		Key: a.cfg.Gloas.Key, PublishTimeout: a.cfg.PublishTimeout, StoreTimeout: guardTimeout,
+	})
+}
+
+// guardTimeout bounds a call to escrow or guard while a block waits for its payload.
+const guardTimeout = 2 * time.Second
+
+// toReveal returns the revealer as a port, which is nil without a revealer.
+func (a *App) toReveal() api.Revealer {
+	if a.revealer == nil {
+		return nil
+	}
+	return a.revealer
 }
 
 // forProposers returns the bidder as a port, which is nil without a bidder.

@@ -58,6 +58,7 @@ func (a *App) wire() (err error) {
 
 	// from gloas on: blocks of the auction ─▶ a bid of the relay's own ─▶ proposer
 	a.bidder = a.newBidder()
+	a.revealer = a.newRevealer() // signed block ─▶ guard ─▶ beacon nodes ─▶ envelope
 
 	a.deliver = deliver.New(a.delivery())
 
@@ -70,7 +71,7 @@ func (a *App) wire() (err error) {
 		Network: serve.ByClient(a.cfg.Limits.TrustedProxies),
 	}, api.ProposerConfig{
 		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,
-		Bidder: a.forProposers(),
+		Bidder: a.forProposers(), Revealer: a.toReveal(),
 	})
 	return nil
 }

@@ -76,8 +76,9 @@ type capKey struct {
 // Bid is a signed bid in both encodings, which must not be changed.
 type Bid struct {
 	Message *gloas.ExecutionPayloadBid
-	SSZ     []byte // SignedExecutionPayloadBid
-	JSON    []byte // {"version":…,"data":…}
+	Builder phase0.BLSPubKey // whose block it is
+	SSZ     []byte           // SignedExecutionPayloadBid
+	JSON    []byte           // {"version":…,"data":…}
 }
 
 // New returns a Bidder that has given no bid.
@@ -85,8 +86,8 @@ func New(cfg Config) *Bidder {
 	return &Bidder{Config: cfg, caps: map[capKey]phase0.Gwei{}, signed: map[phase0.Slot]map[phase0.Root]*Bid{}}
 }
 
-// Parent names what the proposer builds on: a beacon block, with the hash of its payload (FULL) or
-// of the one before (EMPTY).
+// Parent names what the proposer builds on: a beacon block, with the hash of its payload (FULL)
+// or of the one before (EMPTY).
 type Parent struct {
 	Hash phase0.Hash32
 	Root phase0.Root
@@ -122,8 +123,8 @@ func (b *Bidder) Bid(at time.Time, slot phase0.Slot, parent Parent, proposer pha
 	return b.sign(at, message, offer, proposer)
 }
 
-// offers says whether the relay bids at all in a slot: not for another key than its proposer's, not
-// after the cut-off or the slot's end, and not while the operator has stopped it.
+// offers says whether the relay bids at all in a slot: not for another key than its proposer's,
+// not after the cut-off or the slot's end, and not while the operator has stopped it.
 func (b *Bidder) offers(at time.Time, slot phase0.Slot, proposer phase0.BLSPubKey) bool {
 	duty := b.Chain.Duty(slot)
 	switch {
@@ -146,7 +147,7 @@ func (b *Bidder) sign(at time.Time, message *gloas.ExecutionPayloadBid, offer *b
 	}
 	signature := b.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(b.Spec, message.Slot)))
 	signed := &gloas.SignedExecutionPayloadBid{Message: message, Signature: signature}
-	made := &Bid{Message: message}
+	made := &Bid{Message: message, Builder: offer.Builder}
 	if made.SSZ, err = gloas.Mainnet.SignedExecutionPayloadBid.Encode(signed); err != nil {
 		return nil, err
 	}
@@ -163,6 +164,21 @@ func (b *Bidder) sign(at time.Time, message *gloas.ExecutionPayloadBid, offer *b
 		FeeRecipient: message.FeeRecipient,
 	})
 	return made, nil
+}
+
+// Sold returns the builder whose block a bid is for; false if the relay has not given a proposer
+// this bid. Its signature need not be verified: beacon nodes refuse a block whose bid has
+// another one.
+func (b *Bidder) Sold(signed *gloas.SignedExecutionPayloadBid) (phase0.BLSPubKey, bool) {
+	root, err := gloas.Mainnet.ExecutionPayloadBid.Root(signed.Message)
+	if err != nil {
+		return phase0.BLSPubKey{}, false
+	}
+	made := b.known(signed.Message.Slot, root)
+	if made == nil {
+		return phase0.BLSPubKey{}, false
+	}
+	return made.Builder, true
 }
 
 func (b *Bidder) known(slot phase0.Slot, root phase0.Root) *Bid {

@@ -1,0 +1,164 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/OffchainLabs/go-bitfield"
+	"github.com/attestantio/go-eth2-client/spec/altair"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// signedBlock is the proposer's block with a bid, and its root.
+func (h *relayInGloas) signedBlock(t *testing.T, m *gloas.ExecutionPayloadBid, graffiti byte,
+	key *bls.SecretKey) ([]byte, phase0.Root) {
+	t.Helper()
+	block := &gloas.BeaconBlock{
+		Slot: h.slot, ProposerIndex: phase0.ValidatorIndex(h.slot), ParentRoot: m.ParentBlockRoot,
+		Body: &gloas.BeaconBlockBody{
+			ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, Graffiti: [32]byte{graffiti},
+			SyncAggregate:             &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512()},
+			SignedExecutionPayloadBid: &gloas.SignedExecutionPayloadBid{Message: m},
+			ParentExecutionRequests:   &gloas.ExecutionRequests{},
+		},
+	}
+	root, err := gloas.Mainnet.BeaconBlock.Root(block)
+	must(t, err)
+	signed := &gloas.SignedBeaconBlock{Message: block,
+		Signature: key.Sign(eth.SigningRoot(root, h.spec.ProposerDomain(h.slot)))}
+	raw, err := gloas.Mainnet.SignedBeaconBlock.Encode(signed)
+	must(t, err)
+	return raw, root
+}
+
+func (h *relayInGloas) proposer() *bls.SecretKey { return h.node.key(phase0.ValidatorIndex(h.slot)) }
+
+func (h *relayInGloas) propose(t *testing.T, raw []byte) answer {
+	t.Helper()
+	return h.post(t, "/eth/v1/builder/beacon_blocks", sszHeader(eth.Gloas), raw)
+}
+
+// isHead has the beacon node tell of a head in the auction's slot.
+func (h *relayInGloas) isHead(root phase0.Root) {
+	h.node.tell("head_v2", fmt.Sprintf(`{"version":"gloas","data":{"slot":"%d","block":"%#x","state":"%#x",`+
+		`"payload_status":"empty","epoch_transition":false,"current_epoch_dependent_root":"%#x",`+
+		`"next_epoch_dependent_root":"%#x","execution_optimistic":false}}`, h.slot, root[:], root[:], make([]byte, 32),
+		make([]byte, 32)))
+}
+
+// sold begins an auction and returns the bid that the proposer was given, with its block.
+func (h *relayInGloas) sold(t *testing.T) (*gloas.ExecutionPayloadBid, *gloas.SignedBidSubmissionV6) {
+	t.Helper()
+	h.begun(t)
+	s := h.block(t, h.onGenesis(), 1000)
+	h.taken(t, s)
+	m := h.bid(t, h.wish(nil))
+	h.into(time.Second)
+	return m, s
+}
+
+func (h *relayInGloas) wantNoEnvelope(t *testing.T) {
+	t.Helper()
+	if len(h.node.envelopes) != 0 {
+		t.Error("an envelope has left the relay")
+	}
+}
+
+// A proposer's block is published, and when the beacon nodes have it the payload follows once, with
+// its blobs, signed by the relay's builder; a node that refuses it is asked again.
+func TestPayloadIsRevealed(t *testing.T) {
+	h := newRelayInGloas(t, nil)
+	m, s := h.sold(t)
+	raw, root := h.signedBlock(t, m, 1, h.proposer())
+	for range 2 {
+		if got := h.propose(t, raw); got.status != http.StatusAccepted || len(got.body) > 0 {
+			t.Fatalf("a good block: %s", got)
+		}
+	}
+	h.wantNoEnvelope(t) // no beacon node has the block as its head
+	h.isHead(root)
+	var envelope []byte
+	select {
+	case envelope = <-h.node.envelopes:
+	case <-time.After(30 * time.Second):
+		t.Fatal("no envelope")
+	}
+	h.node.mu.Lock()
+	if len(h.node.blocks) != 1 || string(h.node.blocks[0]) != string(raw) {
+		t.Errorf("%d blocks were published", len(h.node.blocks))
+	}
+	h.node.mu.Unlock()
+	contents, err := gloas.Mainnet.EnvelopeContents.Decode(envelope)
+	must(t, err)
+	signed := contents.SignedExecutionPayloadEnvelope
+	e := signed.Message
+	over, err := gloas.Mainnet.ExecutionPayloadEnvelope.Root(e)
+	must(t, err)
+	must(t, bls.Verify(stakedKey.PublicKey(), eth.SigningRoot(over, gloas.BuilderDomain(h.spec, h.slot)),
+		signed.Signature))
+	want, err := gloas.Mainnet.ExecutionPayload.Root(s.ExecutionPayload)
+	must(t, err)
+	have, err := gloas.Mainnet.ExecutionPayload.Root(e.Payload)
+	must(t, err)
+	if have != want || e.BuilderIndex != stakedIndex || e.BeaconBlockRoot != root ||
+		e.ParentBeaconBlockRoot != m.ParentBlockRoot || len(contents.Blobs) != 1 ||
+		contents.Blobs[0] != s.BlobsBundle.Blobs[0] {
+		t.Errorf("envelope of block %#x", e.BeaconBlockRoot[:])
+	}
+	poll(t, "the payload is listed as delivered", func() bool { return len(h.listed(t, deliveredPath)) == 1 })
+	// Nothing more is sold for the slot.
+	if got := h.ask(t, h.wish(nil)); got.status != http.StatusNoContent {
+		t.Errorf("a bid after the delivery: %s", got)
+	}
+	h.isHead(root)
+	h.wantNoEnvelope(t)
+}
+
+// A proposer of two blocks gets no payload, in whatever way the second one becomes known.
+func TestEquivocatorGetsNoPayload(t *testing.T) {
+	h := newRelayInGloas(t, nil)
+	m, _ := h.sold(t)
+	first, root := h.signedBlock(t, m, 1, h.proposer())
+	second, _ := h.signedBlock(t, m, 2, h.proposer())
+	if got := h.propose(t, first); got.status != http.StatusAccepted {
+		t.Fatalf("a good block: %s", got)
+	}
+	h.propose(t, second).wantRefusal(t, relay.PayloadOther, "")
+	h.isHead(root)
+	h.slot = 2 // the head after it has been heard when blocks on it are taken
+	h.announce(h.onGenesis())
+	h.prefer(t, 1, nil)
+	h.knows(t, h.onGenesis())
+	h.wantNoEnvelope(t)
+}
+
+// A block that is not the proposer's, or has no bid of the relay, or comes too late, is refused by
+// name and published nowhere.
+func TestBlocksThatAreNotPublished(t *testing.T) {
+	h := newRelayInGloas(t, nil)
+	m, _ := h.sold(t)
+	foreign, _ := h.signedBlock(t, m, 1, stranger)
+	h.propose(t, foreign).wantRefusal(t, relay.PayloadSignature, "")
+	other := *m
+	other.ExecutionPayment++
+	changed, _ := h.signedBlock(t, &other, 1, h.proposer())
+	h.propose(t, changed).wantRefusal(t, relay.PayloadUnknown, "")
+	h.propose(t, []byte{1, 2, 3}).wantRefusal(t, relay.Malformed, "")
+	raw, _ := h.signedBlock(t, m, 1, h.proposer())
+	h.post(t, "/eth/v1/builder/beacon_blocks", http.Header{"Content-Type": {"application/octet-stream"}}, raw).
+		wantRefusal(t, relay.UnknownFork, "")
+	h.into(6 * time.Second)
+	h.propose(t, raw).wantRefusal(t, relay.PayloadTooLate, "")
+	h.node.mu.Lock()
+	defer h.node.mu.Unlock()
+	if len(h.node.blocks) != 0 {
+		t.Errorf("%d blocks were published", len(h.node.blocks))
+	}
+}
