@@ -23,7 +23,7 @@ func (r *Revealer) Seen(head relay.Head) {
 	if s == nil {
 		return
 	}
-	s.Sale = s.Sale.Seen(head.Root, head.Root == s.root) // only the slot's proposer can sign its head
+	s.Sale = s.Seen(head.Root, head.Root == s.root) // only the slot's proposer can sign its head
 	if !s.taken {
 		return
 	}

@@ -3,6 +3,7 @@ package forward
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +19,7 @@ func Answer(w http.ResponseWriter, answer []byte) error {
 		return fmt.Errorf("read an answer of another instance: %w", err)
 	}
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
+	if err = errors.Join(err, response.Body.Close()); err != nil {
 		return fmt.Errorf("read an answer of another instance: %w", err)
 	}
 	header := w.Header()

@@ -197,7 +197,7 @@ func drawBounds(p *plot.Plot, xys plotter.XYs, bounds plotter.YErrors, points []
 	if err != nil {
 		return err
 	}
-	area.Color, area.LineStyle.Width = color.NRGBA{colour.R, colour.G, colour.B, 0x40}, 0
+	area.Color, area.Width = color.NRGBA{colour.R, colour.G, colour.B, 0x40}, 0
 	p.Add(area)
 	return nil
 }
