@@ -20,7 +20,7 @@ func BenchmarkReplay(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if results := Replay(slot, how, nil, nil); results[0].Reason != dataset.Text(Same) {
+				if results, _ := Replay(slot, how, nil, nil); results[0].Reason != dataset.Text(Same) {
 					b.Fatalf("%s: %s", results[0].Reason, results[0].Detail)
 				}
 			}

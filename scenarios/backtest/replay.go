@@ -12,14 +12,9 @@ import (
 var asArchived = House{Floor: true}
 
 // Replay plays the auctions of a slot as they went, and then each variant. It returns a result for
-// each relay, variant and moment at which the proposer asks, and counts in inferred for how many
-// bids each rule of inference decided; it may be nil.
-func Replay(s Slot, how Inference, variants []Variant, inferred map[string]int64) []Result {
-	return replay(s, how, variants, inferred, nil)
-}
-
-// ReplayCourses does what Replay does, and also returns how the auctions went as archived.
-func ReplayCourses(s Slot, how Inference, variants []Variant, inferred map[string]int64) ([]Result, []Course) {
+// each relay, variant and moment at which the proposer asks, and how the auctions went as archived.
+// It counts in inferred for how many bids each rule of inference decided; it may be nil.
+func Replay(s Slot, how Inference, variants []Variant, inferred map[string]int64) ([]Result, []Course) {
 	var courses []Course
 	results := replay(s, how, variants, inferred, func(l *lot, p *played) { courses = append(courses, l.course(p)) })
 	return results, courses

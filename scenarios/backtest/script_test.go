@@ -64,7 +64,8 @@ func playScript(t *testing.T, text string) string {
 				t.Fatal(err)
 			}
 			inferred := map[string]int64{}
-			for _, r := range Replay(slot, how, nil, inferred) {
+			results, _ := Replay(slot, how, nil, inferred)
+			for _, r := range results {
 				fmt.Fprintln(&out, "→", describe(&r))
 			}
 			fmt.Fprintln(&out, "→ inferred:", strings.Join(Inferred(inferred), ", "))
@@ -94,7 +95,8 @@ func whatIf(t *testing.T, slot Slot, line string) (changed []Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range Replay(slot, how, variants, nil) {
+	results, _ := Replay(slot, how, variants, nil)
+	for _, r := range results {
 		if r.Variant != AsArchived {
 			changed = append(changed, r)
 		}

@@ -232,7 +232,7 @@ func replayHour(ctx context.Context, network dataset.Network, h hour, o RunOptio
 
 // add replays a slot.
 func (h *hourly) add(slot backtest.Slot, o RunOptions) {
-	results, courses := backtest.ReplayCourses(slot, o.How, o.Variants, h.inferred)
+	results, courses := backtest.Replay(slot, o.How, o.Variants, h.inferred)
 	results = slices.DeleteFunc(results, func(r backtest.Result) bool { return !o.wants(r.Relay) })
 	h.results = append(h.results, results...)
 	if h.part != nil {
