@@ -187,6 +187,9 @@ func TestSubmissionsCoverTheChecks(t *testing.T) {
 	}
 	for _, rule := range check.Table {
 		for _, refusal := range rule.Refuses {
+			if refusal == relay.SubmissionSlotNumber {
+				continue // only blocks of gloas have the number, and these vectors are of fulu
+			}
 			if rule.For != check.HeaderOnly && !seen[refusal.ID] {
 				t.Errorf("no submission is refused by %s", refusal.ID)
 			}
