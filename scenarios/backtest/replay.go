@@ -15,18 +15,11 @@ var asArchived = House{Floor: true}
 // each relay, variant and moment at which the proposer asks, and how the auctions went as archived.
 // It counts in inferred for how many bids each rule of inference decided; it may be nil.
 func Replay(s Slot, how Inference, variants []Variant, inferred map[string]int64) ([]Result, []Course) {
-	var courses []Course
-	results := replay(s, how, variants, inferred, func(l *lot, p *played) { courses = append(courses, l.course(p)) })
-	return results, courses
-}
-
-func replay(s Slot, how Inference, variants []Variant, inferred map[string]int64, watch func(*lot, *played)) []Result {
 	var results []Result
+	var courses []Course
 	for _, l := range lots(s, how) {
 		p, by := l.archived(how)
-		if watch != nil {
-			watch(l, &p)
-		}
+		courses = append(courses, l.course(&p))
 		results = append(results, l.result(AsArchived, l.offers, &p, p.asks[0], by))
 		for _, v := range variants {
 			results = append(results, v.play(l, p.asks[0].atUs, by)...)
@@ -37,7 +30,7 @@ func replay(s Slot, how Inference, variants []Variant, inferred map[string]int64
 			}
 		}
 	}
-	return results
+	return results, courses
 }
 
 // archived plays an auction as it went, with the moment at which the proposer asked, and how that
