@@ -72,7 +72,7 @@ func (h *relayInGloas) wantNoEnvelope(t *testing.T) {
 }
 
 // A proposer's block is published, and when the beacon nodes have it the payload follows once, with
-// its blobs, signed by the relay's builder; a node that refuses it is asked again.
+// its blobs, signed by the relay's builder.
 func TestPayloadIsRevealed(t *testing.T) {
 	h := newRelayInGloas(t, nil)
 	m, s := h.sold(t)
