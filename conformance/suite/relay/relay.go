@@ -32,7 +32,8 @@ func Specs(s *suite.Set) {
 	literal(&specs{Set: s}) // another relay, which needs registrations of its own
 	for _, add := range []func(*specs){status, general, missed, media, register, renewals, forged, duties, submit, atOnce,
 		refuse, header, replaced, payload, fields, data, signedFor, refusedPayloads, nulls, trusted, combinations,
-		filterCombinations,
+		filterCombinations, modelData, modelAuctions,
+		modelRegistrations, modelAccept,
 		forks} {
 		add(shared)
 	}
