@@ -110,6 +110,7 @@ func runCommand() *cli.Command {
 			&cli.DurationFlag{Name: "deadline",
 				Usage: "bound of the whole run, by default 5m without a world, and none with one"},
 			&cli.BoolFlag{Name: "heavy", Usage: "send bombs, huge bodies and floods also to a target without a world"},
+			&cli.BoolFlag{Name: "without-models", Usage: "leave out the random plans of models"},
 			&cli.StringFlag{Name: "shard", Usage: "judge one part of the clauses, such as 2/3: the second of three"},
 			&cli.StringSliceFlag{Name: "require", Usage: "features that the target must have: lacking one fails its clauses"},
 			&cli.StringFlag{Name: "write-expected", TakesFile: true,
@@ -197,7 +198,7 @@ func policy(cmd *cli.Command, o *app.Options) (err error) {
 	}
 	o.Seed, o.Timeout, o.Again = cmd.Int64("seed"), cmd.Duration("timeout"), cmd.Bool("again")
 	o.Retries, o.Deadline, o.Require = cmd.Int("retries"), cmd.Duration("deadline"), cmd.StringSlice("require")
-	o.Heavy = cmd.Bool("heavy")
+	o.Heavy, o.WithoutModels = cmd.Bool("heavy"), cmd.Bool("without-models")
 	if o.Seed == 0 {
 		o.Seed = time.Now().UnixMilli() % 1_000_000
 	}

@@ -133,6 +133,10 @@ func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.M
 				}
 				alive, err = p.run(ctx, f, m)
 			}
+			byModel := ""
+			if err == nil && len(alive) > 0 {
+				alive, byModel, err = p.askModels(ctx, f, m, alive)
+			}
 			if err != nil {
 				return fmt.Errorf("mutant %s: %w", m.ID, err)
 			}
@@ -146,6 +150,7 @@ func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.M
 			why := strings.Join(reasons, "; ")
 			if why == "" {
 				result.Killed = append(result.Killed, m.ID)
+				why = byModel
 			} else {
 				word = "SURVIVED"
 				result.Survived = append(result.Survived, m.ID+": "+why)
@@ -155,6 +160,41 @@ func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.M
 		})
 	}
 	return group.Wait()
+}
+
+// askModels asks the models of the interface about a mutant that has survived the clauses that it
+// breaks. A clause that the failure of a model names is noticed. Models are asked about survivors
+// only, because their plans take longer than the specs of single clauses.
+func (p Proof) askModels(ctx context.Context, f folder, m mutant.Mutant,
+	alive []report.Clause) (still []report.Clause, by string, err error) {
+	catalogue, err := clauses.Load()
+	if err != nil {
+		return nil, "", fmt.Errorf("the catalogue is wrong: %w", err)
+	}
+	var models []string
+	for _, c := range catalogue.Clauses {
+		if c.IsModel() && c.Interface() == m.Iface && !slices.Contains(m.MustKill, c.ID) {
+			models = append(models, c.ID)
+		}
+	}
+	if len(models) == 0 {
+		return alive, "", nil
+	}
+	program, how := p.started(f, m)
+	r, err := child(ctx, f, program, how, models)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, model := range r.Clauses {
+		if !slices.Contains(models, model.ID) || !failed(model) {
+			continue
+		}
+		by = "noticed by " + model.ID
+		alive = slices.DeleteFunc(alive, func(c report.Clause) bool {
+			return slices.ContainsFunc(model.Specs, func(s report.Spec) bool { return strings.Contains(s.Message, c.ID) })
+		})
+	}
+	return alive, by, nil
 }
 
 // chosen returns the mutants to run.
@@ -172,7 +212,22 @@ func (p Proof) chosen() (list []mutant.Mutant) {
 // run runs the suite on one mutant and returns the clauses that it survived. The list is empty if
 // every clause that must fail did fail.
 func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []report.Clause, err error) {
-	program, how := p.Program, []string{"--target", f.target(), "--mutant", m.ID}
+	program, how := p.started(f, m)
+	r, err := child(ctx, f, program, how, m.MustKill)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range r.Clauses {
+		if slices.Contains(m.MustKill, c.ID) && !failed(c) {
+			alive = append(alive, c)
+		}
+	}
+	return alive, nil
+}
+
+// started is the program that judges a mutant, and the flags that choose the target.
+func (p Proof) started(f folder, m mutant.Mutant) (program string, how []string) {
+	program, how = p.Program, []string{"--target", f.target(), "--mutant", m.ID}
 	switch {
 	case m.Iface == "sidecar" && m.Inside():
 		program, how = p.Mutants, []string{"--sidecar", OwnSidecar, "--inside", m.ID}
@@ -187,16 +242,7 @@ func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []repo
 	case crosses(m.MustKill):
 		how = append(p.devnet(m.MustKill), "--mutant", m.ID)
 	}
-	r, err := child(ctx, f, program, how, m.MustKill)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range r.Clauses {
-		if slices.Contains(m.MustKill, c.ID) && !failed(c) {
-			alive = append(alive, c)
-		}
-	}
-	return alive, nil
+	return program, how
 }
 
 // devnet returns the flags of a run with a world of its own, which has a fork in its middle if

@@ -74,6 +74,8 @@ type Options struct {
 	Require []string
 	// Heavy sends what is heavy also to a target without a world, which may be somebody else's.
 	Heavy bool
+	// WithoutModels leaves out the clauses of models.
+	WithoutModels bool
 	// Shard chooses one of several parts of the clauses.
 	Shard Shard
 	// Unusable is called before the specs with each interface that cannot be judged, and the reason.
@@ -341,12 +343,13 @@ func match(pattern, id string) bool {
 }
 
 // fits says whether a clause's level, profile, interface and mode are selected, and the clause is
-// not retired.
+// neither retired nor a model's that is left out.
 func (o Options) fits(c clauses.Clause) bool {
 	fits := func(list []string, value string) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, func(word string) bool { return strings.EqualFold(word, value) })
 	}
-	return c.Retired == "" && c.Mode <= o.Most && fits(o.Levels, string(c.Level)) && fits(o.Profiles, c.Profile) &&
+	return c.Retired == "" && c.Mode <= o.Most && !(o.WithoutModels && c.IsModel()) &&
+		fits(o.Levels, string(c.Level)) && fits(o.Profiles, c.Profile) &&
 		fits(o.Interfaces, c.Interface())
 }
 

@@ -114,6 +114,9 @@ func (c Clause) Interface() string { return interfaces[c.ID[:3]] }
 // Operation is the first two parts of the id, such as REL-HDR.
 func (c Clause) Operation() string { return c.ID[:7] }
 
+// IsModel says whether the clause is judged by plans of a model, and not by specs of single cases.
+func (c Clause) IsModel() bool { return strings.HasSuffix(c.Operation(), "-MOD") }
+
 // FeatureHere is the feature of the clause at its operation alone, such as ssz@REL-HDR; empty if it
 // needs none. A server may have SSZ for registrations and not for bids.
 func (c Clause) FeatureHere() string {

@@ -35,7 +35,7 @@ func Specs(s *suite.Set) {
 		describeForgedRegistrations, describeDuties, describeSubmissions, describeRivalsAtOnce, describeRuleBreaks,
 		describeHeader, describeReplacedRecipients, describePayload, describeFields, describeData,
 		describeSignedValues, describeRefusedPayloads, describeNulls, describeTrustedBuilders, describeCombinations,
-		describeFilterCombinations, describeForks,
+		describeFilterCombinations, modelData, modelAuctions, modelRegistrations, modelAccept, describeForks,
 	} {
 		add(shared)
 	}
