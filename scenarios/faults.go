@@ -49,6 +49,9 @@ func (r *reader) breakable(p *Plan, f Fault) error {
 	on, relay := f.On.To, slices.Contains(r.actors["RELAY"], f.On.To)
 	ours := relay || on == RPCName || on == StreamName
 	switch {
+	case on == JournalName && !f.What.Is("latency", "partition", "reset"):
+		return fmt.Errorf("%s needs a connection with requests of HTTP: on the way to a journal there can be latency, "+
+			"partition and reset", f.What)
 	case f.What.Is(linkFaults...):
 		return nil
 	case f.On.From != "":
@@ -88,10 +91,17 @@ func together(p *Plan, f Fault) error {
 // BreaksDisk says whether a service's disk breaks in the plan; an empty name means any service.
 func (p *Plan) BreaksDisk(service string) bool { return p.breaks(service, diskFaults) }
 
+// JournalIsFar says whether something is on a relay's way to its journal.
+func (p *Plan) JournalIsFar(relay string) bool {
+	covers := func(on Link) bool { return on.To == JournalName && (on.From == relay || on.From == "relays") }
+	return slices.ContainsFunc(p.Latencies, func(one Latency) bool { return covers(one.On) }) ||
+		slices.ContainsFunc(p.Faults, func(one Fault) bool { return covers(one.On) })
+}
+
 // JournalApart says whether the server of a service's journal must be a process of its own: the
-// plan kills it, or several instances share it.
+// plan kills it, several instances share it, or something is on the way to it.
 func (p *Plan) JournalApart(service string) bool {
-	return p.breaks(service, []string{"journal away"}) || p.journalNodes(service) > 0 ||
+	return p.JournalIsFar(service) || p.breaks(service, []string{"journal away"}) || p.journalNodes(service) > 0 ||
 		slices.ContainsFunc(p.Relays, func(one RelayPlan) bool { return one.InstanceOf == service })
 }
 

@@ -27,6 +27,8 @@ const (
 	// RPCName and StreamName are the bundle RPC and the hint stream.
 	RPCName    = devnet.RPCName
 	StreamName = devnet.StreamName
+	// JournalName is a relay's journal, all servers of it: relays alone have connections to it.
+	JournalName = "journal"
 )
 
 // topology reads who takes part. It names everybody first, because builders may refer to relays and
@@ -306,7 +308,8 @@ func (r *reader) breaker(p *Plan, n *node) {
 
 // parties returns all names that a link or a fault may have.
 func (r *reader) parties() []string {
-	all := []string{BeaconNode, ProposersName, MonitorName, PayerName, RPCName, StreamName, "relays", "builders"}
+	all := []string{BeaconNode, ProposersName, MonitorName, PayerName, RPCName, StreamName, JournalName, "relays",
+		"builders"}
 	for _, operand := range []string{"RELAY", "BUILDER", "USER", "SEARCHER"} {
 		all = append(all, r.actors[operand]...)
 	}
@@ -324,6 +327,9 @@ func (r *reader) link(text string) (Link, error) {
 			return l, fmt.Errorf("%q is unknown: give one of %s, or two of them as in builder-1 -> relay-1", name,
 				strings.Join(r.parties(), ", "))
 		}
+	}
+	if l.From == JournalName || l.To == JournalName && l.From != "relays" && !slices.Contains(r.actors["RELAY"], l.From) {
+		return l, fmt.Errorf("%q: only relays go to a journal: say which one, as in relay-2 -> %s", text, JournalName)
 	}
 	return l, nil
 }

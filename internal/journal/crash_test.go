@@ -25,6 +25,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if of := os.Getenv(serverOf); of != "" {
+		if err := serveCluster(of); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -55,10 +55,13 @@ func startOne(t *testing.T, options *server.Options) *server.Server {
 }
 
 // startThree is a cluster of three servers that has a leader.
-func startThree(t *testing.T) []*server.Server {
+func startThree(t *testing.T, changes ...func(*server.Options)) []*server.Server {
 	t.Helper()
 	var servers []*server.Server
 	for _, options := range threeOptions(t) {
+		for _, change := range changes {
+			change(options)
+		}
 		servers = append(servers, startOne(t, options))
 	}
 	deadline := time.NewTimer(30 * time.Second)

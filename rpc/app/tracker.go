@@ -19,8 +19,8 @@ type tracker struct {
 
 // Status implements method.Tracker.
 func (t tracker) Status(ctx context.Context, signer common.Address, hash common.Hash) (*rpc.OrderStatus, error) {
-	if status := t.lifecycle.Status(signer, hash); status != nil {
-		return status, nil
+	if status, err := t.lifecycle.KeptStatus(signer, hash); status != nil || err != nil {
+		return status, err
 	}
 	r, err := t.ledger.Order(ctx, hash, signer)
 	if err != nil || r == nil {

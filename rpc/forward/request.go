@@ -39,8 +39,15 @@ func Request(r *http.Request, client netip.Addr, body []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Do has a handler answer the request that another instance wrote, and returns the answer.
-func Do(ctx context.Context, handler http.Handler, request []byte) ([]byte, error) {
+// Do has a handler answer the request that another instance wrote, and returns the answer. A handler
+// that panics is an error: no HTTP server is around this goroutine, and the panic would end the
+// process.
+func Do(ctx context.Context, handler http.Handler, request []byte) (answer []byte, err error) {
+	defer func() {
+		if crash := recover(); crash != nil {
+			answer, err = nil, fmt.Errorf("answer a request of another instance: the handler ended: %v", crash)
+		}
+	}()
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(request)))
 	if err != nil {
 		return nil, fmt.Errorf("read a request of another instance: %w", err)
@@ -52,7 +59,7 @@ func Do(ctx context.Context, handler http.Handler, request []byte) ([]byte, erro
 		r.RemoteAddr = "" // the client's connection had no address
 	}
 	r.Header.Del(clientHeader)
-	a := answer{header: http.Header{}}
+	a := written{header: http.Header{}}
 	handler.ServeHTTP(&a, r.WithContext(ctx))
 	return a.bytes()
 }

@@ -64,18 +64,59 @@ func TestNotification(t *testing.T) {
 	}
 }
 
+// A status that ends no exchange is an error, whatever instance it comes from.
+func TestStatusThatHTTPLacks(t *testing.T) {
+	for _, status := range []string{"000", "099", "100", "101", "199", "600", "999", "1000", "-1"} {
+		got := httptest.NewRecorder()
+		if err := Answer(got, []byte("HTTP/1.1 "+status+" \r\nX-Refusal: a\r\n\r\n")); err == nil ||
+			len(got.Header()) != 0 {
+			t.Errorf("%s was answered: %d %v", status, got.Code, got.Header())
+		}
+	}
+	answer, err := Do(t.Context(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(1000)
+	}), []byte("POST / HTTP/1.1\r\nHost: owner\r\n\r\n"))
+	if err == nil {
+		err = Answer(httptest.NewRecorder(), answer)
+	}
+	if err == nil {
+		t.Error("status 1000 of a handler was answered")
+	}
+}
+
+// A handler that panics answers nothing, and the process goes on: also one that cuts its answer
+// short on purpose, which serve.Wrap hands on.
+func TestHandlerThatPanics(t *testing.T) {
+	answer, err := Do(t.Context(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "half")
+		panic(http.ErrAbortHandler)
+	}), []byte("POST / HTTP/1.1\r\nHost: owner\r\n\r\n"))
+	if err == nil || len(answer) > 0 {
+		t.Errorf("answered %q, %v", answer, err)
+	}
+}
+
 // What is no HTTP is an error, not a crash and not an answer.
 func FuzzForeignBytes(f *testing.F) {
 	f.Add([]byte("POST / HTTP/1.1\r\nHost: owner\r\nContent-Length: 2\r\n\r\n{}"))
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"))
+	for _, status := range []string{"000", "099", "100", "101", "199", "600", "999", "1000", "-1", "+10", "2e1"} {
+		f.Add([]byte("HTTP/1.1 " + status + " \r\n\r\n"))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		called := false
 		_, err := Do(t.Context(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }), data)
 		if called == (err != nil) {
 			t.Errorf("called: %t, %v", called, err)
 		}
-		if err := Answer(httptest.NewRecorder(), data); err == nil && !strings.HasPrefix(string(data), "HTTP/") {
+		got := httptest.NewRecorder()
+		switch err := Answer(got, data); {
+		case err == nil && !strings.HasPrefix(string(data), "HTTP/"):
 			t.Error("an answer of something else")
+		case err == nil && (got.Code < 200 || got.Code > 599):
+			t.Errorf("status %d", got.Code)
+		case err != nil && (got.Body.Len() > 0 || len(got.Header()) > 0):
+			t.Errorf("a part of an answer was written: %v %s, %v", got.Header(), got.Body, err)
 		}
 	})
 }

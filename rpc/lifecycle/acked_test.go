@@ -160,3 +160,113 @@ func TestJunkSignaturesAreRefusedInACrowd(t *testing.T) {
 		}
 	})
 }
+
+// Who cancels what another cancel has just ended is not told that there is nothing to end before the
+// journal has that: if it is lost, the order lives on. A later cancel brings all that were lost.
+func TestSecondCancelWaitsForTheFirst(t *testing.T) {
+	for _, unkept := range []error{nil, errNotKept} {
+		script(t, func(s *lifecycleTest) {
+			orders := []*rpc.Order{orderOf(alice, 1, 101, 110), orderOf(alice, 2, 101, 111)}
+			for _, order := range orders {
+				order.Kind = rpc.KindPrivate
+				s.submit(order)
+			}
+			s.takeLines()
+			s.set(func() { s.journal = make(chan struct{}) })
+			answers := make(chan error, 3)
+			for _, order := range []*rpc.Order{orders[0], orders[0], orders[1]} {
+				go func() {
+					_, err := s.lifecycle.CancelPrivate(time.Now(), alice, order.Hash())
+					answers <- err
+				}()
+				synctest.Wait()
+			}
+			if len(answers) > 0 {
+				t.Error("answered without the journal")
+			}
+			s.set(func() { s.unacked = unkept })
+			close(s.journal)
+			for range 3 {
+				if err := <-answers; !errors.Is(err, unkept) {
+					t.Errorf("%v, want %v", err, unkept)
+				}
+			}
+			s.takeLines()
+			s.set(func() { s.unacked, s.journal = nil, nil })
+			if again := s.cancelPrivate(alice, orders[0]); again != (unkept != nil) {
+				t.Errorf("it is cancelled once more: %t", again)
+			}
+			if unkept == nil {
+				s.want()
+			} else {
+				s.want("ended 1 cancelled", "ended 2 cancelled")
+			}
+		})
+	}
+}
+
+// A status tells only what the journal has: of an order, and of its cancel.
+func TestStatusWaitsForTheJournal(t *testing.T) {
+	script(t, func(s *lifecycleTest) {
+		order := orderOf(alice, 1, 101, 110)
+		order.Kind = rpc.KindPrivate
+		states := make(chan string, 1)
+		ask := func() string {
+			go func() {
+				status, err := s.lifecycle.KeptStatus(alice, order.Hash())
+				if err != nil {
+					states <- err.Error()
+					return
+				}
+				states <- string(status.State)
+			}()
+			synctest.Wait()
+			select {
+			case state := <-states:
+				return state
+			default:
+				return "waits"
+			}
+		}
+		during := func(what func()) {
+			held := make(chan struct{})
+			s.set(func() { s.journal = held })
+			go what()
+			synctest.Wait()
+			if got := ask(); got != "waits" {
+				t.Errorf("before the journal has it: %s", got)
+			}
+			close(held)
+			synctest.Wait()
+			s.set(func() { s.journal = nil })
+		}
+		during(func() { s.submit(order) })
+		if got := <-states; got != string(rpc.Submitted) {
+			t.Errorf("it came as %s", got)
+		}
+		if got := ask(); got != string(rpc.Sent) {
+			t.Errorf("then it is %s", got)
+		}
+		during(func() { s.cancelPrivate(alice, order) })
+		if got := <-states; got != string(rpc.Cancelled) {
+			t.Errorf("it was %s", got)
+		}
+	})
+	script(t, func(s *lifecycleTest) {
+		order := orderOf(alice, 1, 101, 110)
+		order.Kind = rpc.KindPrivate
+		s.submit(order)
+		s.set(func() { s.unacked = errNotKept })
+		if _, err := s.lifecycle.CancelPrivate(time.Now(), alice, order.Hash()); err == nil {
+			t.Error("a cancel is answered that is not kept")
+		}
+		if status, err := s.lifecycle.KeptStatus(alice, order.Hash()); err == nil {
+			t.Errorf("a cancel that is not kept is told: %+v", status)
+		}
+		s.set(func() { s.unacked = nil })
+		s.cancelPrivate(alice, order)
+		if status, err := s.lifecycle.KeptStatus(alice, order.Hash()); err != nil || status.State != rpc.Cancelled {
+			t.Errorf("%+v, %v", status, err)
+		}
+	})
+}

@@ -42,28 +42,58 @@ func (l *Lifecycle) CancelPrivate(at time.Time, signer common.Address, txHash co
 // ack.
 const maxUnackedSigners = 10_000
 
+// cancelling is a cancel that waits for the journal.
+type cancelling struct {
+	finished chan struct{} // closed when err is known
+	err      error
+}
+
+// wait waits until the journal has the cancel and those of its signer before it.
+func (c *cancelling) wait() error {
+	<-c.finished
+	return c.err
+}
+
 // cancel applies what a signer asks for. It records it together with the signer's earlier cancels
-// that the journal did not ack. facts are all of these.
+// that the journal did not ack. facts are all of these. kept must be called, once. It also waits for
+// cancels of the signer that are still on their way: what they end is ended for this one already,
+// and it would say that there is nothing to end of an order that lives on if they are lost.
 func (l *Lifecycle) cancel(signer common.Address, ask func() []rpc.Fact) (facts []rpc.Fact, kept func() error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	asked := ask()
 	l.withdraw(asked, nil)
+	before := func() error { return nil }
+	if earlier := l.cancelling[signer]; earlier != nil {
+		before = earlier.wait
+	}
 	facts = append(slices.Clone(l.unackedCancels[signer]), asked...)
 	if len(facts) == 0 {
-		return nil, func() error { return nil }
+		return nil, before
 	}
-	wait := l.keep(facts)
+	this := &cancelling{finished: make(chan struct{})}
+	l.cancelling[signer] = this
+	wait := waitBoth(before, l.keep(facts))
 	return facts, func() error {
-		err := wait()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if err == nil {
-			delete(l.unackedCancels, signer)
-		} else if _, there := l.unackedCancels[signer]; there || len(l.unackedCancels) < maxUnackedSigners {
-			l.unackedCancels[signer] = lastOf(facts, maxUnackedEach)
-		}
-		return err
+		this.err = wait()
+		l.finishCancel(signer, this, asked)
+		return this.err
+	}
+}
+
+// finishCancel notes whether the journal has a cancel. The cancels of a signer finish in their
+// order, so one that is kept has brought all that was not acked before it.
+func (l *Lifecycle) finishCancel(signer common.Address, this *cancelling, asked []rpc.Fact) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer close(this.finished)
+	if l.cancelling[signer] == this {
+		delete(l.cancelling, signer)
+	}
+	if this.err == nil {
+		delete(l.unackedCancels, signer)
+	} else if before, there := l.unackedCancels[signer]; there || len(l.unackedCancels) < maxUnackedSigners {
+		l.unackedCancels[signer] = lastOf(append(slices.Clone(before), asked...), maxUnackedEach)
 	}
 }
 

@@ -103,6 +103,8 @@ type Lifecycle struct {
 	// unackedCancels are ends of cancelled orders that the journal did not ack in time, by their
 	// signers.
 	unackedCancels map[common.Address][]rpc.Fact
+	// cancelling are the newest cancels that wait for the journal, by their signers.
+	cancelling map[common.Address]*cancelling
 	// superseded are the builders that have an older version of an order, by the order's id, while
 	// it is live.
 	superseded map[uint64][]string
@@ -124,6 +126,7 @@ func New(cfg Config) *Lifecycle {
 	return &Lifecycle{
 		Config: cfg, queue: newSimQueue(cfg.Workers, cfg.Ranking.High), superseded: map[uint64][]string{},
 		unacked: map[uint64]func() error{}, unackedCancels: map[common.Address][]rpc.Fact{},
+		cancelling: map[common.Address]*cancelling{},
 		disclosure: newDisclosure(cfg.Ranking.High),
 	}
 }

@@ -9,11 +9,52 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
+// KeptStatus is Status when the journal has what it tells of: the order, and its cancel. If the
+// journal does not confirm that, it refuses, since after a restart, or at the next owner of the
+// orders, the order could be missing or live again.
+func (l *Lifecycle) KeptStatus(signer common.Address, hash common.Hash) (*rpc.OrderStatus, error) {
+	status, kept := l.statusToKeep(signer, hash)
+	if err := kept(); err != nil {
+		return nil, err
+	}
+	return status, nil
+}
+
+// statusToKeep returns a status, and what waits until the journal has what it tells of.
+func (l *Lifecycle) statusToKeep(signer common.Address, hash common.Hash) (*rpc.OrderStatus, func() error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	status, kept := l.status(signer, hash), func() error { return nil }
+	if status == nil {
+		return nil, kept
+	}
+	if order := l.unacked[status.Order.ID]; order != nil {
+		kept = order
+	}
+	if status.State != rpc.Cancelled {
+		return status, kept
+	}
+	for _, fact := range l.unackedCancels[signer] {
+		if end, ok := fact.(rpc.OrderEnded); ok && end.ID == status.Order.ID {
+			return nil, func() error { return rpc.JournalUnavailable.Plain() }
+		}
+	}
+	if cancel := l.cancelling[signer]; cancel != nil {
+		kept = waitBoth(kept, cancel.wait)
+	}
+	return status, kept
+}
+
 // Status returns what is known of a signer's newest order with a hash; nil if there is none, or the
 // pool has forgotten it.
 func (l *Lifecycle) Status(signer common.Address, hash common.Hash) *rpc.OrderStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.status(signer, hash)
+}
+
+// status is Status. The caller holds mu.
+func (l *Lifecycle) status(signer common.Address, hash common.Hash) *rpc.OrderStatus {
 	all := l.Pool.Status(signer, hash)
 	if len(all) == 0 {
 		return nil

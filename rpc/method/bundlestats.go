@@ -86,7 +86,8 @@ func (m *Methods) completeBundleStats(version Method, form func(bundleStatsResul
 		needs("bundleHash", hash, "as it was answered when the bundle was sent"),
 		may("blockNumber", anyNumber, "block that it was for, within 20 of the newest one"),
 	))}
-	version.Refusals, version.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady}, true
+	version.Refusals = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady, rpc.JournalUnavailable}
+	version.Beyond = true
 	version.Do = func(ctx context.Context, call *Call) (any, error) {
 		hash, err := m.askedStats(call)
 		if err != nil {

@@ -94,7 +94,7 @@ func (m *Methods) orderStatus() Method {
 				may("error", text, "why not"),
 			)), "oldest first"),
 		),
-		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.OrderUnknown, rpc.NotReady},
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.OrderUnknown, rpc.NotReady, rpc.JournalUnavailable},
 		Beyond:   true,
 		Do: func(ctx context.Context, call *Call) (any, error) {
 			var first *bundle.HashParam

@@ -18,6 +18,8 @@ type links struct {
 
 	mu      sync.Mutex // guards the fields below
 	proxies map[scenarios.Link]*fault.Proxy
+	// wires are the relays' ways to the servers of their journal, by the relay.
+	wires map[string][]*fault.Proxy
 	// broken are the faults that hold now, and the plan's latencies, which always hold.
 	broken []condition
 }
@@ -31,7 +33,8 @@ type condition struct {
 // newLinks begins with the latencies of a plan. They are chain time there, so they are divided by
 // the clock's speed.
 func newLinks(p *scenarios.Plan) *links {
-	l := &links{seed: p.Seed, speed: p.Speed, proxies: map[scenarios.Link]*fault.Proxy{}}
+	l := &links{seed: p.Seed, speed: p.Speed, proxies: map[scenarios.Link]*fault.Proxy{},
+		wires: map[string][]*fault.Proxy{}}
 	for _, one := range p.Latencies {
 		l.broken = append(l.broken, condition{one.On, fault.Condition{Latency: wallTime(one.Time, p.Speed)}, -1})
 	}
@@ -53,6 +56,29 @@ func (l *links) to(from, to, url string) (string, error) {
 	}
 	l.proxies[link] = proxy
 	return proxy.URL(), proxy.Set(l.conditionOf(link))
+}
+
+// toJournal returns the addresses by which a relay reaches the servers of its journal, whose own
+// addresses are given. It opens the wires on first use.
+func (l *links) toJournal(from string, servers []string) ([]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	link := scenarios.Link{From: from, To: scenarios.JournalName}
+	for _, server := range servers[len(l.wires[from]):] {
+		wire, err := fault.ListenWire(server)
+		if err != nil {
+			return nil, fmt.Errorf("open the connection %s: %w", link, err)
+		}
+		l.wires[from] = append(l.wires[from], wire)
+		if err := wire.Set(l.conditionOf(link)); err != nil {
+			return nil, fmt.Errorf("open the connection %s: %w", link, err)
+		}
+	}
+	var addresses []string
+	for _, wire := range l.wires[from] {
+		addresses = append(addresses, wire.Address())
+	}
+	return addresses, nil
 }
 
 // conditionOf combines all conditions that apply to a connection. The caller holds mu.
@@ -100,11 +126,19 @@ func (l *links) end(id int) error {
 // apply sets the condition of every connection. The caller holds mu.
 func (l *links) apply() error {
 	var errs []error
-	for link, proxy := range l.proxies {
+	set := func(link scenarios.Link, proxy *fault.Proxy) {
 		if is := l.conditionOf(link); is != proxy.Condition() {
 			if err := proxy.Set(is); err != nil {
 				errs = append(errs, fmt.Errorf("connection %s: %w", link, err))
 			}
+		}
+	}
+	for link, proxy := range l.proxies {
+		set(link, proxy)
+	}
+	for from, wires := range l.wires {
+		for _, wire := range wires {
+			set(scenarios.Link{From: from, To: scenarios.JournalName}, wire)
 		}
 	}
 	return errors.Join(errs...)
@@ -116,6 +150,11 @@ func (l *links) close() error {
 	var errs []error
 	for _, proxy := range l.proxies {
 		errs = append(errs, proxy.Close())
+	}
+	for _, wires := range l.wires {
+		for _, wire := range wires {
+			errs = append(errs, wire.Close())
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -55,6 +56,42 @@ func TestLatencyAndFaultAddUp(t *testing.T) {
 	end(t, l)
 	if got, want := l.conditionOf(link), (fault.Condition{Latency: 10 * time.Millisecond}); got != want {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A relay reaches each server of its journal by a wire of its own, the same after a restart; a fault
+// on its way is on all of them, and on no other relay's.
+func TestWaysToAJournal(t *testing.T) {
+	far := scenarios.Link{From: "relay-2", To: scenarios.JournalName}
+	l := newLinks(&scenarios.Plan{Speed: 8, Latencies: []scenarios.Latency{{On: far, Time: 80 * time.Millisecond}}})
+	defer func() {
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	servers := []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}
+	ways := map[string][]string{}
+	for _, relay := range []string{"relay-1", "relay-2", "relay-1", "relay-2"} {
+		got, err := l.toJournal(relay, servers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before := ways[relay]; before != nil && !slices.Equal(before, got) || len(got) != len(servers) {
+			t.Errorf("%s goes by %v, and then by %v", relay, before, got)
+		}
+		ways[relay] = got
+	}
+	begin(t, l, scenarios.Link{From: "relays", To: scenarios.JournalName}, fault.Condition{Partition: true})
+	for relay, want := range map[string]time.Duration{"relay-1": 0, "relay-2": 10 * time.Millisecond} {
+		for _, wire := range l.wires[relay] {
+			if got := wire.Condition(); got != (fault.Condition{Latency: want, Partition: true}) {
+				t.Errorf("%s: %+v", relay, got)
+			}
+		}
+	}
+	end(t, l)
+	if got := l.wires["relay-1"][2].Condition(); got != (fault.Condition{}) {
+		t.Errorf("after the end: %+v", got)
 	}
 }
 

@@ -42,6 +42,8 @@ func (c *child) openJournal() (devnetapp.Service, error) {
 	}
 	if plan := c.cfg.Journal; len(plan.Routes) > 0 {
 		options.Cluster.Name = "lab"
+		// Relays go by the addresses that they are configured with: a fault may be on the way.
+		options.Cluster.NoAdvertise = true
 		if options.Cluster.Host, options.Cluster.Port, err = hostAndPort(plan.Route); err != nil {
 			return nil, fmt.Errorf("read the journal's route: %w", err)
 		}

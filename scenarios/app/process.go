@@ -98,11 +98,12 @@ func (l *planRun) newJournals(of string, nodes int) ([]*process, error) {
 	return list, nil
 }
 
-// journalURL returns the URL of a journal's servers, as a service is configured with it.
-func journalURL(servers []*process) string {
+// journalURL returns the URL of a journal's servers at these addresses, as a service is configured
+// with it.
+func journalURL(addresses []string) string {
 	var urls []string
-	for _, one := range servers {
-		urls = append(urls, "nats://"+one.address)
+	for _, address := range addresses {
+		urls = append(urls, "nats://"+address)
 	}
 	return strings.Join(urls, ",")
 }

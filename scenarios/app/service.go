@@ -64,7 +64,9 @@ func (s *relayService) config() (*serviceConfig, error) {
 		HeaderCutOff: l.network.Patience(3 * time.Second), PayloadCutOff: l.network.Patience(4 * time.Second),
 		Trusted: map[string]phase0.BLSPubKey{},
 	}
-	relay.JournalURL = journalURL(s.journals)
+	if relay.JournalURL, err = s.journalURL(); err != nil {
+		return nil, err
+	}
 	if l.buildersStall() {
 		relay.TopBidQueue = narrowTops
 	}
@@ -80,6 +82,21 @@ func (s *relayService) config() (*serviceConfig, error) {
 		}
 	}
 	return &serviceConfig{Narrow: l.buildersStall(), Relay: relay}, nil
+}
+
+// journalURL returns the URL of the relay's journal: empty for one in its own process.
+func (s *relayService) journalURL() (string, error) {
+	var addresses []string
+	for _, server := range s.journals {
+		addresses = append(addresses, server.address)
+	}
+	if s.lab.plan.JournalIsFar(s.name) {
+		var err error
+		if addresses, err = s.lab.links.toJournal(s.name, addresses); err != nil {
+			return "", err
+		}
+	}
+	return journalURL(addresses), nil
 }
 
 // database returns the path of the relay's archive.

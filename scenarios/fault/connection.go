@@ -89,23 +89,28 @@ func (c *remembered) Close() error {
 	return c.Conn.Close()
 }
 
-// dial opens a connection to the service, whose reads and writes the proxy can delay or hold.
-func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
+// dialContext opens a connection to the service, whose reads and writes the proxy can delay or hold.
+func (p *Proxy) dialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
 	p.remember(conn)
+	return p.gate(conn), nil
+}
+
+// gate delays what arrives on a connection, and holds it during a partition.
+func (p *Proxy) gate(conn net.Conn) net.Conn {
 	g := &gated{Conn: conn, proxy: p, arrived: make(chan chunk, chunksInFlight), done: make(chan struct{})}
 	go g.receive()
-	return g, nil
+	return g
 }
 
 // chunksInFlight is how many chunks a delayed connection holds; a faster sender waits.
 const chunksInFlight = 256
 
-// gated is a connection to the service: what arrives on it is delayed, and nothing passes during a
+// gated is a connection of the proxy: what arrives on it is delayed, and nothing passes during a
 // partition. Read and Write are each called by one goroutine at a time, as the HTTP transport does.
 type gated struct {
 	net.Conn

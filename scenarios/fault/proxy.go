@@ -20,7 +20,8 @@ import (
 // Proxy stands in front of one service. It is safe for concurrent use.
 type Proxy struct {
 	address string
-	server  *http.Server
+	wire    string       // the service's host:port, if bytes are carried and not requests
+	server  *http.Server // nil with a wire
 	forward *httputil.ReverseProxy
 	closed  chan struct{}
 
@@ -52,7 +53,7 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 			r.SetURL(to)
 			r.Out.Host = r.In.Host
 		},
-		Transport: &http.Transport{DialContext: p.dial, DisableCompression: true, MaxIdleConnsPerHost: idleConns},
+		Transport: &http.Transport{DialContext: p.dialContext, DisableCompression: true, MaxIdleConnsPerHost: idleConns},
 		// Pass events on as they come, without buffering.
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),
@@ -69,6 +70,10 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 // accept starts the server on a listener; the server stops when the listener is closed.
 func (p *Proxy) accept(listener net.Listener) {
 	p.listener = listener
+	if p.wire != "" {
+		go p.carryAll(resetting{listener, p})
+		return
+	}
 	go func() { _ = p.server.Serve(resetting{listener, p}) }()
 }
 
@@ -128,9 +133,15 @@ func (p *Proxy) Condition() Condition {
 // Close ends the proxy and all connections through it.
 func (p *Proxy) Close() error {
 	close(p.closed)
-	err := p.server.Close()
+	var err error
+	if p.server != nil {
+		err = p.server.Close()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.server == nil && p.listener != nil {
+		err = p.listener.Close()
+	}
 	for conn := range p.open {
 		_ = conn.Close() // many are closed already
 	}
