@@ -51,6 +51,7 @@ type gloasNode struct {
 	blocks    [][]byte // that were published
 	envelopes chan []byte
 	refusals  int // of envelopes, before one is taken
+	sent      int // envelopes that came, also those that were refused
 }
 
 func (n *gloasNode) key(i phase0.ValidatorIndex) *bls.SecretKey {
@@ -118,6 +119,7 @@ func (n *gloasNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		n.mu.Lock()
 		defer n.mu.Unlock()
+		n.sent++
 		if n.refusals > 0 {
 			n.refusals--
 			http.Error(w, "busy", http.StatusServiceUnavailable)
@@ -645,6 +647,7 @@ func TestNoBidsWithoutABuilder(t *testing.T) {
 	if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), "--gloas-builder-index") {
 		t.Errorf("/readyz: %s", got)
 	}
+	h.get(t, "/eth/v1/builder/status", nil).wantStatus(t, http.StatusOK)
 	if got := h.ask(t, h.wish(nil)); got.status != http.StatusNoContent {
 		t.Errorf("a bid without a builder: %s", got)
 	}

@@ -2,6 +2,7 @@ package reveal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,7 +39,7 @@ func (r *Revealer) Seen(head relay.Head) {
 	}
 }
 
-// reveal publishes the envelope, again and again until a node has taken it or it is too late.
+// reveal publishes the envelope, and records that a node has taken it.
 func (r *Revealer) reveal(s *sale) {
 	slot := s.block.Message.Slot
 	ssz, err := r.envelope(s)
@@ -46,21 +47,9 @@ func (r *Revealer) reveal(s *sale) {
 		r.Log.Error("make an envelope", "slot", slot, "error", err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), r.PublishTimeout)
-	defer cancel()
-	for {
-		if !r.Clock.Now().Before(r.deadline(slot)) {
-			r.Log.Error("no beacon node has taken the payload in time", "slot", slot)
-			return
-		}
-		err := r.Publisher.PublishEnvelope(ctx, ssz)
-		if err == nil {
-			break
-		}
-		r.Log.Error("publish an envelope", "slot", slot, "error", err)
-		if ctx.Err() != nil || r.Clock.Until(ctx, r.Clock.Now().Add(retryPause)) != nil {
-			return
-		}
+	if err := r.publishUntilDue(s, ssz); err != nil {
+		r.Log.Error("no beacon node has taken the payload", "slot", slot, "error", err)
+		return
 	}
 	message := s.block.Message.Body.SignedExecutionPayloadBid.Message
 	trace := s.contents.FlatTrace()
@@ -71,9 +60,54 @@ func (r *Revealer) reveal(s *sale) {
 	})
 }
 
-// retryPause is how long to wait before nodes that refused an envelope are asked again, in chain
-// time.
-const retryPause = 200 * time.Millisecond
+const (
+	// retryPause is how long to wait before nodes that refused an envelope are asked again, in chain
+	// time.
+	retryPause = 200 * time.Millisecond
+	// attemptTimeout is how long nodes that do not answer hold up the next attempt, in wall time. What
+	// they were sent stays on its way.
+	attemptTimeout = time.Second
+)
+
+// Why an envelope that was made is not sent again.
+var (
+	errPastDue     = errors.New("it was refused until the payload's deadline")
+	errEquivocated = errors.New("the proposer has signed another block meanwhile")
+)
+
+// publishUntilDue asks the nodes to take an envelope, again and again until one does. It stops at
+// the payload's deadline, and when a second block of the proposer becomes known.
+func (r *Revealer) publishUntilDue(s *sale, ssz []byte) error {
+	slot := s.block.Message.Slot
+	// The clock decides when it is too late. This only ends the wait on one that stands still.
+	waiting, stop := context.WithTimeout(context.Background(), r.Spec.SlotDuration)
+	defer stop()
+	for {
+		now := r.Clock.Now()
+		switch {
+		case !now.Before(r.deadline(slot)):
+			return errPastDue
+		case r.isEquivocated(s):
+			return errEquivocated
+		}
+		asking, cancel := context.WithTimeout(context.Background(), attemptTimeout)
+		err := r.Publisher.PublishEnvelope(asking, ssz)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		r.Log.Warn("publish an envelope; it is tried again", "slot", slot, "error", err)
+		if err := r.Clock.Until(waiting, now.Add(retryPause)); err != nil {
+			return fmt.Errorf("wait until nodes are asked again: %w", err)
+		}
+	}
+}
+
+func (r *Revealer) isEquivocated(s *sale) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return s.Equivocated()
+}
 
 // envelope returns the signed envelope of a sold block with its blobs, in SSZ.
 func (r *Revealer) envelope(s *sale) ([]byte, error) {
