@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// signedBlock is the proposer's block with a bid, and its root.
+// signedBlock is the proposer's block with a bid, under the signature that the proposer was given
+// last, and its root.
 func (h *relayInGloas) signedBlock(t *testing.T, m *gloas.ExecutionPayloadBid, graffiti byte,
 	key *bls.SecretKey) ([]byte, phase0.Root) {
 	t.Helper()
@@ -25,7 +26,7 @@ func (h *relayInGloas) signedBlock(t *testing.T, m *gloas.ExecutionPayloadBid, g
 		Body: &gloas.BeaconBlockBody{
 			ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, Graffiti: [32]byte{graffiti},
 			SyncAggregate:             &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512()},
-			SignedExecutionPayloadBid: &gloas.SignedExecutionPayloadBid{Message: m},
+			SignedExecutionPayloadBid: &gloas.SignedExecutionPayloadBid{Message: m, Signature: h.given},
 			ParentExecutionRequests:   &gloas.ExecutionRequests{},
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -25,6 +26,9 @@ func (r *Revealer) Seen(head relay.Head) {
 		return
 	}
 	s.Sale = s.Seen(head.Root, head.Root == s.root) // only the slot's proposer can sign its head
+	if s.Equivocated() {
+		go r.forbid(head.Slot)
+	}
 	if !s.taken {
 		return
 	}
@@ -72,11 +76,12 @@ const (
 // Why an envelope that was made is not sent again.
 var (
 	errPastDue     = errors.New("it was refused until the payload's deadline")
-	errEquivocated = errors.New("the proposer has signed another block meanwhile")
+	errEquivocated = errors.New("the proposer has signed another block")
 )
 
 // publishUntilDue asks the nodes to take an envelope, again and again until one does. It stops at
-// the payload's deadline, and when a second block of the proposer becomes known.
+// the payload's deadline, and when a second block of the proposer becomes known here or to another
+// instance before the first attempt.
 func (r *Revealer) publishUntilDue(s *sale, ssz []byte) error {
 	slot := s.block.Message.Slot
 	// The clock decides when it is too late. This only ends the wait on one that stands still.
@@ -90,16 +95,40 @@ func (r *Revealer) publishUntilDue(s *sale, ssz []byte) error {
 		case r.isEquivocated(s):
 			return errEquivocated
 		}
-		asking, cancel := context.WithTimeout(context.Background(), attemptTimeout)
-		err := r.Publisher.PublishEnvelope(asking, ssz)
-		cancel()
-		if err == nil {
-			return nil
+		err := r.publishOnce(s, ssz)
+		if err == nil || errors.Is(err, errEquivocated) {
+			return err
 		}
 		r.Log.Warn("publish an envelope; it is tried again", "slot", slot, "error", err)
 		if err := r.Clock.Until(waiting, now.Add(retryPause)); err != nil {
 			return fmt.Errorf("wait until nodes are asked again: %w", err)
 		}
+	}
+}
+
+// publishOnce wins the guard of the slot's envelope, and asks all nodes to take it.
+func (r *Revealer) publishOnce(s *sale, ssz []byte) error {
+	asking, cancel := context.WithTimeout(context.Background(), attemptTimeout)
+	defer cancel()
+	switch won, err := r.Envelopes.Claim(asking, s.block.Message.Slot, s.root); {
+	case err != nil:
+		return fmt.Errorf("claim the slot's envelope: %w", err)
+	case !won:
+		return errEquivocated
+	}
+	return r.Publisher.PublishEnvelope(asking, ssz)
+}
+
+// forbid keeps every instance from revealing a payload of a slot whose proposer has signed two
+// blocks, unless one has begun to.
+func (r *Revealer) forbid(slot phase0.Slot) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.StoreTimeout)
+	defer cancel()
+	switch won, err := r.Envelopes.Claim(ctx, slot, phase0.Root{}); {
+	case err != nil:
+		r.Log.Error("note that a proposer has signed two blocks", "slot", slot, "error", err)
+	case won:
+		r.Log.Warn("a proposer has signed two blocks: its payload is not revealed", "slot", slot)
 	}
 }
 
