@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -126,6 +127,28 @@ type RegistrationStored struct {
 	At           time.Time           `json:"at"`
 	Registration *SignedRegistration `json:"registration"`
 }
+
+// PaymentCapped says what a proposer counts of a payment within the payload of one slot (gloas). The
+// last one of a proposer and slot counts.
+type PaymentCapped struct {
+	At       time.Time        `json:"at"`
+	Slot     phase0.Slot      `json:"slot"`
+	Proposer phase0.BLSPubKey `json:"proposer_pubkey"`
+	MaxGwei  phase0.Gwei      `json:"max_execution_payment"`
+}
+
+// PreferencesStored says that a beacon node has told of new preferences of a proposer (gloas).
+type PreferencesStored struct {
+	At time.Time `json:"at"`
+	// Preferences is a SignedProposerPreferences in the JSON of the Beacon API.
+	Preferences json.RawMessage `json:"preferences"`
+}
+
+// Subject implements Fact.
+func (PaymentCapped) Subject() string { return "payment_capped" }
+
+// Subject implements Fact.
+func (PreferencesStored) Subject() string { return "preferences_stored" }
 
 // Subject implements Fact.
 func (SubmissionJudged) Subject() string { return "submission_judged" }

@@ -99,6 +99,8 @@ var (
 			"genesis fork version, zero root).")
 	PreferencesNotProposer = Refusals.Define("preferences-not-proposer", "the key does not propose in the slot",
 		"Preferences are kept for the proposers of this epoch and the next one.")
+	PreferencesNotKept = Refusals.Define("preferences-not-kept", "the preferences could not be stored",
+		"The relay could not write them into its journal, and the earlier ones count; ask again.")
 )
 
 // Refusals of a builder's submission, cheap checks first.

@@ -102,8 +102,7 @@ func (f flags) relayAuction() []cli.Flag {
 func (f flags) relayGloas() []cli.Flag {
 	return []cli.Flag{
 		f.described("gloas-builder-index", "none",
-			"index of the relay's staked builder, which bids from gloas on; what was sold is not kept over a restart yet, "+
-				"so that it is taken with --network custom alone"),
+			"index of the relay's staked builder, which bids from gloas on"),
 		f.described("gloas-builder-key-file", builderKeyEnv,
 			"file with the BLS secret key of the staked builder, in hex; without it the environment variable "+builderKeyEnv+
 				" holds the key"),

@@ -20,8 +20,8 @@ func (a *adminHandlers) demotions(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, list)
 }
 
-// submission answers with the block of a demotion in SSZ: the fork's SubmitBlockRequest, with zeros
-// for the signature, which is in the list of demotions.
+// submission answers with the block of a demotion in SSZ: the fork's SubmitBlockRequest, or
+// SignedBidSubmissionV6 from gloas on, with zeros for the signature, which is in the list of demotions.
 func (a *adminHandlers) submission(w http.ResponseWriter, r *http.Request) {
 	var hash phase0.Hash32
 	if err := eth.ParseHex(r.PathValue("block_hash"), hash[:]); err != nil {
@@ -39,7 +39,7 @@ func (a *adminHandlers) submission(w http.ResponseWriter, r *http.Request) {
 	}
 	raw, err := wire.EncodeSubmission(wire.SSZ, &relay.Submission{
 		Fork: contents.Fork, Trace: contents.Trace, Payload: contents.Payload, Blobs: contents.Blobs,
-		Requests: contents.Requests,
+		Requests: contents.Requests, Gloas: contents.Gloas,
 	})
 	if err != nil {
 		Refuse(w, r, err)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -20,7 +21,7 @@ type Bidder interface {
 	Bid(at time.Time, slot phase0.Slot, parent bidder.Parent, proposer phase0.BLSPubKey,
 		auth *gloas.SignedBuilderRequestAuth) (*bidder.Bid, error)
 	// SetCap keeps what a proposer counts of a payment within the payload.
-	SetCap(at time.Time, proposer phase0.BLSPubKey, request *gloas.BuilderPreferencesRequest) error
+	SetCap(ctx context.Context, at time.Time, proposer phase0.BLSPubKey, request *gloas.BuilderPreferencesRequest) error
 }
 
 // maxAuth bounds the body of a request for a bid, and of preferences, in bytes: 4,096 of data as
@@ -91,7 +92,7 @@ func (a *proposerHandlers) builderPreferences(w http.ResponseWriter, r *http.Req
 		Refuse(w, r, refused)
 		return
 	}
-	if err := a.Bidder.SetCap(a.Clock.Now(), proposer, request); err != nil {
+	if err := a.Bidder.SetCap(r.Context(), a.Clock.Now(), proposer, request); err != nil {
 		Refuse(w, r, err)
 		return
 	}

@@ -49,6 +49,7 @@ var Statuses = serve.Statuses{
 	relay.AuthSlot.ID:               http.StatusBadRequest,
 	relay.AuthSignature.ID:          http.StatusUnauthorized,
 	relay.PreferencesNotProposer.ID: http.StatusBadRequest,
+	relay.PreferencesNotKept.ID:     http.StatusServiceUnavailable,
 
 	// Refusals of a builder's submission, cheap checks first.
 	relay.SubmissionPastSlot.ID:        http.StatusBadRequest,

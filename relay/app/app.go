@@ -99,6 +99,9 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	if err := a.loadChain(ctx); err != nil {
 		return nil, err
 	}
+	if err := a.restoreWishes(ctx); err != nil {
+		return nil, fmt.Errorf("restore what proposers want in gloas: %w", err)
+	}
 	a.checkBuilder(ctx, a.spec.EpochOf(a.registry.Head().Slot+1))
 	a.probe.Test(ctx)
 	return a, nil

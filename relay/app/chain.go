@@ -113,6 +113,7 @@ func (a *App) followChain(ctx context.Context) error {
 			a.registry.SetHead(head)
 			if a.revealer != nil {
 				a.revealer.Seen(head)
+				a.resumeElsewhere(ctx, head.Slot)
 			}
 			select {
 			case <-heads: // the one that waits is outdated

@@ -4,7 +4,6 @@ package app
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -122,9 +121,8 @@ type Gloas struct {
 	AuthData [][]byte
 }
 
-// validate returns an error for what the relay cannot do yet: what it has sold from gloas on is
-// in memory alone, and its instances do not share it.
-func (g *Gloas) validate(c *Config) error {
+// validate says what is missing.
+func (g *Gloas) validate() error {
 	switch {
 	case g == nil:
 		return nil
@@ -132,12 +130,6 @@ func (g *Gloas) validate(c *Config) error {
 		return errors.New("relay: the staked builder has no key")
 	case len(g.AuthData) == 0:
 		return errors.New("relay: the staked builder has no auth data")
-	case c.Network != "" && c.Network != eth.Custom:
-		return fmt.Errorf("relay: it does not keep over a restart what it has sold in gloas, so that on %s proposers "+
-			"could lose what it promises them: leave out the builder's index", c.Network)
-	case c.Journal.URL != "":
-		return errors.New("relay: instances that share a journal do not share blocks of gloas yet: leave out the " +
-			"builder's index")
 	}
 	return nil
 }
@@ -195,7 +187,7 @@ func (c *Config) Validate() error {
 	case c.Validator == nil:
 		return errors.New("relay: nothing to validate blocks with")
 	}
-	if err := c.Gloas.validate(c); err != nil {
+	if err := c.Gloas.validate(); err != nil {
 		return err
 	}
 	if c.Network == "" {

@@ -96,6 +96,45 @@ func (e evidence) Keep(ctx context.Context, contents *relay.Contents) error {
 	return e.journal.Keep(ctx, hex.EncodeToString(contents.Payload.BlockHash[:]), raw)
 }
 
+// soldBlocks keeps proposers' blocks with bids of the relay in the journal's store, beside the
+// payloads of their slot, with which they are dropped.
+type soldBlocks struct{ journal *journal.Journal }
+
+// soldKey is what the keys of a slot's blocks begin with.
+func soldKey(slot phase0.Slot) string { return strconv.FormatUint(uint64(slot), 10) + ".sold" }
+
+// Keep implements reveal.Kept.
+func (s soldBlocks) Keep(ctx context.Context, slot phase0.Slot, root phase0.Root, ssz []byte) error {
+	return s.journal.Put(ctx, soldKey(slot)+"."+hex.EncodeToString(root[:]), ssz)
+}
+
+// Blocks implements reveal.Kept.
+func (s soldBlocks) Blocks(ctx context.Context, slot phase0.Slot) ([][]byte, error) {
+	keys, err := s.journal.EscrowKeys(ctx, soldKey(slot))
+	if err != nil {
+		return nil, err
+	}
+	blocks := make([][]byte, len(keys))
+	for i, key := range keys {
+		if blocks[i], err = s.journal.Get(ctx, key); err != nil {
+			return nil, err
+		}
+	}
+	return blocks, nil
+}
+
+// envelopeGuard decides whether the payload of a slot is revealed.
+type envelopeGuard struct {
+	journal *journal.Journal
+	network string
+}
+
+// Claim implements reveal.Guard.
+func (g envelopeGuard) Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error) {
+	_, won, err := g.journal.Claim(ctx, "envelope-"+strconv.FormatUint(uint64(slot), 10)+"-"+g.network, root[:])
+	return won, err
+}
+
 // guard lets one block root of a slot pass. Its keys contain the network, because another network,
 // or a devnet that was started anew, has slots with the same numbers.
 type guard struct {

@@ -51,6 +51,7 @@ type gloasNode struct {
 	blocks    [][]byte // that were published
 	envelopes chan []byte
 	refusals  int // of envelopes, before one is taken
+	sent      int // envelopes that came, also those that were refused
 }
 
 func (n *gloasNode) key(i phase0.ValidatorIndex) *bls.SecretKey {
@@ -118,6 +119,7 @@ func (n *gloasNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		n.mu.Lock()
 		defer n.mu.Unlock()
+		n.sent++
 		if n.refusals > 0 {
 			n.refusals--
 			http.Error(w, "busy", http.StatusServiceUnavailable)
@@ -163,8 +165,9 @@ func (n *gloasNode) events(w http.ResponseWriter, r *http.Request) {
 // auction is for slot 1 on genesis.
 type relayInGloas struct {
 	relayUnderTest
-	node *gloasNode
-	full *chain.Node
+	node  *gloasNode
+	full  *chain.Node
+	given phase0.BLSSignature // of the last bid
 }
 
 func newRelayInGloas(t *testing.T, configure func(*app.Config)) *relayInGloas {
@@ -380,6 +383,7 @@ func (h *relayInGloas) bid(t *testing.T, r *wish) *gloas.ExecutionPayloadBid {
 	signed, err := gloas.Mainnet.SignedExecutionPayloadBid.FromJSON(document.Data)
 	must(t, err)
 	m := signed.Message
+	h.given = signed.Signature
 	root, err := gloas.Mainnet.ExecutionPayloadBid.Root(m)
 	must(t, err)
 	must(t, bls.Verify(stakedKey.PublicKey(), eth.SigningRoot(root, gloas.BuilderDomain(h.spec, h.slot)),
@@ -645,6 +649,7 @@ func TestNoBidsWithoutABuilder(t *testing.T) {
 	if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), "--gloas-builder-index") {
 		t.Errorf("/readyz: %s", got)
 	}
+	h.get(t, "/eth/v1/builder/status", nil).wantStatus(t, http.StatusOK)
 	if got := h.ask(t, h.wish(nil)); got.status != http.StatusNoContent {
 		t.Errorf("a bid without a builder: %s", got)
 	}
@@ -652,10 +657,8 @@ func TestNoBidsWithoutABuilder(t *testing.T) {
 		wantRefusal(t, relay.UnknownFork, "gloas")
 
 	for name, configure := range map[string]func(*app.Config){
-		"on a public network": func(c *app.Config) { c.Network = "sepolia" },
-		"in a cluster":        func(c *app.Config) { c.Journal.URL = "nats://n" },
-		"without auth data":   func(c *app.Config) { c.Gloas.AuthData = nil },
-		"without a key":       func(c *app.Config) { c.Gloas.Key = nil },
+		"without auth data": func(c *app.Config) { c.Gloas.AuthData = nil },
+		"without a key":     func(c *app.Config) { c.Gloas.Key = nil },
 	} {
 		cfg := h.cfg
 		cfg.Gloas = &app.Gloas{Index: stakedIndex, Key: stakedKey, AuthData: [][]byte{{1}}}

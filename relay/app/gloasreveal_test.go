@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// signedBlock is the proposer's block with a bid, and its root.
+// signedBlock is the proposer's block with a bid, under the signature that the proposer was given
+// last, and its root.
 func (h *relayInGloas) signedBlock(t *testing.T, m *gloas.ExecutionPayloadBid, graffiti byte,
 	key *bls.SecretKey) ([]byte, phase0.Root) {
 	t.Helper()
@@ -25,7 +26,7 @@ func (h *relayInGloas) signedBlock(t *testing.T, m *gloas.ExecutionPayloadBid, g
 		Body: &gloas.BeaconBlockBody{
 			ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, Graffiti: [32]byte{graffiti},
 			SyncAggregate:             &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512()},
-			SignedExecutionPayloadBid: &gloas.SignedExecutionPayloadBid{Message: m},
+			SignedExecutionPayloadBid: &gloas.SignedExecutionPayloadBid{Message: m, Signature: h.given},
 			ParentExecutionRequests:   &gloas.ExecutionRequests{},
 		},
 	}
@@ -132,11 +133,104 @@ func TestEquivocatorGetsNoPayload(t *testing.T) {
 	}
 	h.propose(t, second).wantRefusal(t, relay.PayloadOther, "")
 	h.isHead(root)
-	h.slot = 2 // the head after it has been heard when blocks on it are taken
+	h.begunNext(t) // the head has been heard when blocks of the slot after it are taken
+	h.wantNoEnvelope(t)
+}
+
+// tookBlock sells a block, and returns its root after the relay has taken the proposer's block.
+func (h *relayInGloas) tookBlock(t *testing.T) phase0.Root {
+	t.Helper()
+	m, _ := h.sold(t)
+	raw, root := h.signedBlock(t, m, 1, h.proposer())
+	if got := h.propose(t, raw); got.status != http.StatusAccepted {
+		t.Fatalf("a good block: %s", got)
+	}
+	return root
+}
+
+func (n *gloasNode) refuseEnvelopes(times int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.refusals = times
+}
+
+// asked returns how many envelopes the node was sent.
+func (n *gloasNode) asked() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sent
+}
+
+// retries moves the clock to the next attempt, when the relay waits for it.
+func (h *relayInGloas) retries(times int) {
+	for range times {
+		next := h.clock.Now().Add(200 * time.Millisecond)
+		h.clock.waiters(next)
+		h.clock.Set(next)
+	}
+}
+
+// A node that refuses an envelope is asked again, until it takes it.
+func TestEnvelopeIsTriedAgain(t *testing.T) {
+	h := newRelayInGloas(t, nil)
+	root := h.tookBlock(t)
+	h.node.refuseEnvelopes(2)
+	h.isHead(root)
+	h.retries(2)
+	select {
+	case <-h.node.envelopes:
+	case <-time.After(30 * time.Second):
+		t.Fatal("no envelope")
+	}
+	if asked := h.node.asked(); asked != 3 {
+		t.Errorf("%d requests, want 3", asked)
+	}
+	poll(t, "the payload is listed as delivered", func() bool { return len(h.listed(t, deliveredPath)) == 1 })
+}
+
+// An envelope that nodes refuse until the payload's deadline is not sent after it.
+func TestEnvelopeIsNotTriedAfterTheDeadline(t *testing.T) {
+	h := newRelayInGloas(t, nil)
+	root := h.tookBlock(t)
+	h.node.refuseEnvelopes(1000)
+	h.into(5500 * time.Millisecond)
+	h.isHead(root)
+	h.retries(3) // at 5.5, 5.7, 5.9 and 6.1 s, which is too late
+	h.begunNext(t)
+	if asked := h.node.asked(); asked != 3 {
+		t.Errorf("%d requests, want 3", asked)
+	}
+	h.wantNoEnvelope(t)
+}
+
+// A second block of the proposer ends the attempts.
+func TestEnvelopeIsNotTriedForAnEquivocator(t *testing.T) {
+	h := newRelayInGloas(t, nil)
+	m, _ := h.sold(t)
+	first, root := h.signedBlock(t, m, 1, h.proposer())
+	second, _ := h.signedBlock(t, m, 2, h.proposer())
+	if got := h.propose(t, first); got.status != http.StatusAccepted {
+		t.Fatalf("a good block: %s", got)
+	}
+	h.node.refuseEnvelopes(1)
+	h.isHead(root)
+	h.clock.waiters(h.clock.Now().Add(200 * time.Millisecond))
+	h.propose(t, second).wantRefusal(t, relay.PayloadOther, "")
+	h.retries(1)
+	h.begunNext(t)
+	if asked := h.node.asked(); asked != 1 {
+		t.Errorf("%d requests, want 1", asked)
+	}
+	h.wantNoEnvelope(t)
+}
+
+// begunNext waits until the relay has heard of the auction of the next slot, and of all before.
+func (h *relayInGloas) begunNext(t *testing.T) {
+	t.Helper()
+	h.slot++
 	h.announce(h.onGenesis())
 	h.prefer(t, 1, nil)
 	h.knows(t, h.onGenesis())
-	h.wantNoEnvelope(t)
 }
 
 // A block that is not the proposer's, or has no bid of the relay, or comes too late, is refused by

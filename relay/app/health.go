@@ -14,9 +14,12 @@ import (
 func (a *App) stopped() bool { return a.killed.On() || a.probe.Broken() }
 
 // Ready says whether validators and duties are known, payloads could be delivered now, the next
-// slot is of a fork that the relay serves, and the relay is not stopping.
+// slot is of a fork whose requests the relay knows, and the relay is not stopping. A relay that has
+// no bids because of its staked builder is ready: it answers requests, with 204, and still delivers
+// what it has sold. Why it has none is in readiness.
 func (a *App) Ready() bool {
-	return a.informed() && !a.probe.Broken() && a.unserved(a.registry.Head().Slot+1) == nil
+	fork := a.spec.ForkAt(a.registry.Head().Slot + 1)
+	return a.informed() && !a.probe.Broken() && (wire.Serves(fork) || wire.HasBids(fork))
 }
 
 // unserved returns an error that names the fork of a slot in which there are no auctions, or in

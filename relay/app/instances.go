@@ -19,7 +19,7 @@ import (
 // apply them here.
 //
 //	other instances ─▶ STATE ─▶ kill switch, builders' records, demotions, the last delivery
-//	                ─▶ FACTS ─▶ registrations, served headers
+//	                ─▶ FACTS ─▶ registrations, served headers, proposers' caps
 //	                ─▶ AUCTION ─▶ bids, cancellations, verdicts, payloads of headers
 //	this instance ─probe─▶ all ─▶ heard: headers are served only while this comes back
 type instances struct {
@@ -41,6 +41,8 @@ type instanceOf struct {
 var (
 	registrationStored = subjectPrefix + relay.RegistrationStored{}.Subject()
 	headerServed       = subjectPrefix + relay.HeaderServed{}.Subject()
+	paymentCapped      = subjectPrefix + relay.PaymentCapped{}.Subject()
+	preferencesStored  = subjectPrefix + relay.PreferencesStored{}.Subject()
 )
 
 // errorPause is the pause after an error of the journal, before it is read again (wall time).
@@ -67,7 +69,7 @@ func (i *instances) start() {
 		i.follow(ctx, func() error { return i.app.journal.FollowStates(ctx, i.states.from(), "relay", i.heardState(ctx)) })
 	})
 	i.running.Go(func() {
-		subjects := []string{registrationStored, headerServed, testedSubject}
+		subjects := []string{registrationStored, headerServed, paymentCapped, testedSubject}
 		i.follow(ctx, func() error { return i.app.journal.FollowFacts(ctx, i.facts.from(), subjects, i.heardFact) })
 	})
 	i.running.Go(func() {
@@ -199,7 +201,8 @@ func (i *instances) adoptDelivery(data []byte) {
 	i.sold.Store(max(i.sold.Load(), uint64(delivered.Slot)+1)) // only the goroutine that follows state stores
 }
 
-// heardFact applies a registration that another instance has taken, or a header that it has served.
+// heardFact applies a registration or a cap that another instance has taken, or a header that it has
+// served.
 func (i *instances) heardFact(seq uint64, _ time.Time, subject string, data []byte) error {
 	if !i.isOwn(data) {
 		switch subject {
@@ -207,6 +210,8 @@ func (i *instances) heardFact(seq uint64, _ time.Time, subject string, data []by
 			i.app.adoptRegistration(data)
 		case headerServed:
 			i.app.adoptHeader(data)
+		case paymentCapped:
+			i.app.adoptCap(data)
 		}
 	}
 	i.facts.note(seq)

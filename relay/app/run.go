@@ -53,7 +53,7 @@ func (a *App) ServeBoth(ctx context.Context, public, proposers net.Listener) err
 		}
 		return group.Wait()
 	}, a.followChain, a.submit.Run, a.alerts.Run, a.topSync.Run, a.keepRegistrations, a.probe.Run,
-		a.watchArchive, a.runSite,
+		a.watchArchive, a.runSite, a.resumeSales,
 		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive)
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -86,7 +87,7 @@ func (a *App) newBidder() *bidder.Bidder {
 		return nil
 	}
 	return bidder.New(bidder.Config{
-		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a},
+		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a}, Caps: keptCaps{a},
 		Index: a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
 		Active: a.staked.mayBid, Stopped: a.stopped, CutOff: a.cfg.HeaderCutOff,
 	})
@@ -99,7 +100,8 @@ func (a *App) newRevealer() *reveal.Revealer {
 	}
 	return reveal.New(reveal.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Bids: a.bidder, Payloads: a.served, Slots: a.slots,
-		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Publisher: a.nodes, Facts: a.facts, Log: a.log,
+		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Kept: soldBlocks{a.journal},
+		Envelopes: suspectedGuard{envelopeGuard{a.journal, networkName(a.spec)}, a.probe}, Publisher: a.nodes, Facts: a.facts, Log: a.log,
 		Key: a.cfg.Gloas.Key, PublishTimeout: a.cfg.PublishTimeout, StoreTimeout: guardTimeout,
 	})
 }
@@ -113,6 +115,38 @@ func (a *App) toReveal() api.Revealer {
 		return nil
 	}
 	return a.revealer
+}
+
+// resumeSales reveals what a process that has ended has sold, if there is time.
+func (a *App) resumeSales(ctx context.Context) error {
+	if a.revealer == nil {
+		return nil
+	}
+	a.resume(ctx, a.spec.SlotAt(a.cfg.Clock.Now()))
+	return nil
+}
+
+// resumeElsewhere reveals what another instance has sold, if that does not within takeOverPause
+// after the block is the head. It does not wait.
+func (a *App) resumeElsewhere(ctx context.Context, slot phase0.Slot) {
+	if a.revealer == nil || a.others == nil {
+		return
+	}
+	go func() {
+		if a.cfg.Clock.Until(ctx, a.cfg.Clock.Now().Add(takeOverPause)) == nil && !a.others.hasSold(slot) {
+			a.resume(ctx, slot)
+		}
+	}()
+}
+
+// takeOverPause is how long the instance that has taken a block has to reveal its payload before
+// others do (chain time): it may have died. What two of them send is the same envelope.
+const takeOverPause = time.Second
+
+func (a *App) resume(ctx context.Context, slot phase0.Slot) {
+	if err := a.revealer.Resume(ctx, slot); err != nil {
+		a.log.Error("what was sold in gloas is not revealed by this process", "slot", slot, "error", err)
+	}
 }
 
 // forProposers returns the bidder as a port, which is nil without a bidder.
@@ -149,11 +183,83 @@ func (a *App) checkBuilder(ctx context.Context, epoch phase0.Epoch) {
 	}
 }
 
-// takePreferences keeps what a proposer asks for.
+// takePreferences keeps what a proposer asks for, also over a restart: no beacon node tells of it
+// again.
 func (a *App) takePreferences(signed *gloas.SignedProposerPreferences) {
-	if err := a.registry.SetPreferences(signed); err != nil {
+	isNew, err := a.registry.SetPreferences(signed)
+	switch {
+	case err != nil:
 		a.log.Warn("a proposer's preferences are not kept", "error", err)
+		return
+	case !isNew:
+		return
 	}
+	raw, err := gloas.Mainnet.SignedProposerPreferences.ToJSON(signed)
+	if err != nil {
+		a.log.Error("a proposer's preferences are lost with a restart", "error", err)
+		return
+	}
+	a.facts.Record(relay.PreferencesStored{At: a.cfg.Clock.Now(), Preferences: raw})
+}
+
+// restoreWishes reads what proposers of slots that are not over have asked for.
+func (a *App) restoreWishes(ctx context.Context) error {
+	if a.bidder == nil {
+		return nil
+	}
+	known := 3 * time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration // two epochs ahead, and the one that runs
+	return a.journal.PastSince(ctx, time.Now().Add(-known), []string{paymentCapped, preferencesStored},
+		func(_ time.Time, subject string, data []byte) error {
+			if subject == paymentCapped {
+				a.adoptCap(data)
+			} else {
+				a.restorePreferences(data)
+			}
+			return nil
+		})
+}
+
+// adoptCap takes a cap that this process has not been told itself.
+func (a *App) adoptCap(data []byte) {
+	if a.bidder == nil {
+		return
+	}
+	capped, err := decodeFact[relay.PaymentCapped](data)
+	if err != nil {
+		a.log.Error("what a proposer counts cannot be read: the relay may bid more within the payload", "error", err)
+		return
+	}
+	if capped.Slot >= a.registry.Head().Slot {
+		a.bidder.Adopt(capped)
+	}
+}
+
+func (a *App) restorePreferences(data []byte) {
+	stored, err := decodeFact[relay.PreferencesStored](data)
+	if err == nil {
+		var signed *gloas.SignedProposerPreferences
+		if signed, err = gloas.Mainnet.SignedProposerPreferences.FromJSON(stored.Preferences); err == nil &&
+			signed.Message.ProposalSlot > a.registry.Head().Slot {
+			_, err = a.registry.SetPreferences(signed)
+		}
+	}
+	if err != nil {
+		a.log.Warn("a proposer's preferences are left out: there is no bid for it unless it states them again", "error", err)
+	}
+}
+
+// keptCaps records caps.
+type keptCaps struct{ app *App }
+
+// Keep implements bidder.Caps.
+func (k keptCaps) Keep(ctx context.Context, capped relay.PaymentCapped) error {
+	ctx, cancel := context.WithTimeout(ctx, guardTimeout)
+	defer cancel()
+	if err := k.app.facts.PutAcked(capped).Wait(ctx); err != nil {
+		k.app.log.Error("store what a proposer counts", "slot", capped.Slot, "error", err)
+		return fmt.Errorf("store what a proposer counts: %w", err)
+	}
+	return nil
 }
 
 // lacksEvents tells the operator of a node that has no events of gloas: no bid is made of what it

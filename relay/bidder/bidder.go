@@ -7,6 +7,7 @@
 package bidder
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -39,12 +40,19 @@ type Served interface {
 	RecordHeader(served relay.HeaderServed)
 }
 
+// Caps records what proposers count. Its memory outlives the process.
+type Caps interface {
+	// Keep returns when the fact is stored.
+	Keep(ctx context.Context, capped relay.PaymentCapped) error
+}
+
 // Config are the parts of a Bidder. All are needed.
 type Config struct {
 	Spec     *eth.Spec
 	Chain    Chain
 	Auctions Auctions
 	Served   Served
+	Caps     Caps
 	// Index and Key are those of the relay's staked builder.
 	Index gloas.BuilderIndex
 	Key   *bls.SecretKey
@@ -63,7 +71,7 @@ type Bidder struct {
 	Config
 
 	mu     sync.Mutex // guards what follows
-	caps   map[capKey]phase0.Gwei
+	caps   map[capKey]relay.PaymentCapped
 	signed map[phase0.Slot]map[phase0.Root]*Bid // by the bid's root
 }
 
@@ -75,15 +83,16 @@ type capKey struct {
 
 // Bid is a signed bid in both encodings, which must not be changed.
 type Bid struct {
-	Message *gloas.ExecutionPayloadBid
-	Builder phase0.BLSPubKey // whose block it is
-	SSZ     []byte           // SignedExecutionPayloadBid
-	JSON    []byte           // {"version":…,"data":…}
+	Message   *gloas.ExecutionPayloadBid
+	Signature phase0.BLSSignature
+	Builder   phase0.BLSPubKey // whose block it is
+	SSZ       []byte           // SignedExecutionPayloadBid
+	JSON      []byte           // {"version":…,"data":…}
 }
 
 // New returns a Bidder that has given no bid.
 func New(cfg Config) *Bidder {
-	return &Bidder{Config: cfg, caps: map[capKey]phase0.Gwei{}, signed: map[phase0.Slot]map[phase0.Root]*Bid{}}
+	return &Bidder{Config: cfg, caps: map[capKey]relay.PaymentCapped{}, signed: map[phase0.Slot]map[phase0.Root]*Bid{}}
 }
 
 // Parent names what the proposer builds on: a beacon block, with the hash of its payload (FULL)
@@ -147,7 +156,7 @@ func (b *Bidder) sign(at time.Time, message *gloas.ExecutionPayloadBid, offer *b
 	}
 	signature := b.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(b.Spec, message.Slot)))
 	signed := &gloas.SignedExecutionPayloadBid{Message: message, Signature: signature}
-	made := &Bid{Message: message, Builder: offer.Builder}
+	made := &Bid{Message: message, Signature: signature, Builder: offer.Builder}
 	if made.SSZ, err = gloas.Mainnet.SignedExecutionPayloadBid.Encode(signed); err != nil {
 		return nil, err
 	}
@@ -166,19 +175,18 @@ func (b *Bidder) sign(at time.Time, message *gloas.ExecutionPayloadBid, offer *b
 	return made, nil
 }
 
-// Sold returns the builder whose block a bid is for; false if the relay has not given a proposer
-// this bid. Its signature need not be verified: beacon nodes refuse a block whose bid has
-// another one.
-func (b *Bidder) Sold(signed *gloas.SignedExecutionPayloadBid) (phase0.BLSPubKey, bool) {
+// Sold says whether a bid has a valid signature of the relay's builder. That is all it takes to
+// know one's own bids, also those that another process has given.
+func (b *Bidder) Sold(signed *gloas.SignedExecutionPayloadBid) bool {
 	root, err := gloas.Mainnet.ExecutionPayloadBid.Root(signed.Message)
-	if err != nil {
-		return phase0.BLSPubKey{}, false
+	if err != nil || signed.Message.BuilderIndex != b.Index {
+		return false
 	}
-	made := b.known(signed.Message.Slot, root)
-	if made == nil {
-		return phase0.BLSPubKey{}, false
+	if made := b.known(signed.Message.Slot, root); made != nil && made.Signature == signed.Signature {
+		return true
 	}
-	return made.Builder, true
+	signing := eth.SigningRoot(root, gloas.BuilderDomain(b.Spec, signed.Message.Slot))
+	return bls.Verify(b.Key.PublicKey(), signing, signed.Signature) == nil
 }
 
 func (b *Bidder) known(slot phase0.Slot, root phase0.Root) *Bid {

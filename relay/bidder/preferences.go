@@ -2,6 +2,7 @@ package bidder
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 )
 
 // SetCap keeps the highest payment within the payload that a proposer counts in a slot. The newest
-// one counts. A refused request changes nothing. Errors are *relay.Refused.
-func (b *Bidder) SetCap(at time.Time, proposer phase0.BLSPubKey, request *gloas.BuilderPreferencesRequest) error {
+// one counts. It returns when the journal has it. A refused request changes nothing. Errors are
+// *relay.Refused.
+func (b *Bidder) SetCap(ctx context.Context, at time.Time, proposer phase0.BLSPubKey, request *gloas.BuilderPreferencesRequest) error {
 	slot := request.Auth.Message.Slot
 	if b.Spec.ForkAt(slot).HasBlindedBlocks() {
 		return relay.BeforeGloas.With("slot %d", slot)
@@ -30,18 +32,34 @@ func (b *Bidder) SetCap(at time.Time, proposer phase0.BLSPubKey, request *gloas.
 	if duty := b.Chain.Duty(slot); duty == nil || duty.Proposer != proposer {
 		return relay.PreferencesNotProposer.With("slot %d", slot)
 	}
+	capped := relay.PaymentCapped{At: at, Slot: slot, Proposer: proposer, MaxGwei: request.Preferences.MaxExecutionPayment}
+	// The same cap again, as validators send it, does not make the journal grow.
+	if known := b.capOf(capKey{proposer, slot}); known == nil || *known != capped.MaxGwei {
+		if err := b.Caps.Keep(ctx, capped); err != nil {
+			return relay.PreferencesNotKept.Plain()
+		}
+	}
+	b.Adopt(capped)
+	return nil
+}
+
+// Adopt takes a cap from the journal: of an earlier process, or of another instance. An older one
+// than is known changes nothing.
+func (b *Bidder) Adopt(capped relay.PaymentCapped) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.caps[capKey{proposer, slot}] = request.Preferences.MaxExecutionPayment
-	return nil
+	key := capKey{capped.Proposer, capped.Slot}
+	if known, said := b.caps[key]; !said || !capped.At.Before(known.At) {
+		b.caps[key] = capped
+	}
 }
 
 // capOf returns nil if the proposer has not said what it counts.
 func (b *Bidder) capOf(key capKey) *phase0.Gwei {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if most, said := b.caps[key]; said {
-		return &most
+	if known, said := b.caps[key]; said {
+		return &known.MaxGwei
 	}
 	return nil
 }

@@ -28,33 +28,33 @@ var (
 const maxRoots = 8
 
 // SetPreferences keeps what a proposer asks for in a slot, as a beacon node has told. The newest
-// for a slot and a dependent root counts. If the slot's duty is not known yet, it is found later
+// for a slot and a dependent root counts. It says whether they are new. If the slot's duty is not known yet, it is found later
 // whether the validator proposes in it: when the preferences are used.
-func (r *Registry) SetPreferences(signed *gloas.SignedProposerPreferences) error {
+func (r *Registry) SetPreferences(signed *gloas.SignedProposerPreferences) (isNew bool, err error) {
 	p := signed.Message
 	if p == nil {
-		return fmt.Errorf("keep preferences: %w", errPreferencesForm)
+		return false, fmt.Errorf("keep preferences: %w", errPreferencesForm)
 	}
 	key, known := r.Pubkey(p.ValidatorIndex)
 	if !known {
-		return fmt.Errorf("keep preferences: %w: %d", errUnknownValidator, p.ValidatorIndex)
+		return false, fmt.Errorf("keep preferences: %w: %d", errUnknownValidator, p.ValidatorIndex)
 	}
 	root, err := gloas.Mainnet.ProposerPreferences.Root(p)
 	if err != nil {
-		return fmt.Errorf("hash preferences: %w", err)
+		return false, fmt.Errorf("hash preferences: %w", err)
 	}
 	domain := gloas.PreferencesDomain(r.spec, p.ProposalSlot)
 	if err := bls.Verify(key, eth.SigningRoot(root, domain), signed.Signature); err != nil {
-		return fmt.Errorf("verify the preferences of validator %d: %w", p.ValidatorIndex, err)
+		return false, fmt.Errorf("verify the preferences of validator %d: %w", p.ValidatorIndex, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := r.spec.EpochOf(r.head.Slot); p.ProposalSlot+1 < r.head.Slot || r.spec.EpochOf(p.ProposalSlot) > now+2 {
-		return fmt.Errorf("keep preferences for slot %d: %w", p.ProposalSlot, errFarSlot)
+		return false, fmt.Errorf("keep preferences for slot %d: %w", p.ProposalSlot, errFarSlot)
 	}
 	for _, duty := range r.duties[r.spec.EpochOf(p.ProposalSlot)].duties {
 		if duty.Slot == p.ProposalSlot && duty.Index != p.ValidatorIndex {
-			return fmt.Errorf("keep preferences of validator %d for slot %d: %w", p.ValidatorIndex, p.ProposalSlot,
+			return false, fmt.Errorf("keep preferences of validator %d for slot %d: %w", p.ValidatorIndex, p.ProposalSlot,
 				errNotProposer)
 		}
 	}
@@ -64,11 +64,14 @@ func (r *Registry) SetPreferences(signed *gloas.SignedProposerPreferences) error
 		r.preferences[p.ProposalSlot] = ofSlot
 	}
 	if ofSlot[p.DependentRoot] == nil && len(ofSlot) == maxRoots {
-		return fmt.Errorf("keep preferences for slot %d: %w", p.ProposalSlot, errTooManyRoots)
+		return false, fmt.Errorf("keep preferences for slot %d: %w", p.ProposalSlot, errTooManyRoots)
+	}
+	if known := ofSlot[p.DependentRoot]; known != nil && *known == *p {
+		return false, nil
 	}
 	ofSlot[p.DependentRoot] = p
 	r.version++
-	return nil
+	return true, nil
 }
 
 // Preferences returns what the slot's proposer asks for, one for each dependent root that is known.

@@ -2,9 +2,11 @@ package reveal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -24,6 +26,9 @@ func (r *Revealer) Seen(head relay.Head) {
 		return
 	}
 	s.Sale = s.Seen(head.Root, head.Root == s.root) // only the slot's proposer can sign its head
+	if s.Equivocated() {
+		go r.forbid(head.Slot)
+	}
 	if !s.taken {
 		return
 	}
@@ -38,7 +43,7 @@ func (r *Revealer) Seen(head relay.Head) {
 	}
 }
 
-// reveal publishes the envelope, again and again until a node has taken it or it is too late.
+// reveal publishes the envelope, and records that a node has taken it.
 func (r *Revealer) reveal(s *sale) {
 	slot := s.block.Message.Slot
 	ssz, err := r.envelope(s)
@@ -46,21 +51,9 @@ func (r *Revealer) reveal(s *sale) {
 		r.Log.Error("make an envelope", "slot", slot, "error", err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), r.PublishTimeout)
-	defer cancel()
-	for {
-		if !r.Clock.Now().Before(r.deadline(slot)) {
-			r.Log.Error("no beacon node has taken the payload in time", "slot", slot)
-			return
-		}
-		err := r.Publisher.PublishEnvelope(ctx, ssz)
-		if err == nil {
-			break
-		}
-		r.Log.Error("publish an envelope", "slot", slot, "error", err)
-		if ctx.Err() != nil || r.Clock.Until(ctx, r.Clock.Now().Add(retryPause)) != nil {
-			return
-		}
+	if err := r.publishUntilDue(s, ssz); err != nil {
+		r.Log.Error("no beacon node has taken the payload", "slot", slot, "error", err)
+		return
 	}
 	message := s.block.Message.Body.SignedExecutionPayloadBid.Message
 	trace := s.contents.FlatTrace()
@@ -71,9 +64,79 @@ func (r *Revealer) reveal(s *sale) {
 	})
 }
 
-// retryPause is how long to wait before nodes that refused an envelope are asked again, in chain
-// time.
-const retryPause = 200 * time.Millisecond
+const (
+	// retryPause is how long to wait before nodes that refused an envelope are asked again, in chain
+	// time.
+	retryPause = 200 * time.Millisecond
+	// attemptTimeout is how long nodes that do not answer hold up the next attempt, in wall time. What
+	// they were sent stays on its way.
+	attemptTimeout = time.Second
+)
+
+// Why an envelope that was made is not sent again.
+var (
+	errPastDue     = errors.New("it was refused until the payload's deadline")
+	errEquivocated = errors.New("the proposer has signed another block")
+)
+
+// publishUntilDue asks the nodes to take an envelope, again and again until one does. It stops at
+// the payload's deadline, and when a second block of the proposer becomes known here or to another
+// instance before the first attempt.
+func (r *Revealer) publishUntilDue(s *sale, ssz []byte) error {
+	slot := s.block.Message.Slot
+	// The clock decides when it is too late. This only ends the wait on one that stands still.
+	waiting, stop := context.WithTimeout(context.Background(), r.Spec.SlotDuration)
+	defer stop()
+	for {
+		now := r.Clock.Now()
+		switch {
+		case !now.Before(r.deadline(slot)):
+			return errPastDue
+		case r.isEquivocated(s):
+			return errEquivocated
+		}
+		err := r.publishOnce(s, ssz)
+		if err == nil || errors.Is(err, errEquivocated) {
+			return err
+		}
+		r.Log.Warn("publish an envelope; it is tried again", "slot", slot, "error", err)
+		if err := r.Clock.Until(waiting, now.Add(retryPause)); err != nil {
+			return fmt.Errorf("wait until nodes are asked again: %w", err)
+		}
+	}
+}
+
+// publishOnce wins the guard of the slot's envelope, and asks all nodes to take it.
+func (r *Revealer) publishOnce(s *sale, ssz []byte) error {
+	asking, cancel := context.WithTimeout(context.Background(), attemptTimeout)
+	defer cancel()
+	switch won, err := r.Envelopes.Claim(asking, s.block.Message.Slot, s.root); {
+	case err != nil:
+		return fmt.Errorf("claim the slot's envelope: %w", err)
+	case !won:
+		return errEquivocated
+	}
+	return r.Publisher.PublishEnvelope(asking, ssz)
+}
+
+// forbid keeps every instance from revealing a payload of a slot whose proposer has signed two
+// blocks, unless one has begun to.
+func (r *Revealer) forbid(slot phase0.Slot) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.StoreTimeout)
+	defer cancel()
+	switch won, err := r.Envelopes.Claim(ctx, slot, phase0.Root{}); {
+	case err != nil:
+		r.Log.Error("note that a proposer has signed two blocks", "slot", slot, "error", err)
+	case won:
+		r.Log.Warn("a proposer has signed two blocks: its payload is not revealed", "slot", slot)
+	}
+}
+
+func (r *Revealer) isEquivocated(s *sale) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return s.Equivocated()
+}
 
 // envelope returns the signed envelope of a sold block with its blobs, in SSZ.
 func (r *Revealer) envelope(s *sale) ([]byte, error) {

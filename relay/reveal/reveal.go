@@ -1,18 +1,25 @@
 // Package reveal delivers payloads from gloas on: a proposer sends its signed block, which has a
 // bid of the relay, and the relay reveals the payload in an envelope.
 //
-//	signed block ─▶ our bid? ─▶ proposer? ─▶ late? ─▶ payload here? ─▶ second block? ─▶ guard ─▶ publish ─▶ 202
-//	                400         400          400      400/503          400              400/503   400
-//	head of a beacon node, or published ─▶ bid.Sale ─▶ envelope with blobs ─▶ beacon nodes ─▶ fact
+//	signed block ─▶ our bid? ─▶ proposer? ─▶ late? ─▶ payload here? ─▶ second block? ─▶ kept ─▶ guard ─▶ publish ─▶ 202
+//	                400         400          400      400/503          400              503     400/503   400
+//	head of a beacon node, or published ─▶ bid.Sale ─▶ guard ─▶ envelope with blobs ─▶ beacon nodes ─▶ fact
 //
-// The envelope leaves the relay once, after the beacon nodes have the block as their head,
-// before the payload's deadline, and never for a proposer of whom two blocks of the slot were
-// seen.
+// The envelope leaves the relay after the beacon nodes have the block as their head, before the
+// payload's deadline, and never for a proposer of whom two blocks of the slot were seen.
+//
+// Nothing of a sale is in memory alone. That the relay has sold a bid is shown by its signature,
+// the payload is in the escrow before the bid is signed, and the proposer's block is kept before
+// the guard is won. So Resume takes up what another process has begun: the one before this one, or
+// another instance. The guard decides for all of them which block is published, and whether its
+// payload is revealed or the proposer has signed two.
 package reveal
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +29,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/bid"
 	"github.com/gavel-relay/gavel/relay/slots"
@@ -35,13 +43,30 @@ type Chain interface {
 
 // Bids knows the bids that the relay has signed. It never blocks.
 type Bids interface {
-	// Sold returns the builder whose block a bid is for; false if the relay has not signed the bid.
-	Sold(signed *gloas.SignedExecutionPayloadBid) (phase0.BLSPubKey, bool)
+	// Sold says whether a bid has a valid signature of the relay's builder.
+	Sold(signed *gloas.SignedExecutionPayloadBid) bool
 }
 
-// Guard lets one block of each slot pass. Its memory outlives the process.
+// Payloads has the payloads of bids.
+type Payloads interface {
+	// Find returns a payload of a block hash that fits; nil if there is none.
+	Find(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32,
+		fits func(*relay.Contents) bool) (*relay.Contents, error)
+}
+
+// Guard lets one value of each slot pass. Its memory outlives the process, and is that of all
+// instances.
 type Guard interface {
+	// Claim says whether the value is that of the slot: nobody has claimed another one before.
 	Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error)
+}
+
+// Kept has blocks with bids of the relay until their slots are over. Its memory outlives the
+// process, and is that of all instances.
+type Kept interface {
+	Keep(ctx context.Context, slot phase0.Slot, root phase0.Root, ssz []byte) error
+	// Blocks returns the blocks of a slot, in SSZ and no order.
+	Blocks(ctx context.Context, slot phase0.Slot) ([][]byte, error)
 }
 
 // Publisher hands blocks and envelopes to the beacon nodes: nil says that one has taken it.
@@ -52,16 +77,19 @@ type Publisher interface {
 
 // Config are the parts of a Revealer. All are needed.
 type Config struct {
-	Spec      *eth.Spec
-	Clock     clock.Clock
-	Chain     Chain
-	Bids      Bids
-	Payloads  relay.Escrow
-	Slots     *slots.Slots
-	Guard     Guard
-	Publisher Publisher
-	Facts     relay.Facts
-	Log       *slog.Logger
+	Spec     *eth.Spec
+	Clock    clock.Clock
+	Chain    Chain
+	Bids     Bids
+	Payloads Payloads
+	Slots    *slots.Slots
+	Kept     Kept
+	// Guard decides which block of a slot is published, and Envelopes whether its payload is
+	// revealed: the block's root, or zero if the proposer has signed two blocks.
+	Guard, Envelopes Guard
+	Publisher        Publisher
+	Facts            relay.Facts
+	Log              *slog.Logger
 	// Key is that of the relay's staked builder.
 	Key *bls.SecretKey
 	// PublishTimeout bounds a publication, StoreTimeout a call to escrow or guard; in wall time.
@@ -107,24 +135,17 @@ func (r *Revealer) Deliver(ctx context.Context, at time.Time, block *gloas.Signe
 	if err != nil {
 		return relay.Malformed.With("hash block: %v", err)
 	}
-	builder, refused := r.check(at, block, root)
-	if refused != nil {
+	if refused := r.check(at, block, root); refused != nil {
 		return refused
 	}
 	slot := block.Message.Slot
-	message := block.Message.Body.SignedExecutionPayloadBid.Message
-	reading, cancel := context.WithTimeout(ctx, r.StoreTimeout)
-	defer cancel()
-	contents, err := r.Payloads.Get(reading, relay.PayloadID{Slot: slot, BlockHash: message.BlockHash, Builder: builder})
-	switch {
-	case err != nil:
-		r.Log.Error("read escrow", "slot", slot, "error", err)
-		return relay.PayloadEscrowDown.Plain()
-	case contents == nil:
-		return relay.PayloadUnknown.Plain()
+	contents, refused := r.find(ctx, block.Message.Body.SignedExecutionPayloadBid.Message)
+	if refused != nil {
+		return refused
 	}
 	s, first := r.enter(slot, &sale{block: block, root: root, at: at, contents: contents, done: make(chan struct{})})
 	if s.root != root {
+		r.forbid(slot)
 		return relay.PayloadOther.With("slot %d", slot)
 	}
 	if first {
@@ -142,27 +163,63 @@ func (r *Revealer) Deliver(ctx context.Context, at time.Time, block *gloas.Signe
 }
 
 // check requires a bid that the relay has signed, the slot's proposer and its signature, and that
-// there is time to reveal the payload. It returns the builder whose block was sold.
-func (r *Revealer) check(at time.Time, block *gloas.SignedBeaconBlock, root phase0.Root) (phase0.BLSPubKey,
-	*relay.Refused) {
+// there is time to reveal the payload.
+func (r *Revealer) check(at time.Time, block *gloas.SignedBeaconBlock, root phase0.Root) *relay.Refused {
 	slot := block.Message.Slot
 	offered := block.Message.Body.SignedExecutionPayloadBid
-	builder, ours := r.Bids.Sold(offered)
-	if !ours || offered.Message.Slot != slot || offered.Message.ParentBlockRoot != block.Message.ParentRoot {
-		return builder, relay.PayloadUnknown.With("the block has no bid of this relay")
+	if offered.Message.Slot != slot || offered.Message.ParentBlockRoot != block.Message.ParentRoot ||
+		!r.Bids.Sold(offered) {
+		return relay.PayloadUnknown.With("the block has no bid of this relay")
 	}
 	duty := r.Chain.Duty(slot)
 	if duty == nil || duty.Index != block.Message.ProposerIndex {
-		return builder, relay.PayloadUnknownProposer.With("got %d", block.Message.ProposerIndex)
+		return relay.PayloadUnknownProposer.With("got %d", block.Message.ProposerIndex)
 	}
 	signed := eth.SigningRoot(root, r.Spec.ProposerDomain(slot))
 	if err := bls.Verify(duty.Proposer, signed, block.Signature); err != nil {
-		return builder, relay.PayloadSignature.With("%v", err)
+		return relay.PayloadSignature.With("%v", err)
 	}
 	if !at.Before(r.deadline(slot)) {
-		return builder, relay.PayloadTooLate.With("%d ms into the slot", at.Sub(r.Spec.SlotStart(slot)).Milliseconds())
+		return relay.PayloadTooLate.With("%d ms into the slot", at.Sub(r.Spec.SlotStart(slot)).Milliseconds())
 	}
-	return builder, nil
+	return nil
+}
+
+// find returns the payload that a bid was made of. If no payload has the hash of the bid, it returns
+// one that only claims it: its builder is to blame, and its block was sold all the same.
+func (r *Revealer) find(ctx context.Context, sold *gloas.ExecutionPayloadBid) (*relay.Contents, *relay.Refused) {
+	ctx, cancel := context.WithTimeout(ctx, r.StoreTimeout)
+	defer cancel()
+	var claims *relay.Contents
+	contents, err := r.Payloads.Find(ctx, sold.Slot, sold.BlockHash, func(c *relay.Contents) bool {
+		if !isOf(c, sold) {
+			return false
+		}
+		claims = c
+		p, requests := payload.JoinGloas(c.Payload, c.Requests, c.Gloas)
+		_, err := payload.GloasBlock(p, sold.BlobKZGCommitments, sold.ParentBlockRoot, requests)
+		return err == nil
+	})
+	switch contents = cmp.Or(contents, claims); {
+	case err != nil:
+		r.Log.Error("read escrow", "slot", sold.Slot, "error", err)
+		return nil, relay.PayloadEscrowDown.Plain()
+	case contents == nil:
+		return nil, relay.PayloadUnknown.Plain()
+	}
+	return contents, nil
+}
+
+// isOf says whether a payload agrees with a bid in all but the hash. Until a block was executed its
+// hash is the word of its builder, so that payloads of several builders may stand under one.
+func isOf(c *relay.Contents, sold *gloas.ExecutionPayloadBid) bool {
+	if c.Gloas == nil || c.Payload.ParentHash != sold.ParentBlockHash || c.Payload.PrevRandao != sold.PrevRandao ||
+		c.Payload.GasLimit != sold.GasLimit || !slices.Equal(c.Blobs.Commitments, sold.BlobKZGCommitments) {
+		return false
+	}
+	_, requests := payload.JoinGloas(c.Payload, c.Requests, c.Gloas)
+	root, err := gloas.Mainnet.ExecutionRequests.Root(requests)
+	return err == nil && root == sold.ExecutionRequestsRoot
 }
 
 // enter notes a block of a slot's proposer with a bid of the relay. It returns the sale of the
@@ -194,20 +251,26 @@ func (r *Revealer) publish(ctx context.Context, s *sale) {
 
 func (r *Revealer) publishBlock(ctx context.Context, s *sale) *relay.Refused {
 	slot := s.block.Message.Slot
+	ssz, err := gloas.Mainnet.SignedBeaconBlock.Encode(s.block)
+	if err != nil {
+		return relay.Malformed.With("encode block: %v", err)
+	}
 	claiming, cancel := context.WithTimeout(ctx, r.StoreTimeout)
 	defer cancel()
+	// If this process ends after the guard is won, another one must find the block.
+	if err := r.Kept.Keep(claiming, slot, s.root, ssz); err != nil {
+		r.Log.Error("keep a block", "slot", slot, "error", err)
+		return relay.PayloadEscrowDown.Plain()
+	}
 	switch won, err := r.Guard.Claim(claiming, slot, s.root); {
 	case err != nil:
 		r.Log.Error("claim slot", "slot", slot, "error", err)
 		return relay.PayloadGuardDown.Plain()
 	case !won:
+		r.forbid(slot)
 		return relay.PayloadOther.With("slot %d", slot)
 	}
 	r.Slots.MarkDelivered(slot, s.contents.Payload.BlockHash) // nothing more is sold for the slot
-	ssz, err := gloas.Mainnet.SignedBeaconBlock.Encode(s.block)
-	if err != nil {
-		return relay.Malformed.With("encode block: %v", err)
-	}
 	publishing, stop := context.WithTimeout(ctx, r.PublishTimeout)
 	defer stop()
 	if err := r.Publisher.Publish(publishing, s.contents.Fork, s.root, ssz); err != nil {

@@ -288,14 +288,15 @@ func (p *Pipeline) addCounts(a *awaitedPayload, bid *preparedBid) {
 // differs names the first difference between two bids for a block of the same hash; empty if there
 // is none.
 func differs(a, b *preparedBid) string {
-	rootA, errA := payload.HeaderRoot(a.fork, a.header)
-	rootB, errB := payload.HeaderRoot(b.fork, b.header)
+	// The widest form has all fields of each fork, and gloas has no form of its own.
+	rootA, errA := a.header.HashTreeRoot()
+	rootB, errB := b.header.HashTreeRoot()
 	switch {
 	case errA != nil || errB != nil || rootA != rootB:
 		return "the header's root differs"
 	case !slices.Equal(a.commitments, b.commitments):
 		return "the blob commitments differ"
-	case a.fork.HasRequests() && !payload.SameRequests(a.requests, b.requests):
+	case a.fork.HasRequests() && !payload.SameRequests(a.requests, b.requests), a.requestsRoot != b.requestsRoot:
 		return "the execution requests differ"
 	default:
 		return ""

@@ -28,13 +28,16 @@ type offer struct {
 	// NumTx and NumBlobs are the counts that only the payload shows.
 	NumTx    int `json:"num_tx,omitempty"`
 	NumBlobs int `json:"num_blobs,omitempty"`
+	// ParentRoot and RequestsRoot are what a bid that stands in a beacon block has besides (gloas).
+	ParentRoot   phase0.Root `json:"parent_root,omitzero"`
+	RequestsRoot phase0.Root `json:"requests_root,omitzero"`
 }
 
 // encodeOffer writes the offer of a bid.
 func encodeOffer(s *relay.Submission, bid *preparedBid) (json.RawMessage, error) {
 	o := offer{
 		Fork: bid.fork.String(), Signature: s.Signature, Later: s.Identified, Blobs: bid.commitments,
-		NumTx: bid.trace.NumTx, NumBlobs: bid.trace.NumBlobs,
+		NumTx: bid.trace.NumTx, NumBlobs: bid.trace.NumBlobs, ParentRoot: bid.parentRoot, RequestsRoot: bid.requestsRoot,
 	}
 	var err error
 	if o.Message, err = s.Trace.MarshalSSZ(); err != nil {
@@ -62,7 +65,8 @@ func decodeOffer(data json.RawMessage) (*relay.Submission, *preparedBid, error) 
 		return nil, nil, fmt.Errorf("decode the offer of a bid: %w", err)
 	}
 	s := &relay.Submission{Fork: fork, Trace: new(relay.BidTrace), Signature: o.Signature, Identified: o.Later}
-	bid := &preparedBid{fork: fork, header: new(payload.Header), commitments: o.Blobs}
+	bid := &preparedBid{fork: fork, header: new(payload.Header), commitments: o.Blobs, parentRoot: o.ParentRoot,
+		requestsRoot: o.RequestsRoot}
 	if err := s.Trace.UnmarshalSSZ(o.Message); err != nil {
 		return nil, nil, fmt.Errorf("decode the message of a bid: %w", err)
 	}

@@ -45,12 +45,10 @@ func (p *Pipeline) isBelowFloor(s *relay.Submission) bool {
 }
 
 // trusts says whether a bid counts before its block is simulated: up to its builder's collateral,
-// and only while blocks can be executed at all (Config.Live). From gloas on none does: the relay's
-// own bid stands for the block then.
+// and only while blocks can be executed at all (Config.Live).
 func (p *Pipeline) trusts(a *attempt) bool {
 	t := a.submission.Trace
-	return a.submission.Fork.HasBlindedBlocks() &&
-		p.trustsWith(a.rules.Builder, t.Value) && !p.isDistrusted(phase0.Slot(t.Slot), t.BuilderPubkey)
+	return p.trustsWith(a.rules.Builder, t.Value) && !p.isDistrusted(phase0.Slot(t.Slot), t.BuilderPubkey)
 }
 
 func (p *Pipeline) trustsWith(builder relay.Builder, valueWei *uint256.Int) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -87,8 +88,27 @@ func (p *Pipeline) keep(ctx context.Context, s *relay.Submission, bid func() (*p
 		if difference := differs(same, there.of); difference != "" {
 			return relay.SubmissionOtherPayload.With("%s", difference)
 		}
-		return nil
+		return p.sameAsKept(ctx, contents)
 	}
+}
+
+// sameAsKept refuses a payload that differs from the one that is kept under its builder and hash in
+// what no header shows: blobs with their proofs, and the access list. Otherwise an execution of one
+// of them would prove the other one, which is served.
+func (p *Pipeline) sameAsKept(ctx context.Context, c *relay.Contents) *relay.Refused {
+	kept, err := p.Escrow.Get(ctx, c.ID())
+	switch {
+	case err != nil:
+		p.reportFailure("compare a payload with the one in the escrow", err)
+		return relay.SubmissionEscrowDown.Plain()
+	case kept == nil:
+		return relay.SubmissionEscrowDown.With("the payload that came before is no longer there")
+	case !payload.SameBlobs(c.Blobs, kept.Blobs):
+		return relay.SubmissionOtherPayload.With("the blobs differ")
+	case !payload.SameAccessList(c.Gloas, kept.Gloas):
+		return relay.SubmissionOtherPayload.With("the access list differs")
+	}
+	return nil
 }
 
 // reserve returns the payload of an id. It is true for the first caller, which has to put it.

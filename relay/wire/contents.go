@@ -24,6 +24,15 @@ func EncodeContents(c *relay.Contents) ([]byte, error) {
 	if c.Raw != nil {
 		return append(c.Raw, byte(c.Fork), contentsVersion), nil
 	}
+	if c.Gloas != nil {
+		raw, err := encodeGloas(SSZ, &relay.Submission{
+			Trace: c.Trace, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests, Gloas: c.Gloas,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("encode for the escrow: %w", err)
+		}
+		return append(raw, byte(c.Fork), contentsVersion), nil
+	}
 	form, err := forms.Of(c.Fork, "submissions")
 	if err != nil {
 		return nil, err

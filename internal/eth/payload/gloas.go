@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -33,6 +34,15 @@ type Gloas struct {
 	Slot            phase0.Slot
 	BuilderDeposits []*gloas.BuilderDepositRequest
 	BuilderExits    []*gloas.BuilderExitRequest
+}
+
+// SameAccessList says whether two payloads have the same access list; those of older forks have
+// none.
+func SameAccessList(a, b *Gloas) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return bytes.Equal(a.AccessList, b.AccessList)
 }
 
 // JoinGloas returns payload and requests in the types of gloas. Lists and byte slices are shared,

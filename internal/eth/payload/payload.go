@@ -7,6 +7,8 @@
 package payload
 
 import (
+	"slices"
+
 	"fmt"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
@@ -32,6 +34,17 @@ type Blobs struct {
 	Commitments []deneb.KZGCommitment
 	Proofs      []deneb.KZGProof
 	Blobs       []deneb.Blob
+}
+
+// SameBlobs says whether two bundles are the same. No bundle is the same as an empty one.
+func SameBlobs(a, b *Blobs) bool {
+	if a == nil {
+		a = new(Blobs)
+	}
+	if b == nil {
+		b = new(Blobs)
+	}
+	return slices.Equal(a.Commitments, b.Commitments) && slices.Equal(a.Proofs, b.Proofs) && slices.Equal(a.Blobs, b.Blobs)
 }
 
 // ToBellatrix returns the payload in bellatrix's type. Lists and byte slices are shared, not
