@@ -65,6 +65,9 @@ func feedAuctions(ctx context.Context, cmd *cli.Command) error {
 	if err := errors.Join(err, printed); err != nil {
 		return err
 	}
+	if !report.Judged() {
+		return errors.New("an auction was not judged, since this machine was too late")
+	}
 	if !report.OK() {
 		return errors.New("the relay differs from the replay")
 	}

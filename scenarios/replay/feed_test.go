@@ -65,7 +65,7 @@ func TestFeed(t *testing.T) {
 	}
 	report, text := mustFeed(t, o)
 	t.Log(text)
-	if !report.OK() || len(report.Auctions) != 2 {
+	if !report.OK() || !report.Judged() || len(report.Auctions) != 2 {
 		t.Fatal("our relay differs from the replay")
 	}
 	if won := report.Auctions[1]; won.ServedWei != won.ExpectedWei || won.PaidWei != won.ExpectedWei || won.Bids != 895 {

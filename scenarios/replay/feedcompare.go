@@ -46,12 +46,18 @@ var Differences = []struct{ What, Doc string }{
 	{differsPaid, "the block on the chain pays the proposer another amount than the header promised"},
 }
 
+// mostLate is by what part of a slot the proposer may ask late in an auction that is judged.
+const mostLate = 6
+
 // listPatience is how long the relay's lists may lag behind.
 const listPatience = 3 * time.Second
 
 // compare compares what the relay has shown with the replay.
 func (f *feeding) compare(ctx context.Context) (*Fed, error) {
 	fed := newFed(f)
+	if fed.TooLate = f.shown.late > time.Duration(f.world.Facts.SlotMs)*time.Millisecond/mostLate; fed.TooLate {
+		return fed, nil // what a relay refuses then says nothing about it
+	}
 	f.compareRefusals(fed)
 	f.compareHeader(fed)
 	if err := f.compareReceived(ctx, fed); err != nil {

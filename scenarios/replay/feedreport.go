@@ -29,6 +29,8 @@ type Fed struct {
 	AskedMs     float64 `json:"asked_ms"`
 	AskedBy     string  `json:"asked_by"`
 	AskedLateMs float64 `json:"asked_late_ms"`
+	// TooLate says that this machine has not built the blocks in time, so that nothing was compared.
+	TooLate bool `json:"too_late"`
 	// Bids were sent by Builders keys; LeftOut and Empty were not.
 	Bids     int `json:"bids"`
 	Builders int `json:"builders"`
@@ -111,6 +113,11 @@ func (r *FeedReport) OK() bool {
 	return !slices.ContainsFunc(r.Auctions, func(f *Fed) bool { return len(f.Differences) > 0 })
 }
 
+// Judged says whether all auctions were held in time.
+func (r *FeedReport) Judged() bool {
+	return !slices.ContainsFunc(r.Auctions, func(f *Fed) bool { return f.TooLate })
+}
+
 // shownDifferences is how many differences of an auction a person is shown.
 const shownDifferences = 5
 
@@ -130,6 +137,10 @@ func (f *Fed) WriteText(out io.Writer) error {
 		f.AskedLateMs)
 	fmt.Fprintf(&text, "  the replay has %s wei, the header %s, the chain %s\n", orNone(f.ExpectedWei),
 		orNone(f.ServedWei), orNone(f.PaidWei))
+	if f.TooLate {
+		text.WriteString("  NOT JUDGED: this machine has not built the blocks in time: use a world of longer slots, or a " +
+			"lower --speed\n")
+	}
 	for i, d := range f.Differences {
 		if i == shownDifferences {
 			fmt.Fprintf(&text, "  … and %d more differences\n", len(f.Differences)-i)
