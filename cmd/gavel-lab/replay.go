@@ -37,6 +37,7 @@ func replayCommand() *cli.Command {
 			replayRunCommand(),
 			replayExportCommand(),
 			replayFiguresCommand(),
+			replayFeedCommand(),
 		},
 	}
 }

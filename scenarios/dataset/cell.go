@@ -195,16 +195,16 @@ func parseBool(s string) (Bool, error) {
 }
 
 // parseHex fills into with the bytes of 0x… text. Empty text says nothing.
-func parseHex(s string, into []byte) (known bool, err error) {
-	if s == "" {
+func parseHex[T string | []byte](s T, into []byte) (known bool, err error) {
+	if len(s) == 0 {
 		return false, nil
 	}
 	if len(s) != 2+2*len(into) || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
-		return false, fmt.Errorf("%q is not 0x and %d hexadecimal digits", cut(s), 2*len(into))
+		return false, fmt.Errorf("%q is not 0x and %d hexadecimal digits", cut(string(s)), 2*len(into))
 	}
 	var digits [128]byte
 	if _, err := hex.Decode(into, digits[:copy(digits[:], s[2:])]); err != nil {
-		return false, fmt.Errorf("%q is not 0x and %d hexadecimal digits", cut(s), 2*len(into))
+		return false, fmt.Errorf("%q is not 0x and %d hexadecimal digits", cut(string(s)), 2*len(into))
 	}
 	return true, nil
 }

@@ -43,6 +43,8 @@ type column struct {
 	fixed   []parquet.FixedLenByteArray
 	kind    parquet.Type
 	signed  bool
+	// lastText is the newest cell of hexadecimal text that was read, and lastRaw its bytes.
+	lastText, lastRaw []byte
 }
 
 // unit is the unit of a column of times: a column that is no timestamp counts seconds.

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -88,11 +89,11 @@ func (c *column) fill(cell any, i int) error {
 	case *Change:
 		*v, err = c.change(i)
 	case *Hash:
-		v.Known, err = parseHex(c.text(i), v.V[:])
+		v.Known, err = c.hex(i, v.V[:])
 	case *Key:
-		v.Known, err = parseHex(c.text(i), v.V[:])
+		v.Known, err = c.hex(i, v.V[:])
 	case *Address:
-		v.Known, err = parseHex(c.text(i), v.V[:])
+		v.Known, err = c.hex(i, v.V[:])
 	case *Text:
 		*v = Text(c.text(i))
 	case *Blob:
@@ -118,6 +119,20 @@ func (c *column) bytes(i int) []byte {
 		return c.fixed[c.index[i]]
 	}
 	return nil
+}
+
+// hex fills into with the bytes of a cell of text. Rows are often sorted, so that a cell is often
+// the one before.
+func (c *column) hex(i int, into []byte) (known bool, err error) {
+	text := c.bytes(i)
+	if len(text) > 0 && bytes.Equal(text, c.lastText) && len(c.lastRaw) == len(into) {
+		copy(into, c.lastRaw)
+		return true, nil
+	}
+	if known, err = parseHex(text, into); known {
+		c.lastText, c.lastRaw = append(c.lastText[:0], text...), append(c.lastRaw[:0], into...)
+	}
+	return known, err
 }
 
 var errNotInt = errors.New("not a number from 0 to 2^63-1")

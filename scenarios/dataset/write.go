@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -21,13 +22,16 @@ const groupRows = 1 << 16
 type Writer[R any] struct {
 	table   *Table[R]
 	out     *file.Writer
-	pending []R
+	pending []*R
 	defined []int16
 	ints    []int64
 	bools   []bool
 	wei     []parquet.FixedLenByteArray
 	texts   []parquet.ByteArray
 	arena   []byte
+	// last are the bytes of the newest hash, key or address of the column. Rows are sorted, so the next
+	// one is often the same.
+	last []byte
 }
 
 // NewWriter begins a file. The caller closes the writer, and then the file.
@@ -69,9 +73,9 @@ func NewWriter[R any](table *Table[R], network Network, out io.Writer) (*Writer[
 	return &Writer[R]{table: table, out: w}, nil
 }
 
-// Write adds a row.
+// Write adds a row, which must stay as it is until the writer is closed.
 func (w *Writer[R]) Write(row *R) error {
-	w.pending = append(w.pending, *row)
+	w.pending = append(w.pending, row)
 	if len(w.pending) < groupRows {
 		return nil
 	}
@@ -109,6 +113,7 @@ func (w *Writer[R]) flush() error {
 			return fmt.Errorf("write column %s: %w", c.Name, err)
 		}
 	}
+	clear(w.pending)
 	w.pending = w.pending[:0]
 	if err := group.Close(); err != nil {
 		return fmt.Errorf("end a row group: %w", err)
@@ -120,9 +125,10 @@ func (w *Writer[R]) flush() error {
 func (w *Writer[R]) column(c Column[R], chunk file.ColumnChunkWriter) error {
 	w.defined, w.ints, w.bools, w.wei, w.texts = w.defined[:0], w.ints[:0], w.bools[:0], w.wei[:0], w.texts[:0]
 	w.arena = w.arena[:0]
-	for i := range w.pending {
+	w.last = nil
+	for _, row := range w.pending {
 		level := int16(0)
-		if w.add(c.Cell(&w.pending[i])) {
+		if w.add(c.Cell(row)) {
 			level = 1
 		}
 		w.defined = append(w.defined, level)
@@ -200,14 +206,30 @@ func (w *Writer[R]) add(cell any) bool {
 	panic(fmt.Sprintf("a cell cannot be a %T", cell))
 }
 
-func (w *Writer[R]) addHex(raw []byte, known bool) bool {
-	if known {
-		text := w.space(2 + 2*len(raw))
-		copy(text, "0x")
-		hex.Encode(text[2:], raw)
-		w.texts = append(w.texts, text)
+// hexDigits has the two digits of each byte: 000102…ff. Nearly all that is written is digits.
+var hexDigits = func() string {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
 	}
-	return known
+	return hex.EncodeToString(all)
+}()
+
+func (w *Writer[R]) addHex(raw []byte, known bool) bool {
+	switch {
+	case !known:
+		return false
+	case bytes.Equal(raw, w.last):
+		w.texts = append(w.texts, w.texts[len(w.texts)-1])
+		return true
+	}
+	text := w.space(2 + 2*len(raw))
+	copy(text, "0x")
+	for i, b := range raw {
+		copy(text[2+2*i:], hexDigits[2*int(b):2*int(b)+2])
+	}
+	w.texts, w.last = append(w.texts, text), raw
+	return true
 }
 
 func (w *Writer[R]) addText(s string) bool {

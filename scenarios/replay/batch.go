@@ -27,6 +27,10 @@ type batch struct {
 	stopped   func() error // not nil: the import has to end after this batch
 	from      int64        // the last row that was committed when the reading began
 
+	// writing has the error of the batch before, which is committed while this one is read; nil if none
+	// is.
+	writing chan error
+
 	bids       []*dataset.Bid
 	deliveries []*dataset.Delivery
 	bad        bytes.Buffer
@@ -85,10 +89,33 @@ func (b *batch) counted(at int64) error {
 	if b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
 		return nil
 	}
-	if err := b.commit(); err != nil {
+	if err := b.handOver(); err != nil {
 		return err
 	}
 	return b.stopped()
+}
+
+// handOver commits the rows beside the reading of the next ones, when the batch before is
+// committed: so two batches at most are in memory.
+func (b *batch) handOver() error {
+	if err := b.settle(); err != nil {
+		return err
+	}
+	full := *b
+	b.bids, b.deliveries, b.bad, b.rows, b.badRows = nil, nil, bytes.Buffer{}, 0, 0
+	b.writing = make(chan error, 1)
+	go func() { b.writing <- full.commit() }()
+	return nil
+}
+
+// settle waits for the batch that is being committed. The input is not touched any more then.
+func (b *batch) settle() error {
+	if b.writing == nil {
+		return nil
+	}
+	err := <-b.writing
+	b.writing = nil
+	return err
 }
 
 // commit writes the rows into the tables, and remembers in the catalogue how far the input is
@@ -122,10 +149,6 @@ func (b *batch) commit() error {
 	if err := b.catalogue.commit(renames); err != nil {
 		return err
 	}
-	clear(b.bids)
-	clear(b.deliveries)
-	b.bids, b.deliveries, b.rows, b.badRows = b.bids[:0], b.deliveries[:0], 0, 0
-	b.bad.Reset()
 	b.told(in)
 	return nil
 }

@@ -1,7 +1,8 @@
 // Package replay imports archives of auctions into a data set on disk, and replays its auctions: it
 // opens files, keeps a catalogue of what was imported, goes on where a killed import was, and reads
-// the data set slot by slot. What a row is, and what the formats are, is package dataset's; what
-// comes of an auction is package backtest's.
+// the data set slot by slot. It also holds auctions again at a relay that runs (Feed). What a row
+// is, and what the formats are, is package dataset's; what comes of an auction is package
+// backtest's.
 //
 //	FILES ─open (zip, gzip)─▶ rows ─batch─▶ commit: new files, then the catalogue, then renames ─▶ DIR
 //

@@ -117,8 +117,8 @@ func (i *importing) source(s source) error {
 	}
 	sink := sinkErrors{Sink: b}
 	err = read(dataset.Origin{Network: i.options.Network, Relay: i.options.Relay}, &sink)
-	if sink.err != nil {
-		return sink.err
+	if failed := errors.Join(sink.err, b.settle()); failed != nil {
+		return failed
 	}
 	in.Done = err == nil
 	if err != nil {

@@ -193,40 +193,50 @@ var (
 )
 
 func replayHour(ctx context.Context, network dataset.Network, h hour, o RunOptions) (done hourly, err error) {
-	bids, err := openRows(dataset.Bids, network, h.bids, bidColumns)
-	if err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, bids.close()) }()
-	deliveries, err := openRows(dataset.Deliveries, network, h.deliveries, deliveryColumns)
-	if err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, deliveries.close()) }()
 	done.inferred = map[string]int64{}
 	if o.part != nil {
 		done.part = o.part()
 	}
+	return done, eachSlot(ctx, network, h, o, func(number int64, slot backtest.Slot) error {
+		if number%o.Shards == o.Shard-1 {
+			done.slots++
+			done.add(slot, o)
+		}
+		return nil
+	})
+}
+
+// eachSlot reads an hour slot by slot: the wanted relay's bids, and the deliveries of all relays.
+func eachSlot(ctx context.Context, network dataset.Network, h hour, o RunOptions,
+	each func(number int64, slot backtest.Slot) error) (err error) {
+	bids, err := openRows(dataset.Bids, network, h.bids, bidColumns)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bids.close()) }()
+	deliveries, err := openRows(dataset.Deliveries, network, h.deliveries, deliveryColumns)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, deliveries.close()) }()
 	for {
 		if err := ctx.Err(); err != nil {
-			return done, err
+			return err
 		}
 		number, err := nextSlot(bids, deliveries)
 		if err != nil || number < 0 {
-			return done, err
+			return err
 		}
 		var slot backtest.Slot
 		if slot.Bids, err = bids.take(number, func(b *dataset.Bid) bool { return o.wants(b.Relay) }); err != nil {
-			return done, err
+			return err
 		}
 		if slot.Deliveries, err = deliveries.take(number, func(*dataset.Delivery) bool { return true }); err != nil {
-			return done, err
+			return err
 		}
-		if number%o.Shards != o.Shard-1 {
-			continue
+		if err := each(number, slot); err != nil {
+			return err
 		}
-		done.slots++
-		done.add(slot, o)
 	}
 }
 
