@@ -211,11 +211,8 @@ func (c *Config) completeForks() error {
 	}
 	schedule := make([]eth.ForkPoint, len(c.Forks)) // the caller's slice stays as it was
 	for i, point := range c.Forks {
-		switch {
-		case !point.Fork.Known():
-			return fmt.Errorf("fork %s is unknown: give one of %s", point.Fork, eth.ForkNames())
-		case !point.Fork.HasBlindedBlocks():
-			return fmt.Errorf("fork %s: the devnet has no blocks of it: give one of %s", point.Fork, eth.ForkNames())
+		if !point.Fork.Known() {
+			return fmt.Errorf("fork %s is unknown: give one of %s", point.Fork, ForkNames())
 		}
 		if i > 0 && (c.Forks[i-1].Fork.Includes(point.Fork) || point.Epoch <= c.Forks[i-1].Epoch) {
 			return fmt.Errorf("forks has %s@%d after %s@%d: give later forks at later epochs",
@@ -262,11 +259,20 @@ func ParseForks(text string) ([]eth.ForkPoint, error) {
 // ParseFork reads the name of a fork. Its error lists the names that exist.
 func ParseFork(name string) (eth.Fork, error) {
 	if name == "" {
-		return 0, errors.New("fork is empty: give one of " + eth.ForkNames())
+		return 0, errors.New("fork is empty: give one of " + ForkNames())
 	}
 	fork, err := eth.ParseFork(name)
 	if err != nil {
-		return 0, fmt.Errorf("fork %q is unknown: give one of %s", name, eth.ForkNames())
+		return 0, fmt.Errorf("fork %q is unknown: give one of %s", name, ForkNames())
 	}
 	return fork, nil
+}
+
+// ForkNames lists the forks that a devnet can run, as flags and errors show them.
+func ForkNames() string {
+	var names []string
+	for _, fork := range eth.KnownForks() {
+		names = append(names, fork.String())
+	}
+	return strings.Join(names, ", ")
 }

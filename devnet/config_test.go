@@ -68,9 +68,8 @@ func TestCheck(t *testing.T) {
 			func(c *Config) { c.Speed = 600 },
 			"slot 12s at speed 600 leaves only 20ms a slot: give a speed of at most 120, or longer slots",
 		},
-		{func(c *Config) { c.Fork = eth.Gloas },
-			"fork gloas: the devnet has no blocks of it: give one of bellatrix, capella, deneb, electra, fulu"},
-		{func(c *Config) { c.Fork = 99 }, "fork fork(99) is unknown: give one of bellatrix, capella, deneb, electra, fulu"},
+		{func(c *Config) { c.Fork = 99 },
+			"fork fork(99) is unknown: give one of bellatrix, capella, deneb, electra, fulu, gloas"},
 		{
 			func(c *Config) { c.Fork, c.Forks = eth.Deneb, []eth.ForkPoint{{Fork: eth.Electra}} },
 			"fork is deneb, but forks begins with electra@0: leave one of them out",
@@ -120,7 +119,7 @@ func TestForks(t *testing.T) {
 		"electra@0,":         `forks has "": give fork@epoch, as in electra@0,fulu@2`,
 		"electra@-1":         `forks has epoch "-1": give fork@epoch, as in electra@0,fulu@2`,
 		"electra@9999999999": `forks has epoch "9999999999": give fork@epoch, as in electra@0,fulu@2`,
-		"prague@0":           `forks: fork "prague" is unknown: give one of bellatrix, capella, deneb, electra, fulu`,
+		"prague@0":           `forks: fork "prague" is unknown: give one of bellatrix, capella, deneb, electra, fulu, gloas`,
 	} {
 		if _, err := ParseForks(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v\nwant %s", text, err, want)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/devnet"
 )
 
 // Expectation is one line that says how a run must end: an event that happens or does not, or a
@@ -66,6 +66,7 @@ var happenings = []happening{
 	{"local block", "the chain has the block of the proposer's own node", ofASlot, outcome(Local)},
 	{"missed slot", "the chain has no block", ofASlot, outcome(Missed)},
 	{"orphaned", "a block was delivered, but the chain has gone another way", ofASlot, outcome(Orphaned)},
+	{"empty slot", "the chain has a block without its payload (from gloas on)", ofASlot, outcome(Empty)},
 	{"header served", "a relay has given a header to a proposer", byBuilderAtRelay, subject(HeaderServed)},
 	{"header received", "a proposer has been given a header", map[string]string{"at": "RELAY"}, subject(HeaderReceived)},
 	{"bid", "a bid counts", byBuilderAtRelay, func(r Record) bool { return r.Subject == SubmissionJudged && r.Counts }},
@@ -318,7 +319,7 @@ func (r *reader) takeClause(e *EventExpectation, clause, operand, word string) e
 	case "PAYEE":
 		allowed = append(slices.Clone(r.actors.of("USER")), "friend")
 	case "FORK":
-		allowed = strings.Split(eth.ForkNames(), ", ")
+		allowed = strings.Split(devnet.ForkNames(), ", ")
 	case "ACTOR":
 		allowed = r.parties()
 	}

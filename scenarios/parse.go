@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -239,11 +240,7 @@ func (r *reader) forks(p *Plan, n *node) {
 		fork, err := eth.ParseFork(name)
 		if err != nil {
 			r.fail(item.line, "forks", "%q is unknown: give one of %s, with the epoch at which it begins, as in fulu@1", name,
-				eth.ForkNames())
-			return
-		}
-		if !fork.HasBlindedBlocks() {
-			r.fail(item.line, "forks", "%s: a scenario's network has no blocks of it: give one of %s", fork, eth.ForkNames())
+				devnet.ForkNames())
 			return
 		}
 		epoch := 0

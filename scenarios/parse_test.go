@@ -48,8 +48,6 @@ func TestMistakes(t *testing.T) {
 		{"seed: -1", `p.yaml:1: seed: is "-1": give a whole number, 0 or more`},
 		{"forks: [shapella]",
 			`p.yaml:1: forks: "shapella" is unknown: give one of bellatrix, capella, deneb, electra, fulu, …`},
-		{"forks: [fulu, gloas@1]", `p.yaml:1: forks: gloas: a scenario's network has no blocks of it: give one of ` +
-			`bellatrix, capella, deneb, electra, fulu`},
 		{"forks: [electra@1]", `p.yaml:1: forks: the first one is electra@1: it must begin at epoch 0`},
 		{"forks: [fulu, electra@1]", `p.yaml:1: forks: electra@1 comes after fulu@0: give later forks at later epochs`},
 		{"relays: 0", "p.yaml:1: relays: there are none: give at least 1"},

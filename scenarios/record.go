@@ -106,6 +106,7 @@ const (
 	Local    = "local"    // the block of the proposer's own node is on the chain
 	Missed   = "missed"   // the chain has no block
 	Orphaned = "orphaned" // a block was delivered, but is not on the chain
+	Empty    = "empty"    // the block is on the chain, but not its payload (from gloas on)
 )
 
 // maxRecord bounds a line of facts in bytes.

@@ -48,6 +48,9 @@ var proposerMoves = catalogue{"a proposer's strategy", []entry{
 	{"replay", "hands the same signed block over three times", nil},
 	{"local", "asks no relay and proposes its own node's block", nil},
 	{"silent", "asks for a header and never signs it", nil},
+	{"withhold", "does not reveal the payload of its own node (from gloas on)", nil},
+	{"cap VALUE", "counts at most VALUE of a payment within the payload, and says so to relays beforehand (from gloas on)",
+		nil},
 	{"offline", "proposes nothing", nil},
 	{"register COUNT", "sends its registrations COUNT more times in the slot", nil},
 }}

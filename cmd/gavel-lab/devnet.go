@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/display"
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/run"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 )
@@ -76,7 +75,7 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 			Usage: "slots in a row without a block after which proposers ask no relay any more; 0 is never",
 		},
 		&cli.IntFlag{Name: "slots-per-epoch", Value: d.SlotsPerEpoch, Usage: "slots of an epoch"},
-		&cli.StringFlag{Name: "fork", DefaultText: "fulu", Usage: "fork at genesis: " + eth.ForkNames()},
+		&cli.StringFlag{Name: "fork", DefaultText: "fulu", Usage: "fork at genesis: " + devnet.ForkNames()},
 		&cli.StringFlag{Name: "forks", Usage: "fork schedule as fork@epoch, such as electra@0,fulu@2"},
 		&cli.IntFlag{Name: "relay-port", Value: d.RelayPort, Usage: "port of the relay on 127.0.0.1; 0 takes any free one"},
 		&cli.IntFlag{Name: "beacon-port", Value: d.BeaconPort, Usage: "port of the beacon node; 0 takes any free one"},

@@ -215,13 +215,22 @@ func (c *Cast) Proposers(role ProposerRole) (*proposer.Proposer, error) {
 	if err != nil {
 		return nil, err
 	}
+	asked := proposer.Gloas{Conduct: role.Conduct, Tell: c.tell}
+	for _, one := range c.Relays {
+		url, err := c.link(devnet.ProposersName, one.Name, one.URL)
+		if err != nil {
+			return nil, err
+		}
+		asked.Builders = append(asked.Builders, proposer.BuilderAddress{Name: one.Name, URL: url, Pubkey: one.Pubkey})
+	}
 	return proposer.New(proposer.Config{
 		Keys: keys, FeeRecipient: n.Payee, GasLimit: network.GasLimit, Spec: n.Spec,
 		Clock: c.clockOf(devnet.ProposersName), BeaconURL: beaconURL, Sidecar: sidecar,
 		// A local block earns as much as a builder's, because both use the same pool. Without this
 		// preference there would be nothing to auction.
 		BuilderBoostFactor: proposer.PreferBuilder, HeaderTimeout: role.HeaderTimeout, SubmitTimeout: role.SubmitTimeout,
-		Breaker: role.Breaker, BreakerOpened: role.BreakerOpened, Log: c.Log.With("part", devnet.ProposersName),
+		Breaker: role.Breaker, BreakerOpened: role.BreakerOpened, Gloas: asked,
+		Log: c.Log.With("part", devnet.ProposersName),
 	}), nil
 }
 

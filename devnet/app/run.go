@@ -91,6 +91,9 @@ func checkPlaces(cfg devnet.Config) error {
 	if len(cfg.Relays) > 0 && cfg.Speed != 1 {
 		return fmt.Errorf("speed is %v, but other relays know only the wall clock: give speed 1", cfg.Speed)
 	}
+	if cfg.MevBoost != "" && !cfg.Forks[len(cfg.Forks)-1].Fork.HasBlindedBlocks() {
+		return errors.New("mev-boost has no requests of gloas: leave it out, or end the forks with fulu")
+	}
 	if cfg.DataDir == "" {
 		return nil
 	}
@@ -246,6 +249,7 @@ func (l *lab) openRelay(ctx context.Context) (err error) {
 	l.relay, err = OpenRelay(ctx, RelayConfig{
 		Seed: l.cfg.Seed, DataDir: within(l.cfg.DataDir, "relay"), BeaconURL: l.beaconURL, Validator: l.validator,
 		HeaderCutOff: l.network.Patience(3 * time.Second), PayloadCutOff: l.network.Patience(4 * time.Second),
+		Bids: true,
 	}, l.env("relay"))
 	return err
 }

@@ -106,6 +106,35 @@ func TestEverySlotIsDeliveredAcrossAllForks(t *testing.T) {
 	}
 }
 
+// From gloas on relays bid, and payloads come in envelopes: at genesis, and at a fork in the middle
+// of a run, each payload is delivered and on the chain, the committee has seen it, and its proposer
+// was paid.
+func TestEveryPayloadIsDeliveredInGloas(t *testing.T) {
+	for _, forks := range []string{"gloas@0", "fulu@0,gloas@2"} {
+		t.Run(forks, func(t *testing.T) {
+			cfg := testConfig(7)
+			cfg.BlobEvery = 2
+			var err error
+			if cfg.Forks, err = devnet.ParseForks(forks); err != nil {
+				t.Fatal(err)
+			}
+			out := new(watched)
+			if sum := runWell(t, cfg, out); sum.PaidWei.IsZero() {
+				t.Errorf("%s: %+v", sum.Verdict(), sum)
+			}
+			for _, slot := range out.slots {
+				p := slot.Payload
+				if !strings.HasPrefix(slot.Winner, "builder-") || (p != nil) != (slot.Fork == eth.Gloas) {
+					t.Errorf("slot %d of %s: winner %q, payload %+v", slot.Number, slot.Fork, slot.Winner, p)
+				}
+				if p != nil && (!p.Full || p.Votes != p.Members || p.PaymentGwei == 0) {
+					t.Errorf("slot %d: payload %+v", slot.Number, p)
+				}
+			}
+		})
+	}
+}
+
 // A malformed, oversized, mislabelled or wrong-fork request to any endpoint gets a 4xx as
 // {code,message}, and the auction goes on untouched.
 func TestBadRequestsChangeNothing(t *testing.T) {

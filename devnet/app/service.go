@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/node"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
@@ -69,6 +70,8 @@ type RelayConfig struct {
 	Limits relayapp.Limits `json:"limits"`
 	// Literal follows the interface description where deployed relays do something else.
 	Literal bool `json:"literal,omitempty"`
+	// Bids gives the relay its staked builder of the network, with which it bids from gloas on.
+	Bids bool `json:"bids,omitempty"`
 	// Trusted are the builders, by name, whose bids count before they are executed.
 	Trusted map[string]phase0.BLSPubKey `json:"trusted,omitempty"`
 }
@@ -86,6 +89,12 @@ func OpenRelay(ctx context.Context, c RelayConfig, env Env) (*relayapp.App, erro
 		Observe: env.RelayFact, Log: env.Log,
 	}
 	cfg.Limits.PerSecond = cmp.Or(cfg.Limits.PerSecond, -1)
+	if c.Bids {
+		// Proposers address a relay by the host of its URL, and all relays of a lab have the same.
+		cfg.Gloas = &relayapp.Gloas{
+			Index: gloas.BuilderIndex(c.Index), Key: network.RelayKey(c.Seed, c.Index), AuthData: [][]byte{[]byte(host)},
+		}
+	}
 	if c.Validator == nil {
 		nodes, err := node.New(node.Config{
 			URLs: []string{c.ValidationURL}, PerNode: 16, Timeout: validationTimeout * 2 / 3, Log: env.Log,

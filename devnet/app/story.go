@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -106,15 +107,24 @@ func (s *story) finish(slot phase0.Slot, has network.Slot) (display.Slot, *relay
 	c := s.of(slot)
 	delete(s.slots, slot)
 	c.Open, c.Proposer = false, uint64(has.Proposer)
+	full := has.Sale == nil || has.Sale.Full
+	if has.Sale != nil {
+		c.Payload = &display.Payload{
+			Full: full, Votes: has.Sale.Present, Members: has.Sale.Members, ValueGwei: uint64(has.Sale.ValueGwei),
+			PaymentGwei: uint64(has.Sale.PaymentGwei),
+		}
+	}
 	switch {
 	case c.delivered != nil:
-		c.Landed = has.Canonical && has.BlockHash == c.delivered.BlockHash
+		c.Landed = has.Canonical && full && has.BlockHash == c.delivered.BlockHash
 		if !c.served.IsZero() {
 			c.Took = append(c.Took, display.Stage{Name: stageDelivery, Took: c.took})
 		}
 		if !c.Landed {
 			c.note("delivered, but not on the chain")
 		}
+	case has.Sale != nil && has.Sale.Builder != gloas.SelfBuild:
+		c.note("sold, but not delivered")
 	case has.Canonical:
 		c.Winner, c.Txs, c.Blobs, c.TopWei = display.Local, has.Txs, has.Blobs, nil
 		c.note("local block")

@@ -9,6 +9,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet/beacon/epbs"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -17,24 +18,36 @@ import (
 type attributesKey struct {
 	slot   phase0.Slot
 	parent phase0.Root
+	status epbs.Status
 }
 
 // attributes are what a block for a slot on a certain parent must contain.
 type attributes struct {
 	slot         phase0.Slot
 	parent       *Block
+	parentHash   phase0.Hash32 // the payload to build on: the parent's, or from gloas on the one before
 	proposer     phase0.ValidatorIndex
 	timestamp    uint64
 	feeRecipient bellatrix.ExecutionAddress
 	withdrawals  []*capella.Withdrawal // nil before capella
+	status       epbs.Status           // of the parent
+	gasTarget    uint64                // of gloas only
 }
 
-// attributesOf computes the attributes. The caller holds mu.
-func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block) attributes {
+// attributesOf computes the attributes on a parent with its payload or without. The caller holds mu.
+func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block, status epbs.Status) attributes {
 	proposer := b.schedule.proposer(slot)
 	a := attributes{
 		slot: slot, parent: parent, proposer: proposer, timestamp: b.cfg.Spec.Timestamp(slot),
-		feeRecipient: b.recipient[proposer],
+		feeRecipient: b.recipient[proposer], parentHash: parent.payloadHash(status),
+		status: status,
+	}
+	if isGloas(b.cfg.Spec.ForkAt(slot)) {
+		a.withdrawals, a.gasTarget = b.withdrawalsOf(slot, parent, status), localGasLimit
+		if p := b.market.preferences[slot]; p != nil {
+			a.feeRecipient, a.gasTarget = p.Message.FeeRecipient, p.Message.TargetGasLimit
+		}
+		return a
 	}
 	if b.cfg.Spec.ForkAt(slot).HasWithdrawals() {
 		a.withdrawals = withdrawals(parent.nextWithdrawal, b.cfg.Validators)
@@ -46,9 +59,9 @@ func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block) attributes {
 // already.
 func (b *Beacon) announce(slot phase0.Slot) {
 	b.mu.Lock()
-	parent := b.choice.proposerHead(slot)
-	key := attributesKey{slot, parent.Root}
-	if b.announced[key] {
+	parent, status := b.choice.proposerHead(slot)
+	key := attributesKey{slot, parent.Root, status}
+	if b.announced[key] || b.awaitsPayload(parent, slot) {
 		b.mu.Unlock()
 		return
 	}
@@ -58,7 +71,7 @@ func (b *Beacon) announce(slot phase0.Slot) {
 			delete(b.announced, old)
 		}
 	}
-	a := b.attributesOf(slot, parent)
+	a := b.attributesOf(slot, parent, status)
 	b.mu.Unlock()
 	data, err := a.event(b.cfg.Spec.ForkAt(slot))
 	if err != nil {
@@ -82,6 +95,14 @@ func (a attributes) event(fork eth.Fork) ([]byte, error) {
 	}
 	if fork.HasBlobs() {
 		inner["parent_beacon_block_root"] = fmt.Sprintf("%#x", a.parent.Root[:])
+	}
+	if isGloas(fork) {
+		inner["slot_number"], inner["target_gas_limit"] = decimal(uint64(a.slot)), decimal(a.gasTarget)
+		return json.Marshal(map[string]any{"version": fork.String(), "data": map[string]any{
+			"proposer_index": decimal(uint64(a.proposer)), "proposal_slot": decimal(uint64(a.slot)),
+			"parent_block_root": fmt.Sprintf("%#x", a.parent.Root[:]),
+			"parent_block_hash": fmt.Sprintf("%#x", a.parentHash[:]), "payload_attributes": inner,
+		}})
 	}
 	if fork.HasRequests() {
 		for _, name := range []string{"deposit_requests", "withdrawal_requests", "consolidation_requests"} {

@@ -17,10 +17,12 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/gavel-relay/gavel/devnet/beacon/epbs"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -31,6 +33,9 @@ type Execution interface {
 	Import(ctx context.Context, fork eth.Fork, p *payload.Payload, commitments []deneb.KZGCommitment,
 		parentBeaconRoot phase0.Root,
 		requests *electra.ExecutionRequests) error
+	// ImportGloas is Import for payloads of gloas.
+	ImportGloas(ctx context.Context, p *gloas.ExecutionPayload, commitments []deneb.KZGCommitment,
+		parentBeaconRoot phase0.Root, requests *gloas.ExecutionRequests) error
 	// SetHead makes an imported payload the head.
 	SetHead(ctx context.Context, hash phase0.Hash32) error
 	// Build makes a block for a local proposal.
@@ -57,6 +62,16 @@ type Config struct {
 	// AttestationDeadline is until when in its slot a block is in time (chain time); 0 means a
 	// third of the slot.
 	AttestationDeadline time.Duration
+	// GloasDeadline is AttestationDeadline for slots of gloas; 0 means a quarter of the slot.
+	GloasDeadline time.Duration
+	// Builders are staked from genesis on, for networks that have gloas in their schedule.
+	Builders []gloas.Builder
+	// BuilderTimeout is how long builders may take to answer a request for a bid (chain time); 0 means
+	// 500 ms.
+	BuilderTimeout time.Duration
+	// CommitteeAbsent says in which slots the payload timeliness committee does not vote. nil means in
+	// no slot.
+	CommitteeAbsent func(slot phase0.Slot) bool
 	// LocalTxLimit bounds the transactions of locally built blocks; 0 means 100.
 	LocalTxLimit int
 	// RefusesKnown says in which slots the node refuses a block that it has already, if the
@@ -80,12 +95,14 @@ type Beacon struct {
 	following sync.Mutex   // the head is changed by one goroutine at a time; locked before mu
 	mu        sync.RWMutex // guards all fields below
 	choice    *forkChoice
-	head      *Block // the head that was announced last
+	head      *Block // the head that was announced last, with its payload or without
+	status    epbs.Status
 	recipient map[phase0.ValidatorIndex]bellatrix.ExecutionAddress
 	announced map[attributesKey]bool
 	blobs     map[phase0.Root]*payload.Blobs // of the last final block and later ones
 	pools     map[string][]json.RawMessage   // operations that validators sent, by pool
 	kept      map[phase0.Root]*produced      // local blocks that were handed out blinded
+	market    market                         // of gloas: payloads that were revealed, bids, preferences
 }
 
 // New makes a beacon node that is at genesis.
@@ -104,6 +121,12 @@ func New(cfg Config) (*Beacon, error) {
 	if cfg.AttestationDeadline == 0 {
 		cfg.AttestationDeadline = cfg.Spec.SlotDuration / 3
 	}
+	if cfg.GloasDeadline == 0 {
+		cfg.GloasDeadline = partOf(cfg.Spec, attestationDue)
+	}
+	if cfg.BuilderTimeout == 0 {
+		cfg.BuilderTimeout = 500 * time.Millisecond
+	}
 	if cfg.LocalTxLimit == 0 {
 		cfg.LocalTxLimit = 100
 	}
@@ -120,10 +143,16 @@ func New(cfg Config) (*Beacon, error) {
 		choice: newForkChoice(genesis, cfg.Spec.SlotsPerEpoch), head: genesis,
 		recipient: map[phase0.ValidatorIndex]bellatrix.ExecutionAddress{},
 		announced: map[attributesKey]bool{}, blobs: map[phase0.Root]*payload.Blobs{}, pools: map[string][]json.RawMessage{},
-		kept: map[phase0.Root]*produced{},
+		kept: map[phase0.Root]*produced{}, market: newMarket(), status: epbs.Full,
 	}
 	for i := range cfg.Validators {
 		b.keys = append(b.keys, bls.Derive("validator", uint64(i)))
+	}
+	if b.hasGloas() {
+		if _, err := b.stateAt(genesis); err != nil {
+			return nil, err
+		}
+		b.choice.tree = newPayloadTree(b.schedule, cfg.Spec, genesis)
 	}
 	return b, nil
 }
@@ -164,7 +193,7 @@ func (b *Beacon) Canonical(slot phase0.Slot) (*Block, bool) {
 }
 
 // Run follows the clock: in each slot it announces the next slot's payload attributes and lets the
-// committee vote. It returns nil when the context ends.
+// committees vote. It returns nil when the context ends.
 func (b *Beacon) Run(ctx context.Context) error {
 	spec := b.cfg.Spec
 	for slot := spec.SlotAt(b.cfg.Clock.Now()); ; slot++ {
@@ -175,18 +204,34 @@ func (b *Beacon) Run(ctx context.Context) error {
 		if b.Head().Slot == slot {
 			b.announce(slot + 1) // the genesis block is the only one that is there when its slot begins
 		}
-		if b.cfg.Clock.Until(ctx, spec.SlotStart(slot).Add(b.cfg.AttestationDeadline)) != nil {
+		if b.cfg.Clock.Until(ctx, spec.SlotStart(slot).Add(b.deadline(slot))) != nil {
 			return nil
 		}
 		b.mu.Lock()
 		b.choice.attest(slot)
 		b.mu.Unlock()
-		if err := b.followHead(ctx); err != nil {
-			b.log.Error("follow head", "slot", slot, "error", err)
+		b.followAfter(ctx, slot)
+		if isGloas(spec.ForkAt(slot)) && !b.runPayload(ctx, slot) {
+			return nil
 		}
-		// If no block came in time, builders of the next slot build on the present head.
-		b.announce(slot + 1)
 	}
+}
+
+// followAfter follows the head when votes may have moved it. If no block came in time, builders of
+// the next slot build on the present head.
+func (b *Beacon) followAfter(ctx context.Context, slot phase0.Slot) {
+	if err := b.followHead(ctx); err != nil {
+		b.log.Error("follow head", "slot", slot, "error", err)
+	}
+	b.announce(slot + 1)
+}
+
+// deadline is until when in its slot a block is in time.
+func (b *Beacon) deadline(slot phase0.Slot) time.Duration {
+	if isGloas(b.cfg.Spec.ForkAt(slot)) {
+		return b.cfg.GloasDeadline
+	}
+	return b.cfg.AttestationDeadline
 }
 
 // beginSlot moves the fork choice to a slot. It sends an event for a block that becomes final, and
@@ -201,6 +246,7 @@ func (b *Beacon) beginSlot(slot phase0.Slot) {
 			delete(b.blobs, root)
 		}
 	}
+	b.market.forget(slot, final.Slot)
 	b.mu.Unlock()
 	if final != before {
 		b.events.send("finalized_checkpoint", b.finalEvent(final, b.cfg.Spec.EpochOf(slot)-finalAfter))

@@ -72,7 +72,7 @@ func newNetworkIn(t *testing.T, fork eth.Fork) *network {
 	n := &network{t: t, clock: &frozen{spec.GenesisTime}, spec: spec}
 	n.beacon, err = New(Config{
 		Spec: spec, Clock: n.clock, Validators: 8, Seed: 1, Execution: node,
-		GenesisHash: phase0.Hash32(node.Genesis().Hash()),
+		GenesisHash: phase0.Hash32(node.Genesis().Hash()), Builders: stakedForTests(),
 	})
 	if err != nil {
 		t.Fatal(err)

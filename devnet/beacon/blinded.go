@@ -121,6 +121,9 @@ func decodeBlinded(fork eth.Fork, json bool, body []byte) (root phase0.Root, sig
 		return into.UnmarshalSSZ(body)
 	}
 	form, err := forms.Of(fork, "blinded blocks")
+	if err == nil && form.blinded == nil {
+		err = fmt.Errorf("there are no blinded blocks in %s", fork)
+	}
 	if err != nil {
 		return root, signature, bad("decode block: %v", err)
 	}

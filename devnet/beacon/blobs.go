@@ -71,6 +71,9 @@ func (b *Beacon) listBlobs(w http.ResponseWriter, r *http.Request) {
 func (b *Beacon) blobSidecars(w http.ResponseWriter, r *http.Request) {
 	block, media, err := b.blockAs(r)
 	var list []*deneb.BlobSidecar
+	if err == nil && isGloas(block.Fork) {
+		err = bad("there are no blob sidecars in gloas: use /eth/v1/beacon/blobs")
+	}
 	if err == nil {
 		list, err = sidecars(block, b.blobsOf(block), queryList(r, "indices"))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -36,8 +37,9 @@ type signedBlock struct {
 	payload     *payload.Payload
 	commitments []deneb.KZGCommitment
 	requests    *electra.ExecutionRequests
-	blobs       *payload.Blobs // nil before deneb
-	block       codec          // the SignedBeaconBlock
+	blobs       *payload.Blobs           // nil before deneb
+	block       codec                    // the SignedBeaconBlock
+	gloas       *gloas.SignedBeaconBlock // nil before gloas, whose blocks have no payload
 }
 
 // decodeBlock reads the body of POST /eth/v2/beacon/blocks: a signed block before deneb, a signed
@@ -48,6 +50,9 @@ func decodeBlock(fork eth.Fork, json bool, body []byte) (s *signedBlock, err err
 			s, err = nil, fmt.Errorf("malformed input: %v", r)
 		}
 	}()
+	if isGloas(fork) {
+		return decodeGloas(json, body)
+	}
 	read := func(into codec) error {
 		if json {
 			return into.UnmarshalJSON(body)
@@ -72,6 +77,8 @@ func viewSigned(fork eth.Fork, block codec) (*signedBlock, error) {
 		return viewDeneb(&apideneb.SignedBlockContents{SignedBlock: block})
 	case *electra.SignedBeaconBlock:
 		return viewElectra(fork, block, nil, nil)
+	case gloasBlock:
+		return viewGloas(block.SignedBeaconBlock)
 	default:
 		return nil, fmt.Errorf("a %T is no signed block", block)
 	}

@@ -1,6 +1,7 @@
 package beacon
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
 // farFuture is the epoch of a fork that is not scheduled (consensus-specs, FAR_FUTURE_EPOCH).
@@ -46,8 +48,12 @@ func (b *Beacon) spec(w http.ResponseWriter, r *http.Request) {
 		"DOMAIN_SYNC_COMMITTEE":      "0x07000000", "DOMAIN_SYNC_COMMITTEE_SELECTION_PROOF": "0x08000000",
 		"DOMAIN_CONTRIBUTION_AND_PROOF": "0x09000000", "DOMAIN_APPLICATION_BUILDER": hexOf(eth.DomainApplicationBuilder[:]),
 	}
-	for _, fork := range eth.Forks() {
+	maps.Copy(table, gloasConfig())
+	for _, fork := range eth.KnownForks() {
 		epoch, version := b.scheduled(fork)
+		if !fork.HasBlindedBlocks() && epoch == farFuture {
+			continue
+		}
 		name := strings.ToUpper(fork.String())
 		table[name+"_FORK_EPOCH"], table[name+"_FORK_VERSION"] = decimal(epoch), hexOf(version[:])
 	}
@@ -96,7 +102,7 @@ func (b *Beacon) forkSchedule(w http.ResponseWriter, r *http.Request) {
 	}
 	add(0, previous)
 	add(0, altairVersion)
-	for _, fork := range eth.Forks() {
+	for _, fork := range eth.KnownForks() {
 		if epoch, version := b.scheduled(fork); epoch != farFuture {
 			add(epoch, version)
 		}
@@ -106,4 +112,18 @@ func (b *Beacon) forkSchedule(w http.ResponseWriter, r *http.Request) {
 
 func (b *Beacon) depositContract(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]string{"chain_id": decimal(b.cfg.ChainID), "address": hexOf(chain.DepositContract[:])}, nil)
+}
+
+// gloasConfig are the values of gloas (consensus-specs, configs and presets).
+func gloasConfig() map[string]any {
+	return map[string]any{
+		"ATTESTATION_DUE_BPS_GLOAS": strconv.Itoa(attestationDue), "AGGREGATE_DUE_BPS_GLOAS": "5000",
+		"SYNC_MESSAGE_DUE_BPS_GLOAS": strconv.Itoa(attestationDue), "CONTRIBUTION_DUE_BPS_GLOAS": "5000",
+		"PAYLOAD_DUE_BPS": strconv.Itoa(payloadDue), "PAYLOAD_ATTESTATION_DUE_BPS": strconv.Itoa(payloadAttestationDue),
+		"PTC_SIZE": strconv.Itoa(committeeSize), "MIN_BUILDER_WITHDRAWABILITY_DELAY": "64",
+		"MAX_PAYLOAD_ATTESTATIONS": strconv.Itoa(gloas.MaxPayloadAttestations), "MIN_DEPOSIT_AMOUNT": "1000000000",
+		"DOMAIN_BEACON_BUILDER": hexOf(gloas.DomainBeaconBuilder[:]), "DOMAIN_PTC_ATTESTER": hexOf(gloas.DomainPTCAttester[:]),
+		"DOMAIN_PROPOSER_PREFERENCES": hexOf(gloas.DomainProposerPreferences[:]),
+		"DOMAIN_BUILDER_DEPOSIT":      hexOf(gloas.DomainBuilderDeposit[:]),
+	}
 }

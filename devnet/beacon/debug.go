@@ -63,6 +63,10 @@ func (b *Beacon) debugState(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, err)
 		return
 	}
+	if forms[block.Fork].state == nil {
+		serve.Refuse(w, r, problem{http.StatusNotFound, "this node has no states of " + block.Fork.String()})
+		return
+	}
 	state := b.stateAfter(block)
 	w.Header().Set(versionHeader, block.Fork.String())
 	if media == mediaJSON {

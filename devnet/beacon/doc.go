@@ -18,8 +18,20 @@
 // gets one in the standard's form, filled with what the emulation knows. Each slot's committee is
 // one voter that attests, at the deadline, to the head that this node sees. Duties to attest, to
 // aggregate and in the sync committee are listed, but what validators send for them is accepted and
-// ignored. There are no deposits, exits or slashings: the pools keep and show what is sent to them.
-// Balances stay at 32 ether, withdrawals are small gifts that validators get in turn, finality
+// ignored. There are no deposits, exits or slashings of validators: the pools keep and show what is
+// sent to them.
+//
+// From gloas on, blocks have bids, and payloads come in envelopes:
+//
+//	builders ◀─ask─ produce v4 ──▶ block with a bid ──▶ import (epbs.State) ──▶ fork choice (epbs.Tree): EMPTY
+//	               own payload ──▶ envelope ──▶ import (newPayload) ──────────▶ FULL, or not if the committee was not shown it in time
+//
+// Builders' balances, payments and withdrawals are real there; the payload timeliness committee
+// says what this node has seen at the deadlines of the specification, unless members send messages
+// of their own. Finality is never below epoch 1, so that builders of genesis may bid at once, and a
+// proposer of two blocks counts as slashed by the next one.
+//
+// Balances of validators stay at 32 ether, withdrawals are small gifts that validators get in turn, finality
 // follows two epochs behind without votes, and there is no data availability sampling: a block
 // without its blobs is refused.
 package beacon

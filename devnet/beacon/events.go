@@ -50,12 +50,15 @@ func (h *hub) send(topic string, data []byte) {
 
 // listen returns a channel that is closed if the listener is disconnected. The last payload
 // attributes are sent at once, so that a builder that connects late in a slot can still work on the
-// next one.
-func (h *hub) listen(topics []string) chan event {
+// next one; so are events that the caller knows to matter still.
+func (h *hub) listen(topics []string, known []event) chan event {
 	listener := make(chan event, queue)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.listeners[listener] = topics
+	for _, e := range known[:min(len(known), queue-1)] {
+		listener <- e
+	}
 	if data := h.last["payload_attributes"]; data != nil && slices.Contains(topics, "payload_attributes") {
 		listener <- event{"payload_attributes", data}
 	}
@@ -76,6 +79,8 @@ var topics = []string{
 	"contribution_and_proof", "light_client_finality_update", "light_client_optimistic_update", "blob_sidecar",
 	"block_gossip",
 	"attester_slashing", "proposer_slashing", "single_attestation", "data_column_sidecar",
+	"head_v2", "execution_payload", "execution_payload_gossip", "execution_payload_available", "execution_payload_bid",
+	"payload_attestation_message", proposerPreferences,
 }
 
 // Wall times of a stream: after how much silence it sends a comment, and how long a reader may
@@ -101,7 +106,7 @@ func (b *Beacon) streamEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	listener := b.events.listen(wanted)
+	listener := b.events.listen(wanted, b.preferencesAhead(wanted))
 	defer b.events.leave(listener)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")

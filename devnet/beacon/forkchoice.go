@@ -7,7 +7,9 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet/beacon/epbs"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
 // Block is what the consensus knows of a block. It is immutable. Whether it is on the chain depends
@@ -17,11 +19,13 @@ type Block struct {
 	Root          phase0.Root
 	ParentRoot    phase0.Root
 	ProposerIndex phase0.ValidatorIndex
-	BlockHash     phase0.Hash32
-	BlockNumber   uint64
-	FeeRecipient  bellatrix.ExecutionAddress
-	Fork          eth.Fork
-	ArrivedAt     time.Time
+	// BlockHash is that of the payload; from gloas on of the one that was bid, which may never come.
+	BlockHash phase0.Hash32
+	// BlockNumber and FeeRecipient are the payload's; in gloas the number is zero.
+	BlockNumber  uint64
+	FeeRecipient bellatrix.ExecutionAddress
+	Fork         eth.Fork
+	ArrivedAt    time.Time
 	// Late says that the block came after the attestation deadline of its slot, when its committee
 	// had voted already.
 	Late bool
@@ -29,14 +33,32 @@ type Block struct {
 	// What the next block depends on.
 	randao         [32]byte
 	nextWithdrawal uint64
+	// Of gloas only: the bid, and what builders own and owe after the block.
+	bid      *gloas.ExecutionPayloadBid
+	builders *epbs.State
 	// What the API shows of the block.
 	header *phase0.SignedBeaconBlockHeader
 	signed codec // SignedBeaconBlock
 }
 
+// onFull says whether the block builds on its parent's payload. Before gloas every block does.
+func (b *Block) onFull(parent *Block) bool {
+	return b.bid == nil || b.bid.ParentBlockHash == parent.BlockHash
+}
+
+// payloadHash is the newest payload of the chain that ends with the block, with its own payload or
+// without.
+func (b *Block) payloadHash(status epbs.Status) phase0.Hash32 {
+	if b.bid == nil || status == epbs.Full {
+		return b.BlockHash
+	}
+	return b.bid.ParentBlockHash
+}
+
 // forkChoice selects the head among the known blocks: from the last final block on, it follows the
 // child with the heavier subtree. A committee weighs 100 and proposer boost 40, since mainnet's
-// boost is 40 percent of a committee. It is pure: time comes in as slots and votes.
+// boost is 40 percent of a committee. It is pure: time comes in as slots and votes. On a network
+// that has gloas in its schedule, tree decides instead.
 type forkChoice struct {
 	slotsPerEpoch phase0.Slot
 	blocks        map[phase0.Root]*Block
@@ -46,6 +68,7 @@ type forkChoice struct {
 	genesis       *Block
 	final         *Block // every head descends from it
 	boosted       *Block // the first timely block of the present slot, if any
+	tree          *payloadTree
 }
 
 // Weights in percent of a committee (consensus-specs, PROPOSER_SCORE_BOOST and
@@ -76,12 +99,18 @@ func (f *forkChoice) add(b *Block) {
 	if !b.Late && (f.boosted == nil || f.boosted.Slot < b.Slot) {
 		f.boosted = b
 	}
+	if f.tree != nil {
+		f.tree.add(b, f.blocks[b.ParentRoot])
+	}
 }
 
 // beginSlot ends the boost of the slot before. A block of the new slot that arrived before this
 // call keeps its boost. Blocks that are two epochs old become final, and votes before them no
 // longer count.
 func (f *forkChoice) beginSlot(slot phase0.Slot) {
+	if f.tree != nil {
+		f.tree.beginSlot(slot)
+	}
 	if f.boosted != nil && f.boosted.Slot < slot {
 		f.boosted = nil
 	}
@@ -91,6 +120,9 @@ func (f *forkChoice) beginSlot(slot phase0.Slot) {
 	}
 	edge -= finalAfter * f.slotsPerEpoch
 	f.final = f.ancestor(f.head(), max(edge, f.final.Slot))
+	if f.tree != nil {
+		f.tree.finalize(f)
+	}
 	for voted := range f.votes {
 		if voted < edge {
 			delete(f.votes, voted)
@@ -99,10 +131,27 @@ func (f *forkChoice) beginSlot(slot phase0.Slot) {
 }
 
 // attest makes a slot's committee vote for the present head.
-func (f *forkChoice) attest(slot phase0.Slot) { f.votes[slot] = f.head().Root }
+func (f *forkChoice) attest(slot phase0.Slot) {
+	f.votes[slot] = f.head().Root
+	if f.tree != nil {
+		f.tree.attest(slot)
+	}
+}
+
+// headNode is the head with its payload or without. Before gloas it is always FULL.
+func (f *forkChoice) headNode() (*Block, epbs.Status) {
+	if f.tree != nil {
+		node := f.tree.head()
+		return f.blocks[node.Root], node.Status
+	}
+	return f.head(), epbs.Full
+}
 
 // head returns the last block on the heaviest branch.
 func (f *forkChoice) head() *Block {
+	if f.tree != nil {
+		return f.blocks[f.tree.head().Root]
+	}
 	weights := f.weights()
 	at := f.final
 	for len(f.children[at.Root]) > 0 {
@@ -121,6 +170,12 @@ func (f *forkChoice) head() *Block {
 // weights returns the weight of each subtree after the final block that has votes or the boost.
 func (f *forkChoice) weights() map[phase0.Root]int {
 	weights := map[phase0.Root]int{}
+	if f.tree != nil {
+		for root := range f.blocks {
+			weights[root] = int(f.tree.Weight(root))
+		}
+		return weights
+	}
 	support := func(b *Block, weight int) {
 		for ; b != nil && b.Slot > f.final.Slot; b = f.blocks[b.ParentRoot] {
 			weights[b.Root] += weight
@@ -134,16 +189,45 @@ func (f *forkChoice) weights() map[phase0.Root]int {
 }
 
 // proposerHead returns the block on which the proposer of a slot builds (consensus-specs,
-// get_proposer_head). It is the head, unless the head came late, has no votes, and its parent is
-// just one slot older: then it is the parent, and the head is orphaned.
-func (f *forkChoice) proposerHead(slot phase0.Slot) *Block {
-	head := f.head()
+// get_proposer_head), and whether on its payload. It is the head, unless the head came late, has no
+// votes, and its parent is just one slot older: then it is the parent, and the head is orphaned.
+func (f *forkChoice) proposerHead(slot phase0.Slot) (*Block, epbs.Status) {
+	head, status := f.headNode()
 	parent := f.blocks[head.ParentRoot]
-	if head.Late && parent != nil && head.Slot+1 == slot && parent.Slot+1 == head.Slot &&
-		f.weights()[head.Root] < weakHead {
-		return parent
+	if head.Late && parent != nil && head.Slot+1 == slot && parent.Slot+1 == head.Slot && f.isWeak(head) {
+		if f.tree == nil || f.tree.Revealed(parent.Root) && head.onFull(parent) {
+			return parent, epbs.Full
+		}
+		return parent, epbs.Empty
 	}
-	return head
+	if f.tree != nil && !f.tree.BuildOnFull(epbs.Node{Root: head.Root, Status: status}, slot) {
+		return head, epbs.Empty
+	}
+	return head, status
+}
+
+// isWeak says whether a block has so few votes that the next proposer may build past it.
+func (f *forkChoice) isWeak(b *Block) bool {
+	if f.tree != nil {
+		return f.tree.isWeak(b)
+	}
+	return f.weights()[b.Root] < weakHead
+}
+
+// status says whether a block of the chain that ends with the head has its payload there.
+func (f *forkChoice) status(b *Block) epbs.Status {
+	head, status := f.headNode()
+	if b == head {
+		return status
+	}
+	for head.Slot > b.Slot {
+		parent := f.blocks[head.ParentRoot]
+		if parent == b && head.onFull(parent) {
+			return epbs.Full
+		}
+		head = parent
+	}
+	return epbs.Empty
 }
 
 // ancestor returns the last block at or before a slot on the chain that ends with b.

@@ -20,6 +20,11 @@ func (f *tree) block(name, parent byte, slot phase0.Slot, late bool) {
 	f.choice.add(&Block{Root: phase0.Root{name}, ParentRoot: phase0.Root{parent}, Slot: slot, Late: late})
 }
 
+func headFor(f *forkChoice, slot phase0.Slot) *Block {
+	head, _ := f.proposerHead(slot)
+	return head
+}
+
 func (f *tree) wantHead(want byte) {
 	f.t.Helper()
 	if got := f.choice.head().Root[0]; got != want {
@@ -60,7 +65,7 @@ func TestLateBlockIsOrphaned(t *testing.T) {
 	f.choice.attest(2) // for a: nothing came in time
 	f.block('b', 'a', 2, true)
 	f.wantHead('b')
-	if got := f.choice.proposerHead(3).Root[0]; got != 'a' {
+	if got := headFor(f.choice, 3).Root[0]; got != 'a' {
 		t.Errorf("the proposer of slot 3 builds on %c, want a", got)
 	}
 	f.choice.beginSlot(3)
@@ -80,14 +85,14 @@ func TestLateBlockThatStays(t *testing.T) {
 	f.choice.beginSlot(1)
 	f.block('a', 'g', 1, true)
 	f.choice.attest(1) // it came before its committee voted after all
-	if got := f.choice.proposerHead(2).Root[0]; got != 'a' {
+	if got := headFor(f.choice, 2).Root[0]; got != 'a' {
 		t.Errorf("builds on %c, want a: it has votes", got)
 	}
 	f = newTree(t)
 	f.choice.beginSlot(5)
 	f.choice.attest(5)
 	f.block('a', 'g', 5, true)
-	if got := f.choice.proposerHead(6).Root[0]; got != 'a' {
+	if got := headFor(f.choice, 6).Root[0]; got != 'a' {
 		t.Errorf("builds on %c, want a: its parent is five slots old", got)
 	}
 }

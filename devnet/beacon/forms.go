@@ -83,6 +83,7 @@ var forms = eth.Column[form]{
 		blinded: blindedAs(seeBlindedElectra),
 		state:   func(full *fulu.BeaconState) codec { return full },
 	},
+	eth.Gloas: {local: template.gloas}, // read by decodeGloas; there is no form of its states
 }
 
 // form has the functions that make and read one fork's blocks and states.

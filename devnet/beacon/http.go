@@ -17,7 +17,8 @@ func (b *Beacon) Handler() http.Handler {
 		NotFound:   problem{http.StatusNotFound, "this beacon node has no such endpoint"},
 		NotAllowed: problem{http.StatusMethodNotAllowed, "wrong method for this endpoint"},
 	}
-	for _, routes := range [][]route{b.nodeRoutes(), b.blockRoutes(), b.stateRoutes(), b.validatorRoutes()} {
+	for _, routes := range [][]route{b.nodeRoutes(), b.blockRoutes(), b.stateRoutes(), b.validatorRoutes(),
+		b.gloasRoutes()} {
 		for _, r := range routes {
 			mux.Handle(r.method, r.path, r.operation)
 		}
@@ -116,6 +117,24 @@ func (b *Beacon) validatorRoutes() []route {
 		{"GET", "/eth/v3/validator/blocks/{slot}", b.localBlock},
 		{"GET", "/eth/v1/validator/blinded_blocks/{slot}", b.blindedBlock},
 		{"GET", "/eth/v1/events", b.streamEvents},
+	}
+}
+
+// gloasRoutes are those that gloas has brought.
+func (b *Beacon) gloasRoutes() []route {
+	return []route{
+		{"POST", "/eth/v4/validator/blocks/{slot}", b.blockWithBid},
+		{"GET", "/eth/v1/validator/execution_payload_envelopes/{slot}/{block_root}", b.ownEnvelope},
+		{"POST", "/eth/v1/beacon/execution_payload_envelopes", b.publishEnvelope},
+		{"GET", "/eth/v1/beacon/execution_payload_envelopes/{block_id}", b.envelope},
+		{"POST", "/eth/v1/beacon/execution_payload_bids", b.publishBid},
+		{"POST", "/eth/v1/validator/proposer_preferences", b.takePreferences},
+		{"POST", "/eth/v1/validator/builder_preferences", b.forwardPreferences},
+		{"POST", "/eth/v1/beacon/states/{state_id}/builders", b.listBuilders},
+		{"GET", "/eth/v1/validator/payload_attestation_data", b.payloadAttestationData},
+		{"POST", "/eth/v1/validator/duties/ptc/{epoch}", b.committeeDuties},
+		{"GET", "/eth/v1/beacon/pool/payload_attestations", b.showPayloadAttestations},
+		{"POST", "/eth/v1/beacon/pool/payload_attestations", b.takePayloadAttestations},
 	}
 }
 
@@ -241,7 +260,7 @@ func forkOf(r *http.Request) (eth.Fork, error) {
 	if err != nil {
 		return 0, bad("%s: %v", versionHeader, err)
 	}
-	if !fork.HasBlindedBlocks() {
+	if _, err := forms.Of(fork, "blocks"); err != nil {
 		return 0, bad("%s: this node has no blocks of %s", versionHeader, fork)
 	}
 	return fork, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet/beacon/epbs"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -31,7 +32,7 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	parent, final := b.choice.blocks[s.parentRoot], b.choice.final
 	var expected attributes
 	if parent != nil {
-		expected = b.attributesOf(s.slot, parent)
+		expected = b.attributesOf(s.slot, parent, epbs.Full)
 	}
 	b.mu.RUnlock()
 	switch {
@@ -50,6 +51,12 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	if err := b.check(s, expected); err != nil {
 		return err
 	}
+	if s.gloas != nil {
+		if err := b.addGloas(s, parent); err != nil {
+			return err
+		}
+		return b.follow(ctx, s, equivocates)
+	}
 	if err := b.cfg.Execution.Import(ctx, s.fork, s.payload, s.commitments, s.parentRoot, s.requests); errors.Is(err,
 		chain.ErrInvalid) {
 		return err
@@ -60,7 +67,7 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	block := &Block{
 		Slot: s.slot, Root: s.root, ParentRoot: s.parentRoot, ProposerIndex: s.proposer, BlockHash: s.payload.BlockHash,
 		BlockNumber: s.payload.BlockNumber, FeeRecipient: s.payload.FeeRecipient, Fork: s.fork, ArrivedAt: arrived,
-		Late:           arrived.Sub(b.cfg.Spec.SlotStart(s.slot)) > b.cfg.AttestationDeadline,
+		Late:           arrived.Sub(b.cfg.Spec.SlotStart(s.slot)) > b.deadline(s.slot),
 		randao:         mixReveal(parent.randao, s.reveal),
 		nextWithdrawal: parent.nextWithdrawal + uint64(len(s.payload.Withdrawals)),
 		header:         s.header(), signed: s.block,
@@ -71,8 +78,13 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 		b.blobs[block.Root] = s.blobs
 	}
 	b.mu.Unlock()
+	return b.follow(ctx, s, equivocates)
+}
+
+// follow follows the head after a block was added.
+func (b *Beacon) follow(ctx context.Context, s *signedBlock, equivocates bool) error {
 	if equivocates {
-		b.log.Warn("equivocation imported", "slot", s.slot, "proposer", s.proposer, "root", block.Root)
+		b.log.Warn("equivocation imported", "slot", s.slot, "proposer", s.proposer, "root", s.root)
 	}
 	if err := b.followHead(ctx); err != nil {
 		return fmt.Errorf("%w: %w", errExecution, err)
@@ -95,8 +107,10 @@ func (b *Beacon) check(s *signedBlock, expected attributes) error {
 	case s.stateRoot != stateRoot(s.parentRoot, s.slot):
 		return fmt.Errorf("state root %#x is not that of slot %d on its parent", s.stateRoot[:], s.slot)
 	}
-	if err := checkPayload(s, expected); err != nil {
-		return err
+	if s.gloas == nil {
+		if err := checkPayload(s, expected); err != nil {
+			return err
+		}
 	}
 	_, pubkey := b.Duty(s.slot)
 	if err := bls.Verify(pubkey, eth.SigningRoot(s.root, spec.ProposerDomain(s.slot)), s.signature); err != nil {
@@ -145,26 +159,51 @@ func (b *Beacon) followHead(ctx context.Context) error {
 	b.following.Lock()
 	defer b.following.Unlock()
 	b.mu.RLock()
-	head, before := b.choice.head(), b.head
+	before, statusBefore := b.head, b.status
+	head, status := b.choice.headNode()
 	fork := b.choice.fork(before, head)
 	b.mu.RUnlock()
-	if head == before {
+	if head == before && status == statusBefore {
 		return nil
 	}
-	if err := b.cfg.Execution.SetHead(ctx, head.BlockHash); err != nil {
+	if err := b.cfg.Execution.SetHead(ctx, head.payloadHash(status)); err != nil {
 		return err
 	}
 	b.mu.Lock()
-	b.head = head
+	b.head, b.status = head, status
 	b.mu.Unlock()
+	if head != before {
+		b.tellHead(head, before, fork)
+	}
+	if b.hasGloas() {
+		b.events.send("head_v2", b.headV2Event(head, before, status))
+	}
+	b.announce(head.Slot + 1)
+	return nil
+}
+
+// tellHead sends the events about a block that has become the head.
+func (b *Beacon) tellHead(head, before, fork *Block) {
 	b.events.send("block", b.blockEvent(head))
 	if fork != before {
 		b.log.Info("re-organisation", "from", before.Slot, "to", head.Slot, "common", fork.Slot)
 		b.events.send("chain_reorg", b.reorgEvent(head, before, fork))
 	}
 	b.events.send("head", b.headEvent(head, before))
-	b.announce(head.Slot + 1)
-	return nil
+}
+
+// headV2Event encodes the head_v2 event, which also comes when the payload of the head is revealed
+// (beacon-APIs, eventstream).
+func (b *Beacon) headV2Event(head, before *Block, status epbs.Status) []byte {
+	epoch := b.cfg.Spec.EpochOf(head.Slot)
+	current, next := b.schedule.dependent(max(epoch, 1)-1), b.schedule.dependent(epoch)
+	state := head.header.Message.StateRoot
+	return mustJSON(map[string]any{"version": head.Fork.String(), "data": map[string]any{
+		"slot": decimal(head.Slot), "block": hexOf(head.Root[:]), "state": hexOf(state[:]),
+		"payload_status": status.String(), "epoch_transition": b.cfg.Spec.EpochOf(before.Slot) != epoch,
+		"current_epoch_dependent_root": hexOf(current[:]), "next_epoch_dependent_root": hexOf(next[:]),
+		"execution_optimistic": false,
+	}})
 }
 
 // headEvent encodes the head event (beacon-APIs, eventstream).

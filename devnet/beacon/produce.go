@@ -18,6 +18,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -36,9 +37,12 @@ type produced struct {
 // sees. Validators use such a block if they get none from a relay.
 func (b *Beacon) produce(ctx context.Context, slot phase0.Slot, reveal phase0.BLSSignature,
 	graffiti [32]byte) (*produced, error) {
+	if isGloas(b.cfg.Spec.ForkAt(slot)) {
+		return nil, bad("slot %d is of gloas: use POST /eth/v4/validator/blocks", slot)
+	}
 	b.mu.RLock()
-	parent := b.choice.proposerHead(slot)
-	a := b.attributesOf(slot, parent)
+	parent, status := b.choice.proposerHead(slot)
+	a := b.attributesOf(slot, parent, status)
 	b.mu.RUnlock()
 	if slot <= parent.Slot {
 		return nil, problem{400, fmt.Sprintf("slot %d is not after the head's %d", slot, parent.Slot)}
@@ -147,6 +151,8 @@ func sign(local codec, signature phase0.BLSSignature) (codec, error) {
 		return &electra.SignedBeaconBlock{Message: block.Block, Signature: signature}, nil
 	case *apifulu.BlockContents:
 		return &electra.SignedBeaconBlock{Message: block.Block, Signature: signature}, nil
+	case unsignedGloas:
+		return gloasBlock{&gloas.SignedBeaconBlock{Message: block.BeaconBlock, Signature: signature}}, nil
 	default:
 		return nil, fmt.Errorf("a %T is no local block", local)
 	}

@@ -241,8 +241,10 @@ func (b *Beacon) finality(w http.ResponseWriter, r *http.Request) {
 		root := b.choice.checkpoint(block, epoch, before).Root
 		return map[string]string{"epoch": decimal(max(epoch, before) - before), "root": hexOf(root[:])}
 	}
+	finalized := checkpoint(finalAfter)
+	finalized["epoch"] = decimal(b.finalEpoch(epoch))
 	data(w, r, map[string]any{
-		"previous_justified": checkpoint(finalAfter), "current_justified": checkpoint(1), "finalized": checkpoint(finalAfter),
+		"previous_justified": checkpoint(finalAfter), "current_justified": checkpoint(1), "finalized": finalized,
 	}, b.settled(block))
 }
 

@@ -104,27 +104,35 @@ func (b *Beacon) localBlock(w http.ResponseWriter, r *http.Request) {
 // produceAsked produces the block that a request asks for, and returns the media type that the
 // client wants.
 func (b *Beacon) produceAsked(r *http.Request) (media string, made *produced, err error) {
-	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
-	if !ok {
-		return "", nil, problem{http.StatusNotAcceptable, "only JSON and SSZ are produced"}
-	}
-	slot, err := pathNumber(r, "slot")
+	media, asked, err := b.askedBlock(r)
 	if err != nil {
 		return "", nil, err
 	}
+	made, err = b.produce(r.Context(), asked.slot, asked.reveal, asked.graffiti)
+	return media, made, err
+}
+
+// askedBlock reads what a request for a block says of it, and the media type that the client wants.
+func (b *Beacon) askedBlock(r *http.Request) (media string, asked template, err error) {
+	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
+	if !ok {
+		return "", asked, problem{http.StatusNotAcceptable, "only JSON and SSZ are produced"}
+	}
+	slot, err := pathNumber(r, "slot")
+	if err != nil {
+		return "", asked, err
+	}
 	if now := uint64(b.cfg.Spec.SlotAt(b.cfg.Clock.Now())); slot > now+1 {
-		return "", nil, bad("slot %d is too far ahead: it is slot %d", slot, now)
+		return "", asked, bad("slot %d is too far ahead: it is slot %d", slot, now)
 	}
-	var reveal phase0.BLSSignature
-	if err := eth.ParseHex(r.URL.Query().Get("randao_reveal"), reveal[:]); err != nil {
-		return "", nil, bad("randao_reveal: %v", err)
+	asked.slot = phase0.Slot(slot)
+	if err := eth.ParseHex(r.URL.Query().Get("randao_reveal"), asked.reveal[:]); err != nil {
+		return "", asked, bad("randao_reveal: %v", err)
 	}
-	var graffiti [32]byte
 	if text := r.URL.Query().Get("graffiti"); text != "" {
-		if err := eth.ParseHex(text, graffiti[:]); err != nil {
-			return "", nil, bad("graffiti: %v", err)
+		if err := eth.ParseHex(text, asked.graffiti[:]); err != nil {
+			return "", asked, bad("graffiti: %v", err)
 		}
 	}
-	made, err = b.produce(r.Context(), phase0.Slot(slot), reveal, graffiti)
-	return media, made, err
+	return media, asked, nil
 }

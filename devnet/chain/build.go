@@ -16,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -26,8 +27,26 @@ var ErrUnprofitable = errors.New("the block earns less than its payment costs")
 // the header and the payment.
 const maxBlockBytes = params.MaxBlockSize - 4096
 
-// paymentGas returns the gas of a transfer without data to an account without code. From amsterdam
-// on the first transfer to an account also pays for the account (EIP-8037).
+// TransferGas is the gas limit with which a transfer without data suffices in a fork, also to an
+// account that is new: from amsterdam on it pays for the account (EIP-8037).
+func TransferGas(fork eth.Fork) uint64 {
+	if fork.HasAccessLists() {
+		return params.TxGas + params.AccountCreationSize*params.CostPerStateByte
+	}
+	return params.TxGas
+}
+
+// CallGas is the gas limit with which a call suffices in a fork, if SwapGas or BackrunGas does in
+// those before: from amsterdam on each new place of storage, of which a call of the market fills up
+// to four, costs a multiple (EIP-8037).
+func CallGas(fork eth.Fork, before uint64) uint64 {
+	if fork.HasAccessLists() {
+		return before + 4*params.StorageCreationSize*params.CostPerStateByte
+	}
+	return before
+}
+
+// paymentGas returns the gas of a transfer without data to an account without code.
 func (d *Draft) paymentGas(to common.Address) uint64 {
 	if d.amsterdam() && d.state.Empty(to) {
 		return params.TxGas + params.AccountCreationSize*d.evm.Context.CostPerStateByte

@@ -11,6 +11,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -26,6 +27,16 @@ func (b *Built) Submission(trace *builderv1.BidTrace,
 	request := &builderspec.VersionedSubmitBlockRequest{Version: b.Fork.DataVersion()}
 	fill(b, request, trace, signature)
 	return request, nil
+}
+
+// SubmissionV6 is Submission for blocks of gloas.
+func (b *Built) SubmissionV6(trace *builderv1.BidTrace, signature phase0.BLSSignature) *gloas.SignedBidSubmissionV6 {
+	s := &gloas.SignedBidSubmissionV6{
+		Message: trace, Signature: signature,
+		BlobsBundle: &gloas.BlobsBundle{Commitments: b.Blobs.Commitments, Proofs: b.Blobs.Proofs, Blobs: b.Blobs.Blobs},
+	}
+	s.ExecutionPayload, s.ExecutionRequests = payload.JoinGloas(b.Payload, b.Requests, b.Gloas)
+	return s
 }
 
 // submissions fill in the field of the block's fork.

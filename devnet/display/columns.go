@@ -94,10 +94,11 @@ func (l layout) row(s Slot) string {
 
 // extra returns the line below a slot's row for a note that has no column; empty without a note.
 func (l layout) extra(s Slot) string {
-	if l.note > 0 || s.Note == "" {
+	text := join(s.Payload.text(), s.Note)
+	if l.note > 0 || text == "" {
 		return ""
 	}
-	return l.below(s.Note)
+	return l.below(text)
 }
 
 // below returns a line that belongs to the row above it.
@@ -186,16 +187,45 @@ func outcome(s Slot) string {
 	}
 }
 
-// remark returns what is shown at the end of a row: the note, or else how long the stages took.
+// remark returns what is shown at the end of a row: from gloas on what became of the payload; the
+// note, or else how long the stages took.
 func remark(s Slot) string {
 	if s.Note != "" {
-		return s.Note
+		return join(s.Payload.text(), s.Note)
 	}
 	parts := make([]string, len(s.Took))
 	for i, stage := range s.Took {
 		parts[i] = stage.Name + " " + short(stage.Took)
 	}
-	return strings.Join(parts, ", ")
+	return join(s.Payload.text(), strings.Join(parts, ", "))
+}
+
+// join puts a comma between two texts, unless one is empty.
+func join(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + ", " + second
+}
+
+// text says whether the payload is on the chain, who has seen it in time, and how the proposer is
+// paid; empty without one.
+func (p *Payload) text() string {
+	if p == nil {
+		return ""
+	}
+	status := "EMPTY"
+	if p.Full {
+		status = "FULL"
+	}
+	text := fmt.Sprintf("%s %d/%d", status, p.Votes, p.Members)
+	if p.ValueGwei > 0 {
+		text += fmt.Sprintf(", %d Gwei of stake", p.ValueGwei)
+	}
+	if p.PaymentGwei > 0 {
+		text += fmt.Sprintf(", %d Gwei in the payload", p.PaymentGwei)
+	}
+	return text
 }
 
 // short writes a wall time with its two or three leading digits.

@@ -70,12 +70,25 @@ type Slot struct {
 	// canonical chain.
 	Delivered, Landed bool
 	Txs, Blobs        int
+	// Payload is set from gloas on.
+	Payload *Payload
 	// Flow has the counts of orders since the slot before; it is set when the slot is finished.
 	Flow Flow
 	// Note describes in a few words what was unusual.
 	Note string
 	// Took are the wall times of the slot's stages, in their order.
 	Took []Stage
+}
+
+// Payload is what became of a payload that was bid for.
+type Payload struct {
+	// Full says that the chain has it. Of Members of the payload timeliness committee, Votes have seen
+	// it in time.
+	Full           bool
+	Votes, Members int
+	// ValueGwei is what the builder pays from its stake, PaymentGwei what it has promised within the
+	// payload; both are zero for a proposer's own payload.
+	ValueGwei, PaymentGwei uint64
 }
 
 // Local is the winner of a slot whose block the proposer's own node built.

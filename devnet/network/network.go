@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
@@ -73,6 +75,11 @@ type Config struct {
 	// Actors have wallets with ether at genesis. Funded are further accounts with ether.
 	Actors Actors
 	Funded []common.Address
+	// Relays is how many relays have a staked builder from genesis on, if the network has gloas in its
+	// schedule: those of RelayKey, whose index is the relay's number.
+	Relays int
+	// CommitteeAbsent is as in beacon.Config.
+	CommitteeAbsent func(slot phase0.Slot) bool
 	// DataDir keeps the chain on disk; empty keeps it in memory.
 	DataDir string
 	// RPCAddr is the host:port of the execution JSON-RPC; empty means any free port of 127.0.0.1.
@@ -174,12 +181,51 @@ func (n *Network) openBeacon() (err error) {
 		Spec: n.Spec, Clock: n.Clock, Validators: n.Validators, Seed: n.Seed, Execution: execution,
 		GenesisHash: phase0.Hash32(n.Chain.Genesis().Hash()), ChainID: ChainID,
 		AttestationDeadline: cmp.Or(n.AttestationDeadline, n.Patience(n.Slot/3)), LocalTxLimit: max(n.LocalTxLimit, 1),
-		RefusesKnown: n.RefusesKnown, Log: n.Log.With("part", "beacon"),
+		RefusesKnown: n.RefusesKnown, Log: n.Log.With("part", "beacon"), Builders: n.staked(),
+		CommitteeAbsent: n.CommitteeAbsent, GloasDeadline: n.gloasDeadline(), BuilderTimeout: n.builderTimeout(),
 	})
 	if err != nil {
 		return fmt.Errorf("open beacon node: %w", err)
 	}
 	return nil
+}
+
+// stakeGwei is what each staked builder has at genesis.
+const stakeGwei = 1_000_000_000_000
+
+// staked returns the builders that have stake at genesis, by index.
+func (n *Network) staked() []gloas.Builder {
+	list := make([]gloas.Builder, n.Relays)
+	for i := range list {
+		list[i] = gloas.Builder{
+			Pubkey: RelayKey(n.Seed, i).PublicKey(), Balance: stakeGwei, WithdrawableEpoch: gloas.FarFuture,
+			ExecutionAddress: bellatrix.ExecutionAddress(Address(Wallet(n.Seed, "relay", i))),
+		}
+	}
+	return list
+}
+
+// runsAlone says whether the clock waits for the work, so that the deadlines of gloas are those of
+// the specification. On a clock that does not wait they are longer, but still in order.
+func (n *Network) runsAlone() bool {
+	_, paced := n.Clock.(*clock.Paced)
+	return paced
+}
+
+// gloasDeadline is until when in a slot of gloas a block is in time; 0 means the specification's.
+func (n *Network) gloasDeadline() time.Duration {
+	if n.runsAlone() {
+		return 0
+	}
+	return max(n.Slot/4, min(n.Patience(n.Slot/4), n.Slot*45/100))
+}
+
+// builderTimeout is how long builders may take for a bid; 0 means the specification's.
+func (n *Network) builderTimeout() time.Duration {
+	if n.runsAlone() {
+		return 0
+	}
+	return max(500*time.Millisecond, min(n.Patience(500*time.Millisecond), n.Slot/8))
 }
 
 // Validator returns a validator that executes builders' blocks on the network's chain.

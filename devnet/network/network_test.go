@@ -2,9 +2,7 @@ package network_test
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
 func config(seed uint64) network.Config {
@@ -122,17 +121,23 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// A schedule with a fork that the beacon node has no blocks of is refused by name, whenever it
-// begins.
-func TestForkWithoutBeaconBlocksIsRefused(t *testing.T) {
-	for _, epoch := range []phase0.Epoch{0, 2} {
-		cfg := config(1)
-		cfg.Forks = []eth.ForkPoint{{Fork: eth.Gloas, Epoch: epoch}}
-		if epoch > 0 {
-			cfg.Forks = append([]eth.ForkPoint{{Fork: eth.Fulu}}, cfg.Forks...)
+// From gloas on each relay has a staked builder, whose index is its number.
+func TestRelaysHaveStake(t *testing.T) {
+	cfg := config(1)
+	cfg.Forks, cfg.Relays = []eth.ForkPoint{{Fork: eth.Fulu}, {Fork: eth.Gloas, Epoch: 2}}, 2
+	n, err := network.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
 		}
-		if _, err := network.Open(cfg); !errors.Is(err, eth.ErrFork) || !strings.Contains(err.Error(), "gloas") {
-			t.Errorf("gloas in epoch %d: %v", epoch, err)
+	})
+	for i := range gloas.BuilderIndex(3) {
+		balance, owed, err := n.Beacon.BuilderBalance(i)
+		if known := i < 2; (err == nil) != known || known && (balance == 0 || owed != 0) {
+			t.Errorf("builder %d: %d Gwei, owes %d: %v", i, balance, owed, err)
 		}
 	}
 }

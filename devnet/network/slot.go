@@ -3,6 +3,8 @@ package network
 import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/devnet/beacon"
 )
 
 // Slot is what the canonical chain has for a slot.
@@ -13,6 +15,9 @@ type Slot struct {
 	Canonical  bool
 	BlockHash  phase0.Hash32
 	Txs, Blobs int
+	// Sale is set from gloas on. Without the payload (EMPTY), BlockHash is that of the bid, and the
+	// block has neither transactions nor blobs.
+	Sale *beacon.Sale
 }
 
 // SlotAt returns what the canonical chain has for a slot now.
@@ -23,6 +28,11 @@ func (n *Network) SlotAt(slot phase0.Slot) (found Slot) {
 		return found
 	}
 	found.Canonical, found.BlockHash = true, canonical.BlockHash
+	if sale, ok := n.Beacon.SaleOf(canonical); ok {
+		if found.Sale = &sale; !sale.Full {
+			return found
+		}
+	}
 	block := n.Chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash))
 	if block == nil {
 		return found

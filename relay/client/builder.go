@@ -81,6 +81,12 @@ func (c *Client) SubmitBlock(ctx context.Context, block *builderspec.VersionedSu
 	if err != nil {
 		return SubmitResult{}, fmt.Errorf("encode submission: %w", err)
 	}
+	return c.submit(ctx, header, body, o)
+}
+
+// submit sends an encoded submission.
+func (c *Client) submit(ctx context.Context, header http.Header, body []byte, o SubmitOptions) (_ SubmitResult,
+	err error) {
 	if o.Sequence > 0 {
 		header.Set("X-Sequence", strconv.FormatUint(o.Sequence, 10))
 	}

@@ -16,7 +16,7 @@ func (l *planRun) openNetwork() (err error) {
 	l.network, err = network.Open(network.Config{
 		Genesis: genesis, Clock: l.clock, Speed: p.Speed, Slot: p.Slot, SlotsPerEpoch: p.SlotsPerEpoch, Forks: p.Forks,
 		Validators: p.Validators, Seed: p.Seed, LocalTxLimit: p.TxsPerSlot,
-		RefusesKnown: l.refuseKnown, Log: l.log,
+		RefusesKnown: l.refuseKnown, Relays: len(p.Relays), Log: l.log,
 		Actors: network.Actors{
 			Users: network.UserWallets, Traders: len(p.Users), Builders: len(p.Builders),
 			Searchers: len(p.Searchers), SearcherWallets: network.SearcherWallets,

@@ -62,7 +62,7 @@ func (s *relayService) config() (*serviceConfig, error) {
 	relay := &devnetapp.RelayConfig{
 		Index: s.index, Seed: l.plan.Seed, DataDir: s.dir, BeaconURL: beaconURL, ValidationURL: s.validator.url,
 		HeaderCutOff: l.network.Patience(3 * time.Second), PayloadCutOff: l.network.Patience(4 * time.Second),
-		Trusted: map[string]phase0.BLSPubKey{},
+		Trusted: map[string]phase0.BLSPubKey{}, Bids: !l.plan.Forks[len(l.plan.Forks)-1].Fork.HasBlindedBlocks(),
 	}
 	if relay.JournalURL, err = s.journalURL(); err != nil {
 		return nil, err

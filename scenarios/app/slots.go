@@ -7,6 +7,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/scenarios"
 )
@@ -34,6 +35,8 @@ type ChainSlot struct {
 	Blobs     int                   `json:"blobs"`
 	// Delivered are the blocks that relays published.
 	Delivered []phase0.Hash32 `json:"delivered,omitempty"`
+	// Sale is what became of the payload, from gloas on.
+	Sale *beacon.Sale `json:"sale,omitempty"`
 }
 
 func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
@@ -44,10 +47,15 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 	r := scenarios.Record{Slot: int(slot), Actor: "chain", Subject: scenarios.SlotFinished,
 		Fork: l.network.Spec.ForkAt(slot).String()}
 	has := l.network.SlotAt(slot)
-	found := ChainSlot{BlockHash: has.BlockHash, Proposer: has.Proposer, Txs: has.Txs, Blobs: has.Blobs}
+	found := ChainSlot{BlockHash: has.BlockHash, Proposer: has.Proposer, Txs: has.Txs, Blobs: has.Blobs,
+		Sale: has.Sale}
 	r.ID = scenarios.Local
 	if !has.Canonical {
 		r.ID = scenarios.Missed
+	}
+	full := has.Sale == nil || has.Sale.Full
+	if has.Canonical && !full {
+		r.ID = scenarios.Empty
 	}
 	for _, fact := range facts {
 		var delivered relay.PayloadDelivered
@@ -56,9 +64,9 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 		}
 		found.Delivered = append(found.Delivered, delivered.BlockHash)
 		switch {
-		case has.Canonical && delivered.BlockHash == has.BlockHash:
+		case has.Canonical && full && delivered.BlockHash == has.BlockHash:
 			r.ID, r.About, r.ValueWei = scenarios.Landed, fact.About, fact.ValueWei
-		case r.ID != scenarios.Landed:
+		case r.ID != scenarios.Landed && r.ID != scenarios.Empty:
 			r.ID = scenarios.Orphaned
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
@@ -122,6 +123,7 @@ func (m moves) trading() user.Strategy {
 func (m moves) proposing() proposer.Conduct {
 	c := proposer.Conduct{
 		Local: m.has("local"), Silent: m.has("silent"), Unbundle: m.has("unbundle"), Replay: m.has("replay"),
+		Withhold: m.has("withhold"),
 	}
 	for _, move := range m {
 		switch {
@@ -129,6 +131,9 @@ func (m moves) proposing() proposer.Conduct {
 			c.RequestAt = move.Time
 		case move.Is("submit"):
 			c.SubmitAt = move.Time
+		case move.Is("cap"):
+			gwei := phase0.Gwei(new(uint256.Int).Div(move.ValueWei, uint256.NewInt(1_000_000_000)).Uint64())
+			c.MaxPayment = &gwei
 		case move.Is("repeat"):
 			c.Requests = move.Count
 		case move.Is("equivocate"):

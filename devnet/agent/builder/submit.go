@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
@@ -24,6 +25,7 @@ import (
 type submission struct {
 	slot          phase0.Slot
 	request       *builderspec.VersionedSubmitBlockRequest
+	v6            *gloas.SignedBidSubmissionV6 // from gloas on, in the place of request
 	cancellations bool
 	// sequence numbers the submission; 0 sends no number.
 	sequence uint64
@@ -52,8 +54,12 @@ func (b *Builder) sign(a Attributes, duty client.Duty, built *chain.Built, value
 	if err != nil {
 		return submission{}, fmt.Errorf("hash bid trace: %w", err)
 	}
-	request, err := changed.Submission(trace, key.Sign(eth.SigningRoot(root, b.Spec.BuilderDomain())))
-	one := submission{slot: a.Slot, request: request}
+	one, signature := submission{slot: a.Slot}, key.Sign(eth.SigningRoot(root, b.Spec.BuilderDomain()))
+	if changed.Gloas != nil {
+		one.v6 = changed.SubmissionV6(trace, signature)
+	} else {
+		one.request, err = changed.Submission(trace, signature)
+	}
 	if b.Numbered {
 		one.sequence = b.sequence.Add(1)
 	}
@@ -131,7 +137,13 @@ func (b *Builder) sendInLine(ctx context.Context, place int, one submission) err
 // send sends a bid to a relay.
 func (b *Builder) send(ctx context.Context, relay Relay, one submission) error {
 	options := client.SubmitOptions{Cancellations: one.cancellations, Sequence: one.sequence}
-	if _, err := relay.SubmitBlock(ctx, one.request, options); err != nil {
+	var err error
+	if one.v6 != nil {
+		_, err = relay.SubmitBlockV6(ctx, one.v6, options)
+	} else {
+		_, err = relay.SubmitBlock(ctx, one.request, options)
+	}
+	if err != nil {
 		b.tellRefused(one.slot, relay, err)
 		return fmt.Errorf("submit to %s: %w", relay.URL(), err)
 	}

@@ -33,6 +33,11 @@ type Conduct struct {
 	// EquivocateAt at the earliest.
 	Equivocate   bool
 	EquivocateAt time.Duration
+	// Withhold does not reveal a payload of the proposer's own beacon node, from gloas on.
+	Withhold bool
+	// MaxPayment is how much of a payment within the payload counts, from gloas on; nil means all. It
+	// is also sent to builders beforehand.
+	MaxPayment *phase0.Gwei
 }
 
 // Games is a sidecar that misbehaves as its strategy says. It stands between validators and an

@@ -95,6 +95,11 @@ func (n *beaconNode) duties(ctx context.Context, epoch phase0.Epoch) (map[phase0
 	if err != nil {
 		return nil, err
 	}
+	return readDuties(raw)
+}
+
+// readDuties reads a list of proposers.
+func readDuties(raw []byte) (map[phase0.Slot]phase0.ValidatorIndex, error) {
 	var document struct {
 		Data []struct {
 			Index string `json:"validator_index"`

@@ -7,6 +7,11 @@
 //	                              header? ──none, worse, wrong──▶ sign the local block ─▶ beacon node
 //	                                └──better──▶ blind (blind.go) ─▶ sign ─▶ sidecar ─▶ relays publish
 //
+// From gloas on (gloas.go) the beacon node asks relays, by requests that validators have signed:
+//
+//	slot starts ─▶ block with the best bid ─▶ sign ─▶ beacon node ─▶ relay, which reveals the payload
+//	                └─ own payload: sign the envelope too ─▶ beacon node
+//
 // A validator signs only one block in a slot (guard.go): once it has signed a blinded block, it
 // cannot go back to the local one.
 package proposer
@@ -62,7 +67,9 @@ type Config struct {
 	// set, is called with the first slot in which relays are not asked.
 	Breaker       devnet.BreakerLimits
 	BreakerOpened func(phase0.Slot)
-	Log           *slog.Logger
+	// Gloas is what validators do from gloas on, where their beacon node asks for bids.
+	Gloas Gloas
+	Log   *slog.Logger
 }
 
 // PreferBuilder is the boost factor that takes any bid, whatever the local block is worth.
@@ -157,6 +164,9 @@ func (p *Proposer) duty(ctx context.Context, slot phase0.Slot) (phase0.Validator
 // is fetched first, because it tells on which parent the beacon node builds, and relays are asked
 // for a bid on that parent.
 func (p *Proposer) proposal(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex) error {
+	if !p.Spec.ForkAt(slot).HasBlindedBlocks() {
+		return p.proposalWithBid(ctx, slot, index)
+	}
 	key, epoch := p.Keys[index], p.Spec.EpochOf(slot)
 	reveal := key.Sign(eth.SigningRoot(epochRoot(epoch), p.Spec.RandaoDomain(epoch)))
 	local, err := p.beacon.localBlock(ctx, slot, reveal)

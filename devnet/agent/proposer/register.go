@@ -40,11 +40,15 @@ func (p *Proposer) keepRegistered(ctx context.Context, slot phase0.Slot) {
 }
 
 // prepare sends all validators' fee recipients to the beacon node and registers them with the
-// sidecar. If one of the two fails, it still does the other.
+// sidecar; from gloas on it sends preferences instead. If one of these fails, it still does the
+// others.
 func (p *Proposer) prepare(ctx context.Context) error {
-	var errs []error
+	errs := []error{p.prefer(ctx)}
 	if err := p.beacon.prepare(ctx, p.indices(), p.FeeRecipient); err != nil {
 		errs = append(errs, fmt.Errorf("tell the beacon node fee recipients: %w", err))
+	}
+	if !p.Spec.ForkAt(p.Spec.SlotAt(p.Clock.Now())).HasBlindedBlocks() {
+		return errors.Join(errs...) // nobody registers any more
 	}
 	if err := p.register(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("register validators: %w", err))

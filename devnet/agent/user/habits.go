@@ -46,7 +46,7 @@ func (h habits) decide(slot uint64, next eth.Fork) sending {
 	for range h.perSlot {
 		one := transfer{
 			to:     common.Address{0x75, byte(random.Uint32()), byte(random.Uint32())},
-			tipWei: big.NewInt((1 + random.Int64N(50)) * params.GWei / 10), gas: params.TxGas,
+			tipWei: big.NewInt((1 + random.Int64N(50)) * params.GWei / 10), gas: chain.TransferGas(next),
 			valueWei: big.NewInt(1 + random.Int64N(params.GWei)),
 		}
 		if random.IntN(8) == 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -157,7 +158,7 @@ func (p *Payer) transfer(ctx context.Context, amountWei *uint256.Int) error {
 	tx, err := types.SignNewTx(p.Wallet, p.signer, &types.DynamicFeeTx{
 		ChainID: p.signer.ChainID(), Nonce: p.nonce, GasTipCap: big.NewInt(50 * params.GWei),
 		GasFeeCap: big.NewInt(1000 * params.GWei),
-		Gas:       params.TxGas, To: &p.Recipient, Value: amountWei.ToBig(),
+		Gas:       chain.TransferGas(p.Spec.ForkAt(p.Spec.SlotAt(p.Clock.Now()) + 1)), To: &p.Recipient, Value: amountWei.ToBig(),
 	})
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)

@@ -116,7 +116,7 @@ func (p *Private) send(ctx context.Context, slot phase0.Slot, turn int,
 	d := privacy{
 		seed: p.Seed, cancelEvery: p.CancelEvery, builders: p.Builders,
 		friend: crypto.PubkeyToAddress(p.Wallets[0].PublicKey),
-	}.decide(moment{slot: uint64(slot), turn: turn, sent: p.sent, self: self})
+	}.decide(moment{slot: uint64(slot), next: p.Spec.ForkAt(slot + 1), turn: turn, sent: p.sent, self: self})
 	d.tx.ChainID, d.tx.Nonce = p.signer.ChainID(), nonce
 	tx, err := types.SignNewTx(from, p.signer, d.tx)
 	if err != nil {

@@ -182,7 +182,7 @@ const swapEther = 30
 func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error) {
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
 		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt(params.GWei),
-		GasFeeCap: big.NewInt(200 * params.GWei), Gas: chain.SwapGas,
+		GasFeeCap: big.NewInt(200 * params.GWei), Gas: chain.CallGas(t.Spec.ForkAt(t.Spec.SlotAt(t.Clock.Now())+1), chain.SwapGas),
 		To: &chain.RouterAt, Value: new(big.Int).Add(new(big.Int).Mul(big.NewInt(swapEther), big.NewInt(params.Ether)),
 			new(big.Int).SetUint64(uint64(slot))),
 		Data: chain.BuyCall(chain.PoolA, new(uint256.Int)),
@@ -268,7 +268,7 @@ func (t *Trader) bundle(ctx context.Context, slot phase0.Slot, number int64, mor
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
 		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt((2 + number) * 100 * params.GWei),
 		GasFeeCap: big.NewInt(1000 * params.GWei),
-		Gas:       params.TxGas, To: &to, Value: new(big.Int).SetUint64(uint64(slot) + 1),
+		Gas:       chain.TransferGas(t.Spec.ForkAt(slot + 1)), To: &to, Value: new(big.Int).SetUint64(uint64(slot) + 1),
 	})
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // privacy is the strategy of users that send to the bundle RPC only.
@@ -25,6 +26,7 @@ type privacy struct {
 // moment is when a user has its turn.
 type moment struct {
 	slot uint64
+	next eth.Fork // that of the next slot
 	// turn counts the users of this slot from 0, sent all transactions that were sent before.
 	turn, sent int
 	self       common.Address
@@ -44,23 +46,23 @@ type private struct {
 func (p privacy) decide(at moment) private {
 	random := rand.New(rand.NewPCG(p.seed, at.slot<<16|uint64(at.turn)))
 	return private{
-		tx: wanted(random), wishes: p.wishes(random, at.self),
+		tx: wanted(random, at.next), wishes: p.wishes(random, at.self),
 		regrets: p.cancelEvery > 0 && (at.sent+1)%p.cancelEvery == 0,
 	}
 }
 
 // wanted returns a swap in one of the pools, of 5 to 40 ether or as many tokens as these are worth,
 // or sometimes a transfer.
-func wanted(random *rand.Rand) *types.DynamicFeeTx {
+func wanted(random *rand.Rand, next eth.Fork) *types.DynamicFeeTx {
 	tx := &types.DynamicFeeTx{
 		GasTipCap: big.NewInt((1 + random.Int64N(30)) * params.GWei / 10), GasFeeCap: big.NewInt(200 * params.GWei),
-		Gas: chain.SwapGas, To: &chain.RouterAt, Value: new(big.Int),
+		Gas: chain.CallGas(next, chain.SwapGas), To: &chain.RouterAt, Value: new(big.Int),
 	}
 	pool, amount := chain.Pools[random.IntN(2)], new(uint256.Int).Mul(uint256.NewInt(5+random.Uint64N(36)),
 		uint256.NewInt(params.Ether))
 	switch random.IntN(5) {
 	case 0:
-		tx.Gas, tx.To, tx.Value = params.TxGas, &common.Address{0x70, byte(random.Uint32())},
+		tx.Gas, tx.To, tx.Value = chain.TransferGas(next), &common.Address{0x70, byte(random.Uint32())},
 			big.NewInt(1+random.Int64N(params.GWei))
 	case 1, 2:
 		tx.Value, tx.Data = amount.ToBig(), chain.BuyCall(pool, new(uint256.Int))

@@ -164,15 +164,36 @@ func (t *Tree) Timely(root phase0.Root) bool {
 	return v != nil && t.revealed[root] && t.majority(v.present) && t.majority(v.available)
 }
 
-func (t *Tree) majority(said map[int]bool) bool {
-	yes := 0
+// Votes returns how many members of the committee say that a block's payload was there in time, and
+// how many that its blobs were.
+func (t *Tree) Votes(root phase0.Root) (present, available int) {
+	v := t.verdicts[root]
+	if v == nil {
+		return 0, 0
+	}
+	return count(v.present), count(v.available)
+}
+
+// Vote returns what a member has said of a block; ok is false if it has said nothing.
+func (t *Tree) Vote(member int, root phase0.Root) (present, available, ok bool) {
+	v := t.verdicts[root]
+	if v == nil {
+		return false, false, false
+	}
+	present, ok = v.present[member]
+	return present, v.available[member], ok
+}
+
+func count(said map[int]bool) (yes int) {
 	for _, is := range said {
 		if is {
 			yes++
 		}
 	}
-	return 2*yes > t.members
+	return yes
 }
+
+func (t *Tree) majority(said map[int]bool) bool { return 2*count(said) > t.members }
 
 // Head returns the node at the end of the heaviest branch.
 func (t *Tree) Head() Node {
@@ -249,6 +270,48 @@ func (t *Tree) preference(n Node) int {
 func (t *Tree) extend(root phase0.Root) bool {
 	boosted := t.leaves[t.boosted]
 	return t.Timely(root) || boosted == nil || boosted.Parent != root || boosted.OnFull
+}
+
+// Weight is what the votes for a block and for those that build on it weigh, with the boost.
+func (t *Tree) Weight(root phase0.Root) phase0.Gwei { return t.weights()[Node{root, Pending}] }
+
+// Finalize makes a block the one from which on the head is searched, and forgets all blocks that do
+// not descend from it, with their votes. Its payload must be revealed, and the head must build on
+// it. A block that is unknown changes nothing.
+func (t *Tree) Finalize(root phase0.Root) {
+	if t.leaves[root] == nil || root == t.anchor || !t.revealed[root] {
+		return
+	}
+	t.anchor = root
+	for other := range t.leaves {
+		if !t.descends(other) {
+			delete(t.leaves, other)
+			delete(t.revealed, other)
+			delete(t.verdicts, other)
+			delete(t.children, Node{other, Empty})
+			delete(t.children, Node{other, Full})
+		}
+	}
+	delete(t.children, Node{root, Empty})
+	for validator, v := range t.ballots {
+		if t.leaves[v.Root] == nil {
+			delete(t.ballots, validator)
+		}
+	}
+	if t.leaves[t.boosted] == nil {
+		t.boosted = phase0.Root{}
+	}
+}
+
+// descends says whether a block is the anchor, or builds on the anchor's payload.
+func (t *Tree) descends(root phase0.Root) bool {
+	anchor := t.leaves[t.anchor]
+	for b := t.leaves[root]; b != nil && b.Slot >= anchor.Slot; b = t.leaves[b.Parent] {
+		if b == anchor || b.Parent == t.anchor && b.OnFull {
+			return true
+		}
+	}
+	return false
 }
 
 // BuildOnFull says whether the proposer of a slot builds on the payload of a head: one of the slot

@@ -1,0 +1,93 @@
+package beacon
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/devnet/beacon/epbs"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// payloadTree is the fork choice of gloas with this node's committees: each validator votes once an
+// epoch, and some of a slot's committee say in addition whether the payload was there in time. It
+// also decides in slots before gloas, where every block has its payload.
+type payloadTree struct {
+	*epbs.Tree
+	schedule      schedule
+	slotsPerEpoch uint64
+	slotStake     phase0.Gwei
+	newest        epbs.Node // the head; only if known is true
+	known         bool
+}
+
+func newPayloadTree(s schedule, spec *eth.Spec, genesis *Block) *payloadTree {
+	stake := slotStake(s.validators, spec.SlotsPerEpoch)
+	return &payloadTree{
+		schedule: s, slotsPerEpoch: spec.SlotsPerEpoch, slotStake: stake,
+		Tree: epbs.NewTree(epbs.TreeRules{
+			Stake: func(phase0.ValidatorIndex) phase0.Gwei { return validatorGwei }, Boost: stake * boostWeight / committeeWeight,
+			Members: committeeSize,
+		}, epbs.Leaf{Root: genesis.Root, Whole: true}),
+	}
+}
+
+// slotStake is the stake of one slot's committees.
+func slotStake(validators, slotsPerEpoch uint64) phase0.Gwei {
+	return phase0.Gwei(validators * validatorGwei / slotsPerEpoch)
+}
+
+func (t *payloadTree) add(b, parent *Block) {
+	t.known = false
+	t.Add(epbs.Leaf{
+		Root: b.Root, Parent: b.ParentRoot, Slot: b.Slot, OnFull: b.onFull(parent), Whole: b.bid == nil, Late: b.Late,
+	})
+}
+
+func (t *payloadTree) beginSlot(slot phase0.Slot) {
+	t.known = false
+	t.BeginSlot(slot)
+}
+
+// attest lets the slot's committee vote for the head.
+func (t *payloadTree) attest(slot phase0.Slot) {
+	node := t.head()
+	t.known = false
+	for _, validator := range t.schedule.committee(slot, t.slotsPerEpoch) {
+		t.Attest(validator, epbs.Ballot{Slot: slot, Root: node.Root, Present: node.Status == epbs.Full})
+	}
+}
+
+// testify takes what a member of the payload timeliness committee says.
+func (t *payloadTree) testify(member int, root phase0.Root, present, available bool) {
+	t.known = false
+	t.Testify(member, root, present, available)
+}
+
+func (t *payloadTree) reveal(root phase0.Root) {
+	t.known = false
+	t.Reveal(root)
+}
+
+func (t *payloadTree) head() epbs.Node {
+	if !t.known {
+		t.newest, t.known = t.Head(), true
+	}
+	return t.newest
+}
+
+func (t *payloadTree) isWeak(b *Block) bool {
+	return t.Weight(b.Root) < t.slotStake*weakHead/committeeWeight
+}
+
+// finalize forgets what is older than the final block, or than the last one before it on whose
+// payload the chain builds.
+func (t *payloadTree) finalize(f *forkChoice) {
+	t.known = false
+	child := f.head()
+	for b := child; b != nil; b = f.blocks[b.ParentRoot] {
+		if b.Slot <= f.final.Slot && b != child && child.onFull(b) {
+			t.Finalize(b.Root)
+			return
+		}
+		child = b
+	}
+}
