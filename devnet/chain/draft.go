@@ -108,12 +108,8 @@ func (d *Draft) Apply(ctx context.Context, tx *types.Transaction) (Outcome, erro
 }
 
 // Transfer appends a transfer from an account whose key the builder has. It pays the base fee only,
-<<<<<<< HEAD
-// so that no tip goes back to the coinbase.
-=======
-// so that no tip goes back to the coinbase (S26). It has more gas if the account is new, and that
-// costs more.
->>>>>>> gloasnet
+// so that no tip goes back to the coinbase. It has more gas if the account is new, and that costs
+// more.
 func (d *Draft) Transfer(ctx context.Context, p Payment, gas uint64) (Outcome, error) {
 	tx, err := d.transfer(p.From, p.To, p.ValueWei, max(gas, d.paymentGas(p.To)))
 	if err != nil {
