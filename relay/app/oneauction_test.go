@@ -333,8 +333,8 @@ func TestInstancesBehindABalancer(t *testing.T) {
 }
 
 // A relay of a later version runs beside this one, as in a rolling restart: its entries, facts and
-// state have kinds and fields that this version does not know. They change nothing here, also for an
-// instance that starts with them, and a header that was served before is delivered behind it.
+// state have kinds and fields that this version does not know. They change nothing here, also for
+// an instance that starts with them, and a header that was served before is delivered behind it.
 func TestLaterVersionBesideThisOne(t *testing.T) {
 	a, b := newInstances(t)
 	first := a.worth(t, 1, 1000)
