@@ -26,8 +26,8 @@ import (
 // serverPlan as JSON.
 const serverOf = "GAVEL_JOURNAL_SERVER_OF"
 
-// serverPlan is one of several servers. Client and Route are its ports on 127.0.0.1, Routes are those
-// of all.
+// serverPlan is one of several servers. Client and Route are its ports on 127.0.0.1, Routes are
+// those of all.
 type serverPlan struct {
 	Name, Dir     string
 	Client, Route int
@@ -202,8 +202,8 @@ const (
 	claimsEach  = 2
 )
 
-// rivals are clients of several instances that claim the same slots for different blocks, and append
-// to the same auction logs.
+// rivals are clients of several instances that claim the same slots for different blocks, and
+// append to the same auction logs.
 type rivals struct {
 	claims, logs     history
 	claimed, entered atomic.Int64 // how many were answered

@@ -78,7 +78,8 @@ func (w *wan) cut(is bool) {
 	w.conns, w.isCut = nil, is
 }
 
-// startHome is the cluster of three servers in the home region, which other regions' leaves may join.
+// startHome is the cluster of three servers in the home region, which other regions' leaves may
+// join.
 func startHome(t *testing.T) (client, leaves string) {
 	t.Helper()
 	var ports []int

@@ -331,3 +331,44 @@ func TestInstancesBehindABalancer(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A relay of a later version runs beside this one, as in a rolling restart: its entries, facts and
+// state have kinds and fields that this version does not know. They change nothing here, also for
+// an instance that starts with them, and a header that was served before is delivered behind it.
+func TestLaterVersionBesideThisOne(t *testing.T) {
+	a, b := newInstances(t)
+	first := a.worth(t, 1, 1000)
+	a.submitted(t, first)
+	log := a.app.Journal()
+	later := func() {
+		for number, entry := range []string{
+			`{"version":2,"needs":1,"instance":"later","number":%d,"kind":"novelty","novel":{"weight":"7"}}`,
+			`{"version":2,"needs":1,"instance":"later","number":%d,"kind":"opened","novel":[1]}`,
+		} {
+			number += int(a.slot) * 10
+			_, err := log.AppendAuction(t.Context(), a.app.AuctionSubject(a.slot), fmt.Appendf(nil, entry, number+1))
+			must(t, err)
+		}
+		_, err := log.Append(t.Context(), "relay.novelty", []byte(`{"version":2,"novel":true}`))
+		must(t, err)
+		must(t, log.PutState(t.Context(), "relay.novelty", []byte(`{"version":2,"novel":true}`)))
+	}
+	later()
+	wantSameHeader(t, a, b, first)
+	second := b.worth(t, 1, 2000)
+	b.submitted(t, second)
+	later()
+	wantSameHeader(t, a, b, second)
+	block := a.blind(t, a.header(t))
+	for _, h := range []*relayUnderTest{a, b} {
+		h.restart(t)
+		h.await(t)
+		wantSameHeader(t, a, b, second)
+		h.get(t, "/readyz", nil).wantStatus(t, http.StatusOK)
+	}
+	third := a.worth(t, 1, 3000)
+	a.submitted(t, third)
+	wantSameHeader(t, a, b, third)
+	b.into(0)
+	b.reveal(t, v2Path, block).wantStatus(t, http.StatusAccepted)
+}

@@ -354,3 +354,71 @@ func TestOwnerWhoseWordsComeLate(t *testing.T) {
 		t.Errorf("what was answered is %s", got)
 	}
 }
+
+// The owner is cut off just before a block with an order, or behind its count of the refund: the
+// next owner counts the refund once, and so does the first one when it owns the orders again.
+//
+//gavel:fault journal-away
+func TestInstanceCountsRefundsOnce(t *testing.T) {
+	for name, counted := range map[string]bool{"cut off before the block": false, "cut off behind the count": true} {
+		t.Run(name, func(t *testing.T) {
+			h := openChain(t)
+			cluster := startCluster(t)
+			a := h.join(t, cluster, nil)
+			a.owns()
+			b := h.join(t, cluster, nil)
+			b.knows(a)
+			h.mineAlone() // the journal knows where the owner is on the chain
+			a.comes("the block in the journal", func() bool { return a.factsOf(rpc.BlockIndexed{}) > 0 })
+			var got taken
+			a.want(&got, accountKey(7), "eth_sendBundle", map[string]any{
+				"txs": []string{rawOf(h.tx(accountKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50,
+				"refundRecipient": common.Address{0xdd},
+			})
+			<-h.builder.got
+			if counted {
+				h.mine()
+				a.refundOf(got.BundleHash)
+			}
+			a.cable.cut(true)
+			if !counted {
+				h.mine()
+			}
+			b.owns()
+			refund := b.refundOf(got.BundleHash)
+			a.cable.cut(false)
+			a.knows(b)
+			h.mineAlone()
+			b.stop()
+			a.owns()
+			if again := a.refundOf(got.BundleHash); again != refund {
+				t.Errorf("%+v at one owner, %+v at the other", refund, again)
+			}
+			if credits := a.factsOf(rpc.RefundCredited{}); credits != 1 {
+				t.Errorf("the journal has %d refunds of one order", credits)
+			}
+		})
+	}
+}
+
+// factsOf counts the facts of a kind in the journal.
+func (m *member) factsOf(kind rpc.Fact) (count int) {
+	m.Helper()
+	must(m, m.instance.journal.Past(m.Context(), 1, []string{subjectPrefix + kind.Subject()},
+		func(time.Time, string, []byte) error { count++; return nil }))
+	return count
+}
+
+// refundOf waits for the refund of a bundle; it is the only one.
+func (m *member) refundOf(bundle common.Hash) refundRecord {
+	m.Helper()
+	var list refundList
+	m.comes("the refund", func() bool {
+		m.want(&list, accountKey(7), "flashbots_getFeeRefundsByBundle", map[string]any{"bundle_hash": bundle})
+		return len(list.Refunds) > 0
+	})
+	if len(list.Refunds) != 1 {
+		m.Errorf("%d refunds of one bundle: %+v", len(list.Refunds), list.Refunds)
+	}
+	return list.Refunds[0]
+}

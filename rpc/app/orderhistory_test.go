@@ -15,15 +15,16 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// orderInput is what is asked for an order: send, cancel or status. "sent" is no question: a builder
-// has got the order.
+// orderInput is what is asked for an order: send, cancel or status. "sent" is no question: a
+// builder has got the order.
 type orderInput struct {
 	order common.Hash
 	what  string
 }
 
-// orderModel is one pool that keeps what it has answered. The state is "" before the order is there,
-// "live" or "cancelled". The output is the answer; nil is none, or one that says that nobody knows.
+// orderModel is one pool that keeps what it has answered. The state is "" before the order is
+// there, "live" or "cancelled". The output is the answer; nil is none, or one that says that nobody
+// knows.
 var orderModel = porcupine.Model{
 	Partition: func(all []porcupine.Operation) (parts [][]porcupine.Operation) {
 		place := map[common.Hash]int{}
@@ -58,7 +59,8 @@ var orderModel = porcupine.Model{
 	},
 }
 
-// orderHistory is what signers asked for and were answered, and when. It is safe for concurrent use.
+// orderHistory is what signers asked for and were answered, and when. It is safe for concurrent
+// use.
 type orderHistory struct {
 	begun time.Time
 
@@ -191,7 +193,8 @@ func TestModelOfOrders(t *testing.T) {
 	}{
 		"a life": {true, []step{{1, 2, "send", true}, {3, 4, "status", "live"}, {3, 5, "sent", true},
 			{6, 7, "cancel", true}, {8, 9, "status", "cancelled"}, {10, 11, "cancel", false}}},
-		"sent while it is cancelled":         {true, []step{{1, 2, "send", true}, {3, 6, "cancel", true}, {4, 5, "sent", true}}},
+		"sent while it is cancelled": {true, []step{{1, 2, "send", true}, {3, 6, "cancel", true},
+			{4, 5, "sent", true}}},
 		"one that was not answered is there": {true, []step{{1, noAnswer, "send", nil}, {2, 3, "status", "live"}}},
 		"one that was not answered is not":   {true, []step{{1, noAnswer, "send", nil}, {2, 3, "status", ""}}},
 		"a cancel that was not answered": {true, []step{{1, 2, "send", true}, {3, noAnswer, "cancel", nil},

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// lastStatus is the last status that HTTP has (RFC 9110, 15). Those below 200 come before an answer.
+// lastStatus is the last status that HTTP has (RFC 9110, 15). Those below 200 come before an
+// answer.
 const lastStatus = 599
 
 // Answer writes an answer of another instance to the client.

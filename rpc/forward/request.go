@@ -39,9 +39,9 @@ func Request(r *http.Request, client netip.Addr, body []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Do has a handler answer the request that another instance wrote, and returns the answer. A handler
-// that panics is an error: no HTTP server is around this goroutine, and the panic would end the
-// process.
+// Do has a handler answer the request that another instance wrote, and returns the answer. A
+// handler that panics is an error: no HTTP server is around this goroutine, and the panic would end
+// the process.
 func Do(ctx context.Context, handler http.Handler, request []byte) (answer []byte, err error) {
 	defer func() {
 		if crash := recover(); crash != nil {

@@ -161,8 +161,9 @@ func TestJunkSignaturesAreRefusedInACrowd(t *testing.T) {
 	})
 }
 
-// Who cancels what another cancel has just ended is not told that there is nothing to end before the
-// journal has that: if it is lost, the order lives on. A later cancel brings all that were lost.
+// Who cancels what another cancel has just ended is not told that there is nothing to end before
+// the journal has that: if it is lost, the order lives on. A later cancel brings all that were
+// lost.
 func TestSecondCancelWaitsForTheFirst(t *testing.T) {
 	for _, unkept := range []error{nil, errNotKept} {
 		script(t, func(s *lifecycleTest) {

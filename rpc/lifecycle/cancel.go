@@ -55,9 +55,10 @@ func (c *cancelling) wait() error {
 }
 
 // cancel applies what a signer asks for. It records it together with the signer's earlier cancels
-// that the journal did not ack. facts are all of these. kept must be called, once. It also waits for
-// cancels of the signer that are still on their way: what they end is ended for this one already,
-// and it would say that there is nothing to end of an order that lives on if they are lost.
+// that the journal did not ack. facts are all of these. kept must be called, once. It also waits
+// for cancels of the signer that are still on their way: what they end is ended for this one
+// already, and it would say that there is nothing to end of an order that lives on if they are
+// lost.
 func (l *Lifecycle) cancel(signer common.Address, ask func() []rpc.Fact) (facts []rpc.Fact, kept func() error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

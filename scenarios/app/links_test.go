@@ -59,8 +59,8 @@ func TestLatencyAndFaultAddUp(t *testing.T) {
 	}
 }
 
-// A relay reaches each server of its journal by a wire of its own, the same after a restart; a fault
-// on its way is on all of them, and on no other relay's.
+// A relay reaches each server of its journal by a wire of its own, the same after a restart; a
+// fault on its way is on all of them, and on no other relay's.
 func TestWaysToAJournal(t *testing.T) {
 	far := scenarios.Link{From: "relay-2", To: scenarios.JournalName}
 	l := newLinks(&scenarios.Plan{Speed: 8, Latencies: []scenarios.Latency{{On: far, Time: 80 * time.Millisecond}}})

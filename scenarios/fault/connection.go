@@ -89,7 +89,8 @@ func (c *remembered) Close() error {
 	return c.Conn.Close()
 }
 
-// dialContext opens a connection to the service, whose reads and writes the proxy can delay or hold.
+// dialContext opens a connection to the service, whose reads and writes the proxy can delay or
+// hold.
 func (p *Proxy) dialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, network, address)
