@@ -68,6 +68,16 @@ func (s *staked) lacks(err error) {
 	s.events = err
 }
 
+// reading is 1 if the builder may bid, 0 if not, and -1 if nobody has asked yet.
+func (s *staked) reading() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known {
+		return -1
+	}
+	return one(s.fault == nil)
+}
+
 // bids says whether the relay has a staked builder and the network a fork in which it can bid.
 func (a *App) bids() bool { return a.cfg.Gloas != nil && a.gloas() != nil }
 
@@ -87,7 +97,7 @@ func (a *App) newBidder() *bidder.Bidder {
 		return nil
 	}
 	return bidder.New(bidder.Config{
-		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a}, Caps: keptCaps{a},
+		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a}, Caps: keptCaps{a}, Counted: a.watched.metrics.bidAsked,
 		Index: a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
 		Active: a.staked.mayBid, Stopped: a.stopped, CutOff: a.cfg.HeaderCutOff,
 	})
