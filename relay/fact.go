@@ -159,8 +159,8 @@ type RegistrationStored struct {
 	Registration *SignedRegistration `json:"registration"`
 }
 
-// PaymentCapped says what a proposer counts of a payment within the payload of one slot (gloas). The
-// last one of a proposer and slot counts.
+// PaymentCapped says what a proposer counts of a payment within the payload of one slot (gloas).
+// The last one of a proposer and slot counts.
 type PaymentCapped struct {
 	At       time.Time        `json:"at"`
 	Slot     phase0.Slot      `json:"slot"`

@@ -140,7 +140,9 @@ func TestAnyInstanceSellsAndReveals(t *testing.T) {
 	if got := a.prefers(t, a.wish(nil), 999); got.status != http.StatusAccepted {
 		t.Fatalf("preferences: %s", got)
 	}
-	poll(t, "the other instance keeps the cap", func() bool { return b.ask(t, b.wish(nil)).status == http.StatusNoContent })
+	poll(t, "the other instance keeps the cap", func() bool {
+		return b.ask(t, b.wish(nil)).status == http.StatusNoContent
+	})
 	if got := b.prefers(t, b.wish(nil), 1000); got.status != http.StatusAccepted {
 		t.Fatalf("preferences: %s", got)
 	}

@@ -97,8 +97,9 @@ func (a *App) newBidder() *bidder.Bidder {
 		return nil
 	}
 	return bidder.New(bidder.Config{
-		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a}, Caps: keptCaps{a}, Counted: a.watched.metrics.bidAsked,
-		Index: a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
+		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a}, Caps: keptCaps{a},
+		Counted: a.watched.metrics.bidAsked,
+		Index:   a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
 		Active: a.staked.mayBid, Stopped: a.stopped, CutOff: a.cfg.HeaderCutOff,
 	})
 }
@@ -111,7 +112,8 @@ func (a *App) newRevealer() *reveal.Revealer {
 	return reveal.New(reveal.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Bids: a.bidder, Payloads: a.served, Slots: a.slots,
 		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Kept: soldBlocks{a.journal},
-		Envelopes: suspectedGuard{envelopeGuard{a.journal, networkName(a.spec)}, a.probe}, Publisher: a.nodes, Facts: a.facts, Log: a.log,
+		Envelopes: suspectedGuard{envelopeGuard{a.journal, networkName(a.spec)}, a.probe},
+		Publisher: a.nodes, Facts: a.facts, Log: a.log,
 		Key: a.cfg.Gloas.Key, PublishTimeout: a.cfg.PublishTimeout, StoreTimeout: guardTimeout,
 	})
 }

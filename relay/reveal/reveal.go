@@ -186,8 +186,8 @@ func (r *Revealer) check(at time.Time, block *gloas.SignedBeaconBlock, root phas
 	return nil
 }
 
-// find returns the payload that a bid was made of. If no payload has the hash of the bid, it returns
-// one that only claims it: its builder is to blame, and its block was sold all the same.
+// find returns the payload that a bid was made of. If no payload has the hash of the bid, it
+// returns one that only claims it: its builder is to blame, and its block was sold all the same.
 func (r *Revealer) find(ctx context.Context, sold *gloas.ExecutionPayloadBid) (*relay.Contents, *relay.Refused) {
 	ctx, cancel := context.WithTimeout(ctx, r.StoreTimeout)
 	defer cancel()
