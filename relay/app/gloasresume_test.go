@@ -61,8 +61,8 @@ func (h *relayInGloas) wantEnvelope(t *testing.T, root phase0.Root) {
 	}
 }
 
-// A relay that crashes and is started anew after it has given a proposer a bid takes the proposer's block, and
-// reveals the payload.
+// A relay that crashes and is started anew after it has given a proposer a bid takes the proposer's
+// block, and reveals the payload.
 func TestRestartBetweenBidAndBlock(t *testing.T) {
 	h := newRelayInGloas(t, onDisk(t))
 	m, _ := h.sold(t)
@@ -76,8 +76,8 @@ func TestRestartBetweenBidAndBlock(t *testing.T) {
 	poll(t, "the payload is listed as delivered", func() bool { return len(h.listed(t, deliveredPath)) == 1 })
 }
 
-// A relay that crashes and is started anew after it has taken a proposer's block reveals the payload, though
-// nobody sends the block again.
+// A relay that crashes and is started anew after it has taken a proposer's block reveals the
+// payload, though nobody sends the block again.
 func TestRestartBetweenBlockAndEnvelope(t *testing.T) {
 	h := newRelayInGloas(t, onDisk(t))
 	root := h.tookBlock(t)
