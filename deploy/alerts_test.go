@@ -101,6 +101,20 @@ var relayAlerts = []alert{
 		at: 15, with: map[string]string{"refusal": "payload-not-published"},
 	},
 	{
+		name: "GavelRelayPayloadWithheld", severity: critical,
+		expr:    grew(`gavel_relay_payloads_withheld_total{reason!="equivocation"}`, "10m"),
+		summary: "The relay has taken a proposer's block and has not revealed its payload: the slot has none.",
+		fires:   []string{`gavel_relay_payloads_withheld_total{reason="past-deadline"} 0x8 1x10`},
+		quiet: []string{`gavel_relay_payloads_withheld_total{reason="past-deadline"} 1x20`,
+			`gavel_relay_payloads_withheld_total{reason="equivocation"} 0+1x20`},
+		at: 15, with: map[string]string{"reason": "past-deadline"},
+	},
+	{
+		name: "GavelRelayCannotBid", severity: warning, expr: "gavel_relay_gloas_may_bid == 0", since: "10m",
+		summary: "The relay's staked builder may not bid: in gloas proposers get no bids.",
+		fires:   []string{"gavel_relay_gloas_may_bid 0x20"}, quiet: []string{"gavel_relay_gloas_may_bid 0x5 1x1 0x9"}, at: 12,
+	},
+	{
 		name: "GavelRelayKillSwitch", severity: warning, expr: "gavel_relay_kill_switch == 1", since: "5m",
 		summary: "The kill switch is on: the relay serves no headers.",
 		fires:   []string{"gavel_relay_kill_switch 1x10"}, quiet: []string{"gavel_relay_kill_switch 1 1 0 1 1 1 1 1"}, at: 7,

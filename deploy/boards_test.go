@@ -86,6 +86,12 @@ var relayBoard = board{"relay", "gavel: relay", "relay", append([]row{
 		number("Delivery works", "none", "min by (instance) (gavel_relay_delivery_path_works{$here})"),
 		number("Beacon nodes following", "none", "gavel_relay_beacon_nodes_following{$here}"),
 	}},
+	{"Gloas", []panel{
+		number("May bid", "none", "gavel_relay_gloas_may_bid{$here}"),
+		one("Requests for bids, by result", "reqps", perSecond("gavel_relay_gloas_bids_total", "result"), "{{result}}"),
+		one("Payloads withheld", "reqps", perSecond("gavel_relay_payloads_withheld_total", "reason"), "{{reason}}"),
+		quantiles("Block to envelope", "gavel_relay_gloas_reveal_seconds", "", ""),
+	}},
 	{"Auction", []panel{
 		one("Submissions by outcome", "reqps", perSecond("gavel_relay_submissions_total", "outcome"), "{{outcome}}"),
 		one("Refused submissions", "reqps",

@@ -111,7 +111,38 @@ type PayloadDelivered struct {
 	BlockRoot phase0.Root  `json:"block_root"`
 	// MsIntoSlot is when the proposer's request came.
 	MsIntoSlot int64 `json:"ms_into_slot"`
+	// RevealMs is how long after the request a beacon node had taken the envelope, in chain time; nil
+	// in forks before gloas.
+	RevealMs *int64 `json:"reveal_ms,omitempty"`
 }
+
+// PayloadWithheld says that the relay has taken a proposer's block and does not reveal its payload
+// (gloas): the slot stays without one, and the proposer without what was promised within it.
+type PayloadWithheld struct {
+	At        time.Time        `json:"at"`
+	Slot      phase0.Slot      `json:"slot"`
+	BlockRoot phase0.Root      `json:"block_root"`
+	BlockHash phase0.Hash32    `json:"block_hash"`
+	Builder   phase0.BLSPubKey `json:"builder_pubkey"`
+	// Reason is one of WithheldReasons.
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// WithheldReasons are why payloads are withheld: the proposer has signed two blocks; the block was
+// never, or too late, the head of the beacon nodes, or none of them has taken the envelope in time;
+// the envelope could not be made.
+var WithheldReasons = []string{WithheldEquivocation, WithheldLate, WithheldFault}
+
+// The reasons for which a payload is withheld.
+const (
+	WithheldEquivocation = "equivocation"
+	WithheldLate         = "past-deadline"
+	WithheldFault        = "fault"
+)
+
+// Subject implements Fact.
+func (PayloadWithheld) Subject() string { return "payload_withheld" }
 
 // PayloadRefused says that a proposer signed a header and was given no payload.
 type PayloadRefused struct {
@@ -128,8 +159,8 @@ type RegistrationStored struct {
 	Registration *SignedRegistration `json:"registration"`
 }
 
-// PaymentCapped says what a proposer counts of a payment within the payload of one slot (gloas). The
-// last one of a proposer and slot counts.
+// PaymentCapped says what a proposer counts of a payment within the payload of one slot (gloas).
+// The last one of a proposer and slot counts.
 type PaymentCapped struct {
 	At       time.Time        `json:"at"`
 	Slot     phase0.Slot      `json:"slot"`

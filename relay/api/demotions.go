@@ -21,7 +21,8 @@ func (a *adminHandlers) demotions(w http.ResponseWriter, r *http.Request) {
 }
 
 // submission answers with the block of a demotion in SSZ: the fork's SubmitBlockRequest, or
-// SignedBidSubmissionV6 from gloas on, with zeros for the signature, which is in the list of demotions.
+// SignedBidSubmissionV6 from gloas on, with zeros for the signature, which is in the list of
+// demotions.
 func (a *adminHandlers) submission(w http.ResponseWriter, r *http.Request) {
 	var hash phase0.Hash32
 	if err := eth.ParseHex(r.PathValue("block_hash"), hash[:]); err != nil {

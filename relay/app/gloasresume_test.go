@@ -1,7 +1,11 @@
 package app_test
 
 import (
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,6 +20,30 @@ import (
 func onDisk(t *testing.T) func(*app.Config) {
 	dir := t.TempDir()
 	return func(c *app.Config) { c.DataDir = dir }
+}
+
+// crashed ends the relay, and starts another one on what the disk had before the end, without what
+// an orderly stop writes. Files are written in place, since the journal knows a copy of its own.
+func (h *relayInGloas) crashed(t *testing.T) {
+	t.Helper()
+	left := t.TempDir()
+	must(t, os.CopyFS(left, os.DirFS(h.cfg.DataDir)))
+	must(t, h.stopRelay())
+	must(t, filepath.WalkDir(h.cfg.DataDir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(h.cfg.DataDir, path)
+		if err != nil {
+			return err
+		}
+		was, err := os.ReadFile(filepath.Join(left, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return os.Remove(path)
+		}
+		return errors.Join(err, os.WriteFile(path, was, 0o600))
+	}))
+	h.startRelay(t)
 }
 
 // wantEnvelope waits for the envelope of a block.
@@ -33,12 +61,12 @@ func (h *relayInGloas) wantEnvelope(t *testing.T, root phase0.Root) {
 	}
 }
 
-// A relay that is started anew after it has given a proposer a bid takes the proposer's block, and
-// reveals the payload.
+// A relay that crashes and is started anew after it has given a proposer a bid takes the proposer's
+// block, and reveals the payload.
 func TestRestartBetweenBidAndBlock(t *testing.T) {
 	h := newRelayInGloas(t, onDisk(t))
 	m, _ := h.sold(t)
-	h.restart(t)
+	h.crashed(t)
 	raw, root := h.signedBlock(t, m, 1, h.proposer())
 	if got := h.propose(t, raw); got.status != http.StatusAccepted {
 		t.Fatalf("a good block: %s", got)
@@ -48,14 +76,13 @@ func TestRestartBetweenBidAndBlock(t *testing.T) {
 	poll(t, "the payload is listed as delivered", func() bool { return len(h.listed(t, deliveredPath)) == 1 })
 }
 
-// A relay that is started anew after it has taken a proposer's block reveals the payload, though
-// nobody sends the block again.
+// A relay that crashes and is started anew after it has taken a proposer's block reveals the
+// payload, though nobody sends the block again.
 func TestRestartBetweenBlockAndEnvelope(t *testing.T) {
 	h := newRelayInGloas(t, onDisk(t))
 	root := h.tookBlock(t)
-	must(t, h.stopRelay())
+	h.crashed(t)
 	h.wantNoEnvelope(t)
-	h.startRelay(t)
 	h.isHead(root)
 	h.wantEnvelope(t, root)
 	poll(t, "the payload is listed as delivered", func() bool { return len(h.listed(t, deliveredPath)) == 1 })
@@ -79,7 +106,7 @@ func TestRestartThatRevealsNothing(t *testing.T) {
 				t.Fatalf("a good block: %s", got)
 			}
 			meanwhile(t, h, m)
-			h.restart(t)
+			h.crashed(t)
 			h.isHead(root)
 			h.begunNext(t)
 			h.wantNoEnvelope(t)
@@ -140,7 +167,9 @@ func TestAnyInstanceSellsAndReveals(t *testing.T) {
 	if got := a.prefers(t, a.wish(nil), 999); got.status != http.StatusAccepted {
 		t.Fatalf("preferences: %s", got)
 	}
-	poll(t, "the other instance keeps the cap", func() bool { return b.ask(t, b.wish(nil)).status == http.StatusNoContent })
+	poll(t, "the other instance keeps the cap", func() bool {
+		return b.ask(t, b.wish(nil)).status == http.StatusNoContent
+	})
 	if got := b.prefers(t, b.wish(nil), 1000); got.status != http.StatusAccepted {
 		t.Fatalf("preferences: %s", got)
 	}

@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/app"
 )
 
 // signedBlock is the proposer's block with a bid, under the signature that the proposer was given
@@ -72,10 +74,13 @@ func (h *relayInGloas) wantNoEnvelope(t *testing.T) {
 	}
 }
 
+// withOperator opens the API that has the metrics.
+func withOperator(c *app.Config) { c.AdminToken = operatorToken }
+
 // A proposer's block is published, and when the beacon nodes have it the payload follows once, with
 // its blobs, signed by the relay's builder.
 func TestPayloadIsRevealed(t *testing.T) {
-	h := newRelayInGloas(t, nil)
+	h := newRelayInGloas(t, withOperator)
 	m, s := h.sold(t)
 	raw, root := h.signedBlock(t, m, 1, h.proposer())
 	for range 2 {
@@ -114,6 +119,9 @@ func TestPayloadIsRevealed(t *testing.T) {
 		t.Errorf("envelope of block %#x", e.BeaconBlockRoot[:])
 	}
 	poll(t, "the payload is listed as delivered", func() bool { return len(h.listed(t, deliveredPath)) == 1 })
+	h.counts(t, "gavel_relay_gloas_reveal_seconds_count 1")
+	h.counts(t, `gavel_relay_gloas_bids_total{result="bid"} 2`)
+	h.counts(t, "gavel_relay_gloas_may_bid 1")
 	// Nothing more is sold for the slot.
 	if got := h.ask(t, h.wish(nil)); got.status != http.StatusNoContent {
 		t.Errorf("a bid after the delivery: %s", got)
@@ -190,7 +198,7 @@ func TestEnvelopeIsTriedAgain(t *testing.T) {
 
 // An envelope that nodes refuse until the payload's deadline is not sent after it.
 func TestEnvelopeIsNotTriedAfterTheDeadline(t *testing.T) {
-	h := newRelayInGloas(t, nil)
+	h := newRelayInGloas(t, withOperator)
 	root := h.tookBlock(t)
 	h.node.refuseEnvelopes(1000)
 	h.into(5500 * time.Millisecond)
@@ -201,11 +209,18 @@ func TestEnvelopeIsNotTriedAfterTheDeadline(t *testing.T) {
 		t.Errorf("%d requests, want 3", asked)
 	}
 	h.wantNoEnvelope(t)
+	h.counts(t, `gavel_relay_payloads_withheld_total{reason="past-deadline"} 1`)
+}
+
+// counts waits until a metric of the relay has a value.
+func (h *relayInGloas) counts(t *testing.T, metric string) {
+	t.Helper()
+	poll(t, metric, func() bool { return strings.Contains(string(h.admin(t, "GET /metrics", "").body), metric+"\n") })
 }
 
 // A second block of the proposer ends the attempts.
 func TestEnvelopeIsNotTriedForAnEquivocator(t *testing.T) {
-	h := newRelayInGloas(t, nil)
+	h := newRelayInGloas(t, withOperator)
 	m, _ := h.sold(t)
 	first, root := h.signedBlock(t, m, 1, h.proposer())
 	second, _ := h.signedBlock(t, m, 2, h.proposer())
@@ -222,6 +237,7 @@ func TestEnvelopeIsNotTriedForAnEquivocator(t *testing.T) {
 		t.Errorf("%d requests, want 1", asked)
 	}
 	h.wantNoEnvelope(t)
+	h.counts(t, `gavel_relay_payloads_withheld_total{reason="equivocation"} 1`)
 }
 
 // begunNext waits until the relay has heard of the auction of the next slot, and of all before.

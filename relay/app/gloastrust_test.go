@@ -51,7 +51,8 @@ func (h *relayInGloas) demoted(t *testing.T, s *gloas.SignedBidSubmissionV6, del
 	}
 }
 
-// A trusted builder's block is bid before it is executed; above its collateral it is executed first.
+// A trusted builder's block is bid before it is executed; above its collateral it is executed
+// first.
 func TestOptimisticModeInGloas(t *testing.T) {
 	h := newTrustingInGloas(t)
 	h.begun(t)
@@ -76,9 +77,9 @@ func TestOptimisticModeInGloas(t *testing.T) {
 	}
 }
 
-// A trusted builder's block with a wrong access list, or that pays less than it promises, demotes
-// it: its bid is gone, and the evidence is kept. Neither the right access list nor other blobs under
-// the same hash can cover it.
+// A trusted builder's block with a wrong access list, or with blobs that its proofs do not fit,
+// demotes it: its bid is gone, and the evidence is kept. The right payload under the same hash
+// cannot cover it.
 func TestWrongBlockDemotesInGloas(t *testing.T) {
 	for name, spoil := range map[string]func(*gloas.SignedBidSubmissionV6){
 		"access list": func(s *gloas.SignedBidSubmissionV6) { s.ExecutionPayload.BlockAccessList = []byte{0xc0} },

@@ -201,8 +201,8 @@ func (i *instances) adoptDelivery(data []byte) {
 	i.sold.Store(max(i.sold.Load(), uint64(delivered.Slot)+1)) // only the goroutine that follows state stores
 }
 
-// heardFact applies a registration or a cap that another instance has taken, or a header that it has
-// served.
+// heardFact applies a registration or a cap that another instance has taken, or a header that it
+// has served.
 func (i *instances) heardFact(seq uint64, _ time.Time, subject string, data []byte) error {
 	if !i.isOwn(data) {
 		switch subject {

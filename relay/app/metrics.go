@@ -28,6 +28,8 @@ type gauges struct {
 	HeadSlot func() float64
 	// BeaconNodes counts the nodes that announce the chain's head and are not behind the others.
 	BeaconNodes func() float64
+	// MayBid is 1 if the staked builder may bid, 0 if not, and -1 if nobody has asked.
+	MayBid func() float64
 	// FactsLost counts the facts that could not be written to the journal so far.
 	FactsLost func() float64
 	// Unacked counts the messages that the journal was given and never acked: it may lack them.
@@ -62,11 +64,11 @@ type factMetrics struct {
 	refusals map[string]bool
 
 	submissions, bids, topChanges, headers, delivered, deliveredGwei, refused, registrations, executed,
-	demotions *prometheus.CounterVec
+	demotions, withheld, gloasBids *prometheus.CounterVec
 
-	eligible, intoSlot *prometheus.HistogramVec
-	killSwitch         prometheus.Gauge
-	deliveryPath       *prometheus.GaugeVec
+	eligible, intoSlot, reveal *prometheus.HistogramVec
+	killSwitch                 prometheus.Gauge
+	deliveryPath               *prometheus.GaugeVec
 }
 
 // eligibleBuckets go from 0.1 ms to about 13 s, each twice the one before.
@@ -120,14 +122,37 @@ func newMetrics(set *observe.Set, cfg metricsConfig) *factMetrics {
 		eligibleBuckets, "because")
 	m.intoSlot = set.Histogram("gavel_relay_delivery_into_slot_seconds",
 		"When in the slot the proposer's request for a delivered payload came, in seconds.", intoSlotBuckets)
+	m.defineGloas(set)
 	defineGauges(set, cfg.Gauges)
 	return m
+}
+
+// revealBuckets go from 10 ms to about 5 s, each twice the one before.
+var revealBuckets = prometheus.ExponentialBuckets(0.01, 2, 10)
+
+// defineGloas defines what is counted from gloas on.
+func (m *factMetrics) defineGloas(set *observe.Set) {
+	m.gloasBids = set.Counter("gavel_relay_gloas_bids_total",
+		"Valid requests of proposers for bids, by result: bid, or why there was none (relay/bid, Reason; closed: the relay "+
+			"bids nobody then, unknown-parent: no beacon node has told of it).", "result")
+	m.withheld = set.Counter("gavel_relay_payloads_withheld_total",
+		"Payloads that were sold in gloas and are not revealed: equivocation (the proposer has signed two blocks), "+
+			"past-deadline or fault.", "reason")
+	for _, reason := range relay.WithheldReasons {
+		m.withheld.WithLabelValues(reason)
+	}
+	m.reveal = set.Histogram("gavel_relay_gloas_reveal_seconds",
+		"Time from a proposer's block to the moment when a beacon node had taken the payload's envelope, in seconds.",
+		revealBuckets)
 }
 
 func defineGauges(set *observe.Set, gauges gauges) {
 	set.GaugeFunc("gavel_relay_validators", "Validators of the beacon chain that the relay knows.", gauges.Validators)
 	set.GaugeFunc("gavel_relay_registrations", "Validators that have registered.", gauges.Registrations)
 	set.GaugeFunc("gavel_relay_head_slot", "Slot of the beacon chain's head.", gauges.HeadSlot)
+	set.GaugeFunc("gavel_relay_gloas_may_bid",
+		"1 if the relay's staked builder may bid in gloas, 0 if not, -1 without one or before the fork is near.",
+		gauges.MayBid)
 	set.GaugeFunc("gavel_relay_beacon_nodes_following", "Beacon nodes that announce heads, and are not behind the others.",
 		gauges.BeaconNodes)
 	set.GaugeFunc("gavel_relay_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
@@ -181,6 +206,11 @@ func (m *factMetrics) Record(fact relay.Fact) {
 		m.delivered.WithLabelValues(builder).Inc()
 		m.deliveredGwei.WithLabelValues(builder).Add(gwei(fact.ValueWei))
 		m.intoSlot.WithLabelValues().Observe(float64(fact.MsIntoSlot) / 1000)
+		if fact.RevealMs != nil {
+			m.reveal.WithLabelValues().Observe(float64(*fact.RevealMs) / 1000)
+		}
+	case relay.PayloadWithheld:
+		m.withheld.WithLabelValues(fact.Reason).Inc()
 	case relay.PayloadRefused:
 		m.refused.WithLabelValues(m.refusal(fact.Refusal)).Inc()
 	case relay.RegistrationStored:
@@ -202,6 +232,9 @@ func one(yes bool) float64 {
 	}
 	return 0
 }
+
+// bidAsked counts a proposer's valid request for a bid.
+func (m *factMetrics) bidAsked(result string) { m.gloasBids.WithLabelValues(result).Inc() }
 
 // KillSwitch shows the position of the switch. It is called at start too, when no fact says it.
 func (m *factMetrics) KillSwitch(on bool) {

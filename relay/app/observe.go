@@ -35,6 +35,7 @@ func (a *App) observe() error {
 			Validators:        func() float64 { return float64(a.registry.Validators()) },
 			Registrations:     func() float64 { return float64(a.registry.Registrations()) },
 			HeadSlot:          func() float64 { return float64(a.registry.Head().Slot) },
+			MayBid:            a.staked.reading,
 			BeaconNodes:       func() float64 { return float64(a.nodes.Following()) },
 			FactsLost:         func() float64 { return float64(a.facts.Lost()) },
 			Unacked:           func() float64 { return float64(a.journal.Unacked()) },

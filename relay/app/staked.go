@@ -68,6 +68,16 @@ func (s *staked) lacks(err error) {
 	s.events = err
 }
 
+// reading is 1 if the builder may bid, 0 if not, and -1 if nobody has asked yet.
+func (s *staked) reading() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known {
+		return -1
+	}
+	return one(s.fault == nil)
+}
+
 // bids says whether the relay has a staked builder and the network a fork in which it can bid.
 func (a *App) bids() bool { return a.cfg.Gloas != nil && a.gloas() != nil }
 
@@ -88,7 +98,8 @@ func (a *App) newBidder() *bidder.Bidder {
 	}
 	return bidder.New(bidder.Config{
 		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a}, Caps: keptCaps{a},
-		Index: a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
+		Counted: a.watched.metrics.bidAsked,
+		Index:   a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
 		Active: a.staked.mayBid, Stopped: a.stopped, CutOff: a.cfg.HeaderCutOff,
 	})
 }
@@ -101,7 +112,8 @@ func (a *App) newRevealer() *reveal.Revealer {
 	return reveal.New(reveal.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Bids: a.bidder, Payloads: a.served, Slots: a.slots,
 		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Kept: soldBlocks{a.journal},
-		Envelopes: suspectedGuard{envelopeGuard{a.journal, networkName(a.spec)}, a.probe}, Publisher: a.nodes, Facts: a.facts, Log: a.log,
+		Envelopes: suspectedGuard{envelopeGuard{a.journal, networkName(a.spec)}, a.probe},
+		Publisher: a.nodes, Facts: a.facts, Log: a.log,
 		Key: a.cfg.Gloas.Key, PublishTimeout: a.cfg.PublishTimeout, StoreTimeout: guardTimeout,
 	})
 }

@@ -31,6 +31,9 @@ func (s Sale) Seen(block phase0.Root, ours bool) Sale {
 // builders could take each other's transactions out of the payload if it were revealed.
 func (s Sale) Equivocated() bool { return len(s.blocks) > 1 }
 
+// IsRevealed says that an envelope was handed out.
+func (s Sale) IsRevealed() bool { return s.revealed != (phase0.Root{}) }
+
 // Why an envelope is not revealed.
 const (
 	NotSold      Reason = "not-sold"        // no block has the relay's bid
@@ -45,7 +48,7 @@ const (
 // envelope of the block that it returns may leave the relay, and never another one of the slot.
 func (s Sale) Reveal(head phase0.Root, at, deadline time.Time) (Sale, phase0.Root, Reason) {
 	switch {
-	case s.revealed != (phase0.Root{}):
+	case s.IsRevealed():
 		return s, phase0.Root{}, Done
 	case len(s.ours) == 0:
 		return s, phase0.Root{}, NotSold

@@ -60,6 +60,8 @@ type Config struct {
 	Active func() bool
 	// Stopped says whether nothing is offered now. It never blocks.
 	Stopped func() bool
+	// Counted is called for each valid request with what came of it. It must not block.
+	Counted func(result string)
 	// AuthData are the values of auth.message.data that are for this relay.
 	AuthData [][]byte
 	// CutOff is how far into its slot a bid is still given, in chain time; 0 means always.
@@ -113,10 +115,12 @@ func (b *Bidder) Bid(at time.Time, slot phase0.Slot, parent Parent, proposer pha
 		return nil, refused
 	}
 	if !b.offers(at, slot, proposer) {
+		b.Counted("closed")
 		return nil, nil
 	}
 	attributes := b.Chain.Attributes(slot, parent.Hash)
 	if attributes == nil || attributes.ParentRoot != parent.Root {
+		b.Counted("unknown-parent")
 		return nil, nil // no beacon node has told of a block on this parent
 	}
 	terms := &bid.Terms{
@@ -127,8 +131,10 @@ func (b *Bidder) Bid(at time.Time, slot phase0.Slot, parent Parent, proposer pha
 	key := relay.Key{Slot: slot, ParentHash: parent.Hash, Proposer: proposer}
 	message, offer, why := bid.Make(terms, b.Auctions.Blocks(key))
 	if why != "" {
+		b.Counted(string(why))
 		return nil, nil
 	}
+	b.Counted("bid")
 	return b.sign(at, message, offer, proposer)
 }
 

@@ -17,7 +17,8 @@ import (
 // SetCap keeps the highest payment within the payload that a proposer counts in a slot. The newest
 // one counts. It returns when the journal has it. A refused request changes nothing. Errors are
 // *relay.Refused.
-func (b *Bidder) SetCap(ctx context.Context, at time.Time, proposer phase0.BLSPubKey, request *gloas.BuilderPreferencesRequest) error {
+func (b *Bidder) SetCap(ctx context.Context, at time.Time, proposer phase0.BLSPubKey,
+	request *gloas.BuilderPreferencesRequest) error {
 	slot := request.Auth.Message.Slot
 	if b.Spec.ForkAt(slot).HasBlindedBlocks() {
 		return relay.BeforeGloas.With("slot %d", slot)

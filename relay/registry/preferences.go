@@ -28,8 +28,8 @@ var (
 const maxRoots = 8
 
 // SetPreferences keeps what a proposer asks for in a slot, as a beacon node has told. The newest
-// for a slot and a dependent root counts. It says whether they are new. If the slot's duty is not known yet, it is found later
-// whether the validator proposes in it: when the preferences are used.
+// for a slot and a dependent root counts. It says whether they are new. If the slot's duty is not
+// known yet, it is found later whether the validator proposes in it: when the preferences are used.
 func (r *Registry) SetPreferences(signed *gloas.SignedProposerPreferences) (isNew bool, err error) {
 	p := signed.Message
 	if p == nil {

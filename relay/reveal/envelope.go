@@ -38,6 +38,10 @@ func (r *Revealer) Seen(head relay.Head) {
 	case "":
 		go r.reveal(s)
 	case bid.Done:
+	case bid.Equivocation:
+		r.withhold(s, relay.WithheldEquivocation, string(why))
+	case bid.PastDeadline:
+		r.withhold(s, relay.WithheldLate, "its block was not the head in time")
 	default:
 		r.Log.Warn("a payload is not revealed now", "slot", head.Slot, "reason", why)
 	}
@@ -48,19 +52,45 @@ func (r *Revealer) reveal(s *sale) {
 	slot := s.block.Message.Slot
 	ssz, err := r.envelope(s)
 	if err != nil {
-		r.Log.Error("make an envelope", "slot", slot, "error", err)
+		r.withheld(s, relay.WithheldFault, fmt.Sprintf("make an envelope: %v", err))
 		return
 	}
 	if err := r.publishUntilDue(s, ssz); err != nil {
-		r.Log.Error("no beacon node has taken the payload", "slot", slot, "error", err)
+		reason := relay.WithheldLate
+		if errors.Is(err, errEquivocated) {
+			reason = relay.WithheldEquivocation
+		}
+		r.withheld(s, reason, err.Error())
 		return
 	}
+	took := r.Clock.Now().Sub(s.at).Milliseconds()
 	message := s.block.Message.Body.SignedExecutionPayloadBid.Message
 	trace := s.contents.FlatTrace()
 	trace.ValueWei = new(uint256.Int).Mul(uint256.NewInt(uint64(message.ExecutionPayment)), uint256.NewInt(1_000_000_000))
 	r.Facts.Record(relay.PayloadDelivered{
 		At: r.Clock.Now(), Trace: trace, PaidWei: r.Slots.Paid(s.contents.ID()), BlockRoot: s.root,
-		MsIntoSlot: s.at.Sub(r.Spec.SlotStart(slot)).Milliseconds(),
+		MsIntoSlot: s.at.Sub(r.Spec.SlotStart(slot)).Milliseconds(), RevealMs: &took,
+	})
+}
+
+// withheld records, once for a sale, that its payload is not revealed.
+func (r *Revealer) withheld(s *sale, reason, detail string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.withhold(s, reason, detail)
+}
+
+// withhold is withheld for a caller that holds mu.
+func (r *Revealer) withhold(s *sale, reason, detail string) {
+	if s.withheld {
+		return
+	}
+	s.withheld = true
+	message := s.block.Message.Body.SignedExecutionPayloadBid.Message
+	r.Log.Error("a payload that was sold is not revealed", "slot", message.Slot, "reason", reason, "detail", detail)
+	r.Facts.Record(relay.PayloadWithheld{
+		At: r.Clock.Now(), Slot: message.Slot, BlockRoot: s.root, BlockHash: message.BlockHash,
+		Builder: s.contents.Trace.BuilderPubkey, Reason: reason, Detail: detail,
 	})
 }
 

@@ -114,6 +114,7 @@ type sale struct {
 	done     chan struct{} // closed when refused is final
 	refused  *relay.Refused
 	taken    bool // a beacon node has the block
+	withheld bool // a fact says that the payload is not revealed
 }
 
 // New returns a Revealer that has revealed nothing.
@@ -185,8 +186,8 @@ func (r *Revealer) check(at time.Time, block *gloas.SignedBeaconBlock, root phas
 	return nil
 }
 
-// find returns the payload that a bid was made of. If no payload has the hash of the bid, it returns
-// one that only claims it: its builder is to blame, and its block was sold all the same.
+// find returns the payload that a bid was made of. If no payload has the hash of the bid, it
+// returns one that only claims it: its builder is to blame, and its block was sold all the same.
 func (r *Revealer) find(ctx context.Context, sold *gloas.ExecutionPayloadBid) (*relay.Contents, *relay.Refused) {
 	ctx, cancel := context.WithTimeout(ctx, r.StoreTimeout)
 	defer cancel()
@@ -284,8 +285,11 @@ func (r *Revealer) publishBlock(ctx context.Context, s *sale) *relay.Refused {
 func (r *Revealer) Close(before phase0.Slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for slot := range r.sales {
+	for slot, s := range r.sales {
 		if slot < before {
+			if s.taken && !s.IsRevealed() {
+				r.withhold(s, relay.WithheldLate, "its block did not become the head")
+			}
 			delete(r.sales, slot)
 		}
 	}
