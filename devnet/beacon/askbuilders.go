@@ -151,8 +151,8 @@ func (b *Beacon) stateWith(a attributes, bid *gloas.SignedExecutionPayloadBid) (
 	})
 }
 
-// forwardBlock hands a proposer's block to the builder whose bid it has (beacon-APIs, publishBlockV2,
-// Eth-Builder-Url). Only builders are asked that a proposer has named.
+// forwardBlock hands a proposer's block to the builder whose bid it has (beacon-APIs,
+// publishBlockV2, Eth-Builder-Url). Only builders are asked that a proposer has named.
 func (b *Beacon) forwardBlock(ctx context.Context, url string, s *signedBlock) {
 	b.mu.RLock()
 	named := b.market.urls[url]

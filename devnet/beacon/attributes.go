@@ -34,7 +34,8 @@ type attributes struct {
 	gasTarget    uint64                // of gloas only
 }
 
-// attributesOf computes the attributes on a parent with its payload or without. The caller holds mu.
+// attributesOf computes the attributes on a parent with its payload or without. The caller holds
+// mu.
 func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block, status epbs.Status) attributes {
 	proposer := b.schedule.proposer(slot)
 	a := attributes{

@@ -82,8 +82,8 @@ func (b *Beacon) bidCase(bid *gloas.SignedExecutionPayloadBid) *check.BidCase {
 	return c
 }
 
-// gasLimitOf returns the gas limit of a payload that a block can build on: the one of the parent, or
-// of the newest block before it with this payload. The caller holds mu.
+// gasLimitOf returns the gas limit of a payload that a block can build on: the one of the parent,
+// or of the newest block before it with this payload. The caller holds mu.
 func (b *Beacon) gasLimitOf(parent *Block, hash phase0.Hash32) (uint64, bool) {
 	for block := parent; block != nil; block = b.choice.blocks[block.ParentRoot] {
 		if block.BlockHash != hash {

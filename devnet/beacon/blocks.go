@@ -173,8 +173,8 @@ func readPublished(w http.ResponseWriter, r *http.Request) (body []byte, json bo
 	return body, contentType == mediaJSON, level, err
 }
 
-// importAnswered imports a block, answers, and hands it to the builder that the publisher names. The
-// import goes on if the publisher disconnects.
+// importAnswered imports a block, answers, and hands it to the builder that the publisher names.
+// The import goes on if the publisher disconnects.
 func (b *Beacon) importAnswered(w http.ResponseWriter, r *http.Request, signed *signedBlock, level string) {
 	if err := b.importBlock(withoutCancel(r), signed, level == "consensus_and_equivocation"); err != nil {
 		b.log.Warn("block refused", "slot", signed.slot, "error", err)
@@ -185,6 +185,7 @@ func (b *Beacon) importAnswered(w http.ResponseWriter, r *http.Request, signed *
 		}
 		return
 	}
+	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(http.StatusOK)
 	if url := r.Header.Get(builderURL); url != "" && signed.gloas != nil {
 		_ = http.NewResponseController(w).Flush() // the publisher need not wait for the builder

@@ -122,7 +122,8 @@ func gloasConfig() map[string]any {
 		"PAYLOAD_DUE_BPS": strconv.Itoa(payloadDue), "PAYLOAD_ATTESTATION_DUE_BPS": strconv.Itoa(payloadAttestationDue),
 		"PTC_SIZE": strconv.Itoa(committeeSize), "MIN_BUILDER_WITHDRAWABILITY_DELAY": "64",
 		"MAX_PAYLOAD_ATTESTATIONS": strconv.Itoa(gloas.MaxPayloadAttestations), "MIN_DEPOSIT_AMOUNT": "1000000000",
-		"DOMAIN_BEACON_BUILDER": hexOf(gloas.DomainBeaconBuilder[:]), "DOMAIN_PTC_ATTESTER": hexOf(gloas.DomainPTCAttester[:]),
+		"DOMAIN_BEACON_BUILDER":       hexOf(gloas.DomainBeaconBuilder[:]),
+		"DOMAIN_PTC_ATTESTER":         hexOf(gloas.DomainPTCAttester[:]),
 		"DOMAIN_PROPOSER_PREFERENCES": hexOf(gloas.DomainProposerPreferences[:]),
 		"DOMAIN_BUILDER_DEPOSIT":      hexOf(gloas.DomainBuilderDeposit[:]),
 	}

@@ -31,7 +31,7 @@
 // of their own. Finality is never below epoch 1, so that builders of genesis may bid at once, and a
 // proposer of two blocks counts as slashed by the next one.
 //
-// Balances of validators stay at 32 ether, withdrawals are small gifts that validators get in turn, finality
-// follows two epochs behind without votes, and there is no data availability sampling: a block
-// without its blobs is refused.
+// Balances of validators stay at 32 ether, withdrawals are small gifts that validators get in
+// turn, finality follows two epochs behind without votes, and there is no data availability
+// sampling: a block without its blobs is refused.
 package beacon

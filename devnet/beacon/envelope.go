@@ -21,9 +21,9 @@ import (
 // blobsHeader says whether an envelope comes with the blobs of its payload.
 const blobsHeader = "Eth-Blob-Data-Included"
 
-// publishEnvelope takes a payload (beacon-APIs, publishExecutionPayloadEnvelope). The status is that
-// of publish. An envelope without its blobs is imported; the committee then says that they are
-// missing, unless this node has made the payload itself.
+// publishEnvelope takes a payload (beacon-APIs, publishExecutionPayloadEnvelope). The status is
+// that of publish. An envelope without its blobs is imported; the committee then says that they
+// are missing, unless this node has made the payload itself.
 func (b *Beacon) publishEnvelope(w http.ResponseWriter, r *http.Request) {
 	if fork, err := forkOf(r); err != nil || !isGloas(fork) {
 		serve.Refuse(w, r, bad("%s is %.20q: want gloas", versionHeader, r.Header.Get(versionHeader)))

@@ -148,8 +148,8 @@ func (b *Beacon) runPayload(ctx context.Context, slot phase0.Slot) bool {
 	return true
 }
 
-// awaitsPayload says whether the payload of the head may still come in time, so that it is too early
-// to announce a slot that is built without it. The caller holds mu.
+// awaitsPayload says whether the payload of the head may still come in time, so that it is too
+// early to announce a slot that is built without it. The caller holds mu.
 func (b *Beacon) awaitsPayload(head *Block, slot phase0.Slot) bool {
 	due := b.cfg.Spec.SlotStart(head.Slot).Add(partOf(b.cfg.Spec, payloadDue))
 	return head.bid != nil && head.Slot+1 == slot && !b.choice.tree.Revealed(head.Root) && b.cfg.Clock.Now().Before(due)

@@ -362,11 +362,17 @@ func TestBidsThatAreNotTaken(t *testing.T) {
 	t.Cleanup(server.Close)
 	n.begin(1)
 	for name, change := range map[string]func(*gloas.BuilderConfig){
-		"no payment at all":      func(*gloas.BuilderConfig) {},
-		"beyond its stake":       func(*gloas.BuilderConfig) { builder.value = 99_500_000_000 },
-		"another fee recipient":  func(*gloas.BuilderConfig) { builder.bend = func(b *gloas.ExecutionPayloadBid) { b.FeeRecipient[0]++ } },
-		"another gas limit":      func(*gloas.BuilderConfig) { builder.bend = func(b *gloas.ExecutionPayloadBid) { b.GasLimit++ } },
-		"another slot":           func(*gloas.BuilderConfig) { builder.bend = func(b *gloas.ExecutionPayloadBid) { b.Slot++ } },
+		"no payment at all": func(*gloas.BuilderConfig) {},
+		"beyond its stake":  func(*gloas.BuilderConfig) { builder.value = 99_500_000_000 },
+		"another fee recipient": func(*gloas.BuilderConfig) {
+			builder.bend = func(b *gloas.ExecutionPayloadBid) { b.FeeRecipient[0]++ }
+		},
+		"another gas limit": func(*gloas.BuilderConfig) {
+			builder.bend = func(b *gloas.ExecutionPayloadBid) { b.GasLimit++ }
+		},
+		"another slot": func(*gloas.BuilderConfig) {
+			builder.bend = func(b *gloas.ExecutionPayloadBid) { b.Slot++ }
+		},
 		"below the least bid":    func(c *gloas.BuilderConfig) { c.Builders[0].MinBid = 1000 },
 		"the payment is capped":  func(c *gloas.BuilderConfig) { builder.value = 0; c.Builders[0].MaxExecutionPayment = 0 },
 		"a key of somebody else": func(c *gloas.BuilderConfig) { c.Builders[0].BuilderPubkeys = []phase0.BLSPubKey{{1}} },

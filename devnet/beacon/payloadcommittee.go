@@ -177,8 +177,8 @@ func (b *Beacon) showPayloadAttestations(w http.ResponseWriter, r *http.Request)
 	data(w, r, list, map[string]any{"version": eth.Gloas.String()})
 }
 
-// takePayloadAttestations takes messages of members (beacon-APIs, submitPayloadAttestationMessages).
-// The first word of a member counts.
+// takePayloadAttestations takes messages of members (beacon-APIs,
+// submitPayloadAttestationMessages). The first word of a member counts.
 func (b *Beacon) takePayloadAttestations(w http.ResponseWriter, r *http.Request) {
 	messages, err := readList(w, r, gloas.Mainnet.PayloadAttestationMessage.FromJSON)
 	if err != nil {

@@ -24,7 +24,8 @@ func newPayloadTree(s schedule, spec *eth.Spec, genesis *Block) *payloadTree {
 	return &payloadTree{
 		schedule: s, slotsPerEpoch: spec.SlotsPerEpoch, slotStake: stake,
 		Tree: epbs.NewTree(epbs.TreeRules{
-			Stake: func(phase0.ValidatorIndex) phase0.Gwei { return validatorGwei }, Boost: stake * boostWeight / committeeWeight,
+			Stake:   func(phase0.ValidatorIndex) phase0.Gwei { return validatorGwei },
+			Boost:   stake * boostWeight / committeeWeight,
 			Members: committeeSize,
 		}, epbs.Leaf{Root: genesis.Root, Whole: true}),
 	}

@@ -152,8 +152,8 @@ func (b *Beacon) listBuilders(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, b.settled(block))
 }
 
-// BuilderBalance returns what a staked builder has on the chain that ends with the head, and what it
-// still owes.
+// BuilderBalance returns what a staked builder has on the chain that ends with the head, and what
+// it still owes.
 func (b *Beacon) BuilderBalance(index gloas.BuilderIndex) (balance, owed phase0.Gwei, err error) {
 	state, err := b.stateAt(b.Head())
 	if err != nil {

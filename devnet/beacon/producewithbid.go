@@ -210,8 +210,8 @@ func selfBid(a attributes, built *chain.Built) (*gloas.SignedExecutionPayloadBid
 		}, nil
 }
 
-// ownEnvelope answers with the unsigned envelope of a payload that this node has built (beacon-APIs,
-// getExecutionPayloadEnvelope of the validator's endpoints).
+// ownEnvelope answers with the unsigned envelope of a payload that this node has built (beacon-
+// APIs, getExecutionPayloadEnvelope of the validator's endpoints).
 func (b *Beacon) ownEnvelope(w http.ResponseWriter, r *http.Request) {
 	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
 	var root phase0.Root

@@ -97,8 +97,8 @@ func (p *Proposer) config(ctx context.Context, slot phase0.Slot, index phase0.Va
 	return config, nil
 }
 
-// proposalWithBid proposes a slot of gloas: a block with the bid that the beacon node has chosen, or
-// with one of its own payload, which is then revealed.
+// proposalWithBid proposes a slot of gloas: a block with the bid that the beacon node has chosen,
+// or with one of its own payload, which is then revealed.
 func (p *Proposer) proposalWithBid(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex) error {
 	conduct := p.Gloas.conduct(slot)
 	if err := p.untilInSlot(ctx, slot, conduct.RequestAt); err != nil {
@@ -251,7 +251,8 @@ func (n *beaconNode) ownEnvelope(ctx context.Context, slot phase0.Slot,
 }
 
 // prefer tells the beacon node what our validators ask for in their slots of this epoch and the
-// next, and builders what counts of their payments. Before the epoch ahead of gloas it does nothing.
+// next, and builders what counts of their payments. Before the epoch ahead of gloas it does
+// nothing.
 func (p *Proposer) prefer(ctx context.Context) error {
 	now := p.Spec.SlotAt(p.Clock.Now())
 	var list, caps []json.RawMessage

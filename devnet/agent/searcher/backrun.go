@@ -76,7 +76,8 @@ func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int, percent
 	tx, err := types.SignNewTx(wallet, s.signer, &types.DynamicFeeTx{
 		ChainID: s.signer.ChainID(), Nonce: uint64(nonce), GasTipCap: new(big.Int),
 		GasFeeCap: new(big.Int).Lsh(baseFeeWei.ToBig(), 1),
-		Gas:       chain.CallGas(s.Spec.ForkAt(s.Spec.SlotAt(s.Clock.Now())+1), chain.BackrunGas), To: &chain.BackrunAt, Value: stake.ToBig(),
+		Gas:       chain.CallGas(s.Spec.ForkAt(s.Spec.SlotAt(s.Clock.Now())+1), chain.BackrunGas),
+		To:        &chain.BackrunAt, Value: stake.ToBig(),
 		Data: chain.RunCall(chain.PoolA, chain.PoolB, percent),
 	})
 	if err != nil {

@@ -158,7 +158,8 @@ func (p *Payer) transfer(ctx context.Context, amountWei *uint256.Int) error {
 	tx, err := types.SignNewTx(p.Wallet, p.signer, &types.DynamicFeeTx{
 		ChainID: p.signer.ChainID(), Nonce: p.nonce, GasTipCap: big.NewInt(50 * params.GWei),
 		GasFeeCap: big.NewInt(1000 * params.GWei),
-		Gas:       chain.TransferGas(p.Spec.ForkAt(p.Spec.SlotAt(p.Clock.Now()) + 1)), To: &p.Recipient, Value: amountWei.ToBig(),
+		Gas:       chain.TransferGas(p.Spec.ForkAt(p.Spec.SlotAt(p.Clock.Now()) + 1)),
+		To:        &p.Recipient, Value: amountWei.ToBig(),
 	})
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)

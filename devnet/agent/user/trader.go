@@ -182,8 +182,9 @@ const swapEther = 30
 func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error) {
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
 		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt(params.GWei),
-		GasFeeCap: big.NewInt(200 * params.GWei), Gas: chain.CallGas(t.Spec.ForkAt(t.Spec.SlotAt(t.Clock.Now())+1), chain.SwapGas),
-		To: &chain.RouterAt, Value: new(big.Int).Add(new(big.Int).Mul(big.NewInt(swapEther), big.NewInt(params.Ether)),
+		GasFeeCap: big.NewInt(200 * params.GWei),
+		Gas:       chain.CallGas(t.Spec.ForkAt(t.Spec.SlotAt(t.Clock.Now())+1), chain.SwapGas),
+		To:        &chain.RouterAt, Value: new(big.Int).Add(new(big.Int).Mul(big.NewInt(swapEther), big.NewInt(params.Ether)),
 			new(big.Int).SetUint64(uint64(slot))),
 		Data: chain.BuyCall(chain.PoolA, new(uint256.Int)),
 	})

@@ -147,7 +147,8 @@ func (u *User) transactions(slot phase0.Slot) ([]*types.Transaction, error) {
 	sidecar := chain.Sidecar(fork, d.sidecar)
 	tx, err := types.SignNewTx(blobPayer, u.signer, &types.BlobTx{
 		ChainID: uint256.NewInt(u.ChainID), Nonce: u.next(blobPayer), GasTipCap: uint256.NewInt(3 * params.GWei),
-		GasFeeCap: uint256.NewInt(200 * params.GWei), Gas: chain.TransferGas(fork), BlobFeeCap: uint256.NewInt(100 * params.GWei),
+		GasFeeCap: uint256.NewInt(200 * params.GWei), Gas: chain.TransferGas(fork),
+		BlobFeeCap: uint256.NewInt(100 * params.GWei),
 		BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
 	})
 	if err != nil {
