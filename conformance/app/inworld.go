@@ -22,7 +22,7 @@ func ListMutants(out io.Writer) error {
 		if m.Blanket() {
 			what += " (blanket: proves no clause)"
 		}
-		if _, err := fmt.Fprintf(out, "%-4s %-6s %s: %s\n", m.ID, m.Iface, what, strings.Join(m.MustKill, " ")); err != nil {
+		if _, err := fmt.Fprintf(out, "%-60s %-9s %s: %s\n", m.ID, m.Iface, what, strings.Join(m.MustKill, " ")); err != nil {
 			return err
 		}
 	}

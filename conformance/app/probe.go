@@ -18,7 +18,7 @@ func Probe(ctx context.Context, out io.Writer, t *target.Target) error {
 	if len(t.Containers) > 0 {
 		return Mistake("the target is in containers, which run starts: its report has the features")
 	}
-	gone := suite.Gone(ctx, t)
+	gone := suite.FindGone(ctx, t)
 	var reasons []string
 	for _, iface := range clauses.Interfaces {
 		if reason, is := gone[iface]; is {

@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gavel-relay/gavel/conformance/app"
@@ -31,6 +33,36 @@ func TestEveryMustIsProvenOrSaysWhyNot(t *testing.T) {
 	}
 }
 
+// saysWhatItBreaks says whether a mutant's id is the wrong service and at least two words more. A
+// letter with a number is no word, but for a version.
+func saysWhatItBreaks(m mutant.Mutant) bool {
+	words := strings.Split(m.ID, "-")
+	for _, word := range words {
+		if !wordForm.MatchString(word) {
+			return false
+		}
+	}
+	return len(words) >= 3 && slices.Contains(services, words[0])
+}
+
+var wordForm = regexp.MustCompile(`^([a-z]+|[0-9]+s?|v[0-9]|[a-z]{2,}[0-9]{1,3})$`)
+
+// services is what a mutant makes wrong; hints are made by the RPC, and missed by the stream.
+var services = []string{"relay", "rpc", "stream", "sidecar", "builder", "consensus"}
+
+func TestIDsOfMutantsAreWords(t *testing.T) {
+	for id, want := range map[string]bool{
+		"L34": false, "relay-L34": false, "relay-l34-x": false, "relay-x-s37a": false, "any-parent-is-taken": false,
+		"relay-a":                false,
+		"relay-takes-any-parent": true, "relay-unknown-paths-answered-with-200": true,
+		"relay-v1-of-blinded-blocks-gone": true,
+	} {
+		if saysWhatItBreaks(mutant.Mutant{ID: id, Iface: "relay"}) != want {
+			t.Errorf("%s says what it breaks: want %v", id, want)
+		}
+	}
+}
+
 func TestMutants(t *testing.T) {
 	catalogue, set, err := app.Specs()
 	if err != nil {
@@ -50,6 +82,9 @@ func TestMutants(t *testing.T) {
 			t.Errorf("%s stands twice", m.ID)
 		}
 		seen[m.ID] = true
+		if !saysWhatItBreaks(m) {
+			t.Errorf("the id %s does not say what the mutant breaks: want a service and words", m.ID)
+		}
 		if len(m.MustKill) == 0 || m.What == "" || !slices.Contains(clauses.Interfaces, m.Iface) {
 			t.Errorf("%s is incomplete", m.ID)
 		}

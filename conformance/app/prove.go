@@ -155,7 +155,7 @@ func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.M
 				word = "SURVIVED"
 				result.Survived = append(result.Survived, m.ID+": "+why)
 			}
-			fmt.Fprintf(p.Out, "%-8s %-4s %s %s\n", word, m.ID, m.What, why)
+			fmt.Fprintf(p.Out, "%-8s %s: %s %s\n", word, m.ID, m.What, why)
 			return nil
 		})
 	}

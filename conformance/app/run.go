@@ -148,7 +148,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		running, stop = context.WithTimeout(ctx, o.Deadline)
 		defer stop()
 	}
-	gone := suite.Gone(running, o.Target)
+	gone := suite.FindGone(running, o.Target)
 	features := suite.Probe(running, o.Target, gone)
 	unusable := map[string]string{}
 	oracle, err := oracleOf(o.Target)

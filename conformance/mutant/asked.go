@@ -38,55 +38,63 @@ func isHex(text string, digits int) bool {
 // askedMutants returns the mutants that answer some requests for a header wrongly.
 func askedMutants() []Mutant {
 	return []Mutant{
-		{"L131", "relay", "has no bid for a slot that is no number", []string{"REL-HDR-04"},
+		{"relay-no-bid-for-slot-that-is-no-number", "relay", "has no bid for a slot that is no number",
+			[]string{"REL-HDR-04"},
 			noBid(func(slot, _, _ string) bool {
 				_, err := strconv.ParseUint(slot, 10, 64)
 				return err != nil
 			})},
-		{"L132", "relay", "has no bid for a parent that is no hash", []string{"REL-HDR-05"},
+		{"relay-no-bid-for-parent-that-is-no-hash", "relay", "has no bid for a parent that is no hash",
+			[]string{"REL-HDR-05"},
 			noBid(func(_, parent, _ string) bool { return !isHex(parent, 64) })},
-		{"L133", "relay", "has no bid for a key that has another length", []string{"REL-HDR-06"},
+		{"relay-no-bid-for-key-that-has-another-length", "relay", "has no bid for a key that has another length",
+			[]string{"REL-HDR-06"},
 			noBid(func(_, _, key string) bool { return !isHex(key, 96) })},
-		{"L134", "relay", "serves the last bid to a proposer that never registered", []string{"REL-HDR-24"}, func() Fault {
-			last := `{"version":"fulu","data":{}}`
-			stranger := world.StrangerKey().String()
-			return Fault{Answer: func(e *Exchange) {
-				_, _, key := e.headerAsked()
-				switch {
-				case e.Status == http.StatusOK && e.on(headerPath):
-					last = string(e.Body)
-				case strings.EqualFold(key, stranger):
-					e.say(http.StatusOK, jsonType, last)
-				}
-			}}
-		}},
-		{"L135", "relay", "serves the slot's bid to any proposer", []string{"REL-HDR-07"}, func() Fault {
-			bids := map[string][]byte{}
-			return Fault{Answer: func(e *Exchange) {
-				slot, parent, _ := e.headerAsked()
-				switch {
-				case !e.on(headerPath):
-				case e.Status == http.StatusOK:
-					bids[slot+parent] = e.Body
-				case bids[slot+parent] != nil:
-					e.say(http.StatusOK, jsonType, string(bids[slot+parent]))
-				}
-			}}
-		}},
-		{"L136", "relay", "serves no bid once the slot has begun", []string{"REL-HDR-28"}, answers(headerPath,
-			func(e *Exchange) {
-				var d any
-				_ = json.Unmarshal(e.Body, &d) // SSZ is not parsed: the spec asks for JSON
-				text, _ := at(d, "data", "message", "header")["timestamp"].(string)
-				if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && time.Now().Unix() >= seconds {
-					e.say(http.StatusNoContent, "", "")
-				}
+		{"relay-serves-last-bid-to-proposer-that-never-registered", "relay",
+			"serves the last bid to a proposer that never registered", []string{"REL-HDR-24"}, func() Fault {
+				last := `{"version":"fulu","data":{}}`
+				stranger := world.StrangerKey().String()
+				return Fault{Answer: func(e *Exchange) {
+					_, _, key := e.headerAsked()
+					switch {
+					case e.Status == http.StatusOK && e.on(headerPath):
+						last = string(e.Body)
+					case strings.EqualFold(key, stranger):
+						e.say(http.StatusOK, jsonType, last)
+					}
+				}}
+			}},
+		{"relay-serves-slots-bid-to-any-proposer", "relay", "serves the slot's bid to any proposer", []string{"REL-HDR-07"},
+			func() Fault {
+				bids := map[string][]byte{}
+				return Fault{Answer: func(e *Exchange) {
+					slot, parent, _ := e.headerAsked()
+					switch {
+					case !e.on(headerPath):
+					case e.Status == http.StatusOK:
+						bids[slot+parent] = e.Body
+					case bids[slot+parent] != nil:
+						e.say(http.StatusOK, jsonType, string(bids[slot+parent]))
+					}
+				}}
+			}},
+		{"relay-serves-no-bid-once-slot-has-begun", "relay", "serves no bid once the slot has begun",
+			[]string{"REL-HDR-28"}, answers(headerPath,
+				func(e *Exchange) {
+					var d any
+					_ = json.Unmarshal(e.Body, &d) // SSZ is not parsed: the spec asks for JSON
+					text, _ := at(d, "data", "message", "header")["timestamp"].(string)
+					if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && time.Now().Unix() >= seconds {
+						e.say(http.StatusNoContent, "", "")
+					}
+				})},
+		{"relay-reads-q-of-0-as-any-other-q", "relay", "reads q=0 as any other q", []string{"REL-HDR-27"}, asks(headerPath,
+			func(e *Exchange) bool {
+				e.Request.Header.Set("Accept", strings.ReplaceAll(e.Request.Header.Get("Accept"), ";q=0", ""))
+				return false
 			})},
-		{"L137", "relay", "reads q=0 as any other q", []string{"REL-HDR-27"}, asks(headerPath, func(e *Exchange) bool {
-			e.Request.Header.Set("Accept", strings.ReplaceAll(e.Request.Header.Get("Accept"), ";q=0", ""))
-			return false
-		})},
-		{"L138", "relay", "bids in SSZ have another signature than those in JSON", []string{"REL-HDR-18"},
+		{"relay-bids-in-ssz-have-another-signature", "relay", "bids in SSZ have another signature than those in JSON",
+			[]string{"REL-HDR-18"},
 			answers(headerPath, func(e *Exchange) {
 				const signature = 10 // within the signature, which follows the offset of the message
 				if strings.HasPrefix(e.Header.Get("Content-Type"), octets) && len(e.Body) > signature {

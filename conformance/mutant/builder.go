@@ -127,23 +127,27 @@ func builderMutants() []Mutant {
 
 func builderForms() []Mutant {
 	return []Mutant{
-		{"BD01", "builder", "bids in every other slot", []string{"BLD-SUB-01"}, drops(func(e *Exchange) bool {
-			s, err := probe.ReadSubmissionAs(e.builder.Fork, e.Request.Header.Get("Content-Type"), e.Asked)
-			return err == nil && s.Message.Slot%2 == 0
-		})},
-		{"BD02", "builder", "names another content type", []string{"BLD-SUB-02"}, request(func(e *Exchange) {
-			e.Request.Header.Set("Content-Type", "text/plain")
-		})},
-		{"BD03", "builder", "leaves out the last byte of a body", []string{"BLD-SUB-03"}, request(func(e *Exchange) {
-			e.Asked = e.Asked[:len(e.Asked)-1]
-		})},
-		{"BD04", "builder", "says gzip of what is not packed", []string{"BLD-SUB-04"}, request(func(e *Exchange) {
-			e.Request.Header.Set("Content-Encoding", "gzip")
-		})},
-		{"BD05", "builder", "names another fork", []string{"BLD-SUB-05"}, request(func(e *Exchange) {
+		{"builder-bids-in-every-other-slot", "builder", "bids in every other slot", []string{"BLD-SUB-01"},
+			drops(func(e *Exchange) bool {
+				s, err := probe.ReadSubmissionAs(e.builder.Fork, e.Request.Header.Get("Content-Type"), e.Asked)
+				return err == nil && s.Message.Slot%2 == 0
+			})},
+		{"builder-names-another-content-type", "builder", "names another content type", []string{"BLD-SUB-02"},
+			request(func(e *Exchange) {
+				e.Request.Header.Set("Content-Type", "text/plain")
+			})},
+		{"builder-leaves-out-last-byte-of-body", "builder", "leaves out the last byte of a body", []string{"BLD-SUB-03"},
+			request(func(e *Exchange) {
+				e.Asked = e.Asked[:len(e.Asked)-1]
+			})},
+		{"builder-says-gzip-of-what-not-packed", "builder", "says gzip of what is not packed", []string{"BLD-SUB-04"},
+			request(func(e *Exchange) {
+				e.Request.Header.Set("Content-Encoding", "gzip")
+			})},
+		{"builder-names-another-fork", "builder", "names another fork", []string{"BLD-SUB-05"}, request(func(e *Exchange) {
 			e.Request.Header.Set("Eth-Consensus-Version", "phase0")
 		})},
-		{"BD06", "builder", "submits in the form of an older fork", []string{"BLD-SUB-06"},
+		{"builder-submits-in-form-of-older-fork", "builder", "submits in the form of an older fork", []string{"BLD-SUB-06"},
 			submission{fork: func(right eth.Fork) eth.Fork {
 				older := right
 				for _, one := range eth.Forks() { // the newest that has no execution requests or no blobs, as the right one has
@@ -153,11 +157,12 @@ func builderForms() []Mutant {
 				}
 				return older
 			}}.fault()},
-		{"BD07", "builder", "signs with a key that it does not name", []string{"BLD-SUB-07"},
+		{"builder-signs-with-key-that-it-does-not-name", "builder", "signs with a key that it does not name",
+			[]string{"BLD-SUB-07"},
 			submission{sign: func(b *Builder, root phase0.Root) phase0.BLSSignature {
 				return probe.DeriveBLSKey("somebody else").Sign(probe.SigningRoot(root, b.Domain))
 			}}.fault()},
-		{"BD08", "builder", "signs for mainnet", []string{"BLD-SUB-08"},
+		{"builder-signs-for-mainnet", "builder", "signs for mainnet", []string{"BLD-SUB-08"},
 			submission{sign: func(b *Builder, root phase0.Root) phase0.BLSSignature {
 				return b.Key.Sign(probe.SigningRoot(root, probe.Domain(probe.DomainBuilder, phase0.Version{}, phase0.Root{})))
 			}}.fault()},
@@ -166,130 +171,148 @@ func builderForms() []Mutant {
 
 func builderMessages() []Mutant {
 	return []Mutant{
-		{"BD11", "builder", "names another block hash", []string{"BLD-MSG-01"},
+		{"builder-names-another-block-hash", "builder", "names another block hash", []string{"BLD-MSG-01"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.Message.BlockHash[31] ^= 1 })},
-		{"BD12", "builder", "names another parent", []string{"BLD-MSG-02"},
+		{"builder-names-another-parent", "builder", "names another parent", []string{"BLD-MSG-02"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.Message.ParentHash[31] ^= 1 })},
-		{"BD13", "builder", "names another gas limit", []string{"BLD-MSG-03"},
+		{"builder-names-another-gas-limit", "builder", "names another gas limit", []string{"BLD-MSG-03"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.Message.GasLimit++ })},
-		{"BD14", "builder", "names more gas than the payload uses", []string{"BLD-MSG-04"},
+		{"builder-names-more-gas-than-payload-uses", "builder", "names more gas than the payload uses",
+			[]string{"BLD-MSG-04"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.Message.GasUsed++ })},
-		{"BD15", "builder", "names itself as proposer", []string{"BLD-MSG-05"},
+		{"builder-names-itself-as-proposer", "builder", "names itself as proposer", []string{"BLD-MSG-05"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
 				s.Message.ProposerPubkey = s.Message.BuilderPubkey
 			})},
-		{"BD16", "builder", "names a fee recipient that nobody has registered", []string{"BLD-MSG-06"},
+		{"builder-names-fee-recipient-that-nobody-has-registered", "builder",
+			"names a fee recipient that nobody has registered", []string{"BLD-MSG-06"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.Message.ProposerFeeRecipient[0] ^= 1 })},
-		{"BD17", "builder", "names the next slot", []string{"BLD-MSG-07"},
+		{"builder-names-next-slot", "builder", "names the next slot", []string{"BLD-MSG-07"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.Message.Slot++ })},
-		{"BD18", "builder", "promises an ether more than the block pays", []string{"BLD-BLK-08"},
+		{"builder-promises-ether-more-than-block-pays", "builder", "promises an ether more than the block pays",
+			[]string{"BLD-BLK-08"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
 				s.Message.Value = new(uint256.Int).Add(s.Message.Value, uint256.NewInt(1e18))
 			})},
-		{"BD19", "builder", "promises a wei more than the block pays", []string{"BLD-BLK-08"},
+		{"builder-promises-wei-more-than-block-pays", "builder", "promises a wei more than the block pays",
+			[]string{"BLD-BLK-08"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
 				s.Message.Value = new(uint256.Int).AddUint64(s.Message.Value, 1)
 			})},
-		{"BD20", "builder", "bids nothing", []string{"BLD-BLK-10"},
+		{"builder-bids-nothing", "builder", "bids nothing", []string{"BLD-BLK-10"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.Message.Value = new(uint256.Int) })},
 	}
 }
 
 func builderPayloads() []Mutant {
 	return []Mutant{
-		{"BD31", "builder", "builds on a parent that there is not", []string{"BLD-BLK-01"},
+		{"builder-builds-on-unknown-parent", "builder", "builds on a parent that there is not", []string{"BLD-BLK-01"},
 			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
 				s.ExecutionPayload.ParentHash[31] ^= 1
 				s.Message.ParentHash = s.ExecutionPayload.ParentHash
 			})},
-		{"BD32", "builder", "leaves out a block number", []string{"BLD-BLK-02"},
+		{"builder-leaves-out-block-number", "builder", "leaves out a block number", []string{"BLD-BLK-02"},
 			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.ExecutionPayload.BlockNumber++ })},
-		{"BD33", "builder", "is a second late in its timestamp", []string{"BLD-BLK-03"},
+		{"builder-is-second-late-in-its-timestamp", "builder", "is a second late in its timestamp", []string{"BLD-BLK-03"},
 			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.ExecutionPayload.Timestamp++ })},
-		{"BD34", "builder", "has a prev_randao of its own", []string{"BLD-BLK-04"},
+		{"builder-prev-randao-of-its-own", "builder", "has a prev_randao of its own", []string{"BLD-BLK-04"},
 			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.ExecutionPayload.PrevRandao[0] ^= 1 })},
-		{"BD35", "builder", "adds a withdrawal", []string{"BLD-BLK-05"},
+		{"builder-adds-withdrawal", "builder", "adds a withdrawal", []string{"BLD-BLK-05"},
 			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
 				s.ExecutionPayload.Withdrawals = append(s.ExecutionPayload.Withdrawals, &capella.Withdrawal{Amount: 1})
 			})},
-		{"BD36", "builder", "has a block hash that does not follow from the payload", []string{"BLD-BLK-06"},
+		{"builder-block-hash-that-does-not-follow-from-payload", "builder",
+			"has a block hash that does not follow from the payload", []string{"BLD-BLK-06"},
 			message(func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
 				s.ExecutionPayload.BlockHash[31] ^= 1
 				s.Message.BlockHash = s.ExecutionPayload.BlockHash
 			})},
-		{"BD37", "builder", "has another state root", []string{"BLD-BLK-07"},
+		{"builder-another-state-root", "builder", "has another state root", []string{"BLD-BLK-07"},
 			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.ExecutionPayload.StateRoot[0] ^= 1 })},
-		{"BD38", "builder", "has another receipts root", []string{"BLD-BLK-07"},
+		{"builder-another-receipts-root", "builder", "has another receipts root", []string{"BLD-BLK-07"},
 			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.ExecutionPayload.ReceiptsRoot[0] ^= 1 })},
-		{"BD39", "builder", "raises the gas limit by one", []string{"BLD-BLK-09"},
+		{"builder-raises-gas-limit-by-one", "builder", "raises the gas limit by one", []string{"BLD-BLK-09"},
 			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
 				s.ExecutionPayload.GasLimit++
 				s.Message.GasLimit = s.ExecutionPayload.GasLimit
 			})},
-		{"BD40", "builder", "has another logs bloom", []string{"BLD-BLK-07"},
+		{"builder-another-logs-bloom", "builder", "has another logs bloom", []string{"BLD-BLK-07"},
 			content(func(_ *Builder, s *builderfulu.SubmitBlockRequest) { s.ExecutionPayload.LogsBloom[0] ^= 1 })},
 	}
 }
 
 func builderHabits() []Mutant {
 	return []Mutant{
-		{"BD41", "builder", "bids in slots whose proposer is not listed", []string{"BLD-SLT-01"},
+		{"builder-bids-in-slots-whose-proposer-not-listed", "builder", "bids in slots whose proposer is not listed",
+			[]string{"BLD-SLT-01"},
 			document(dutiesPath, fillDuties)},
-		{"BD42", "builder", "keeps the first registration of a validator", []string{"BLD-SLT-02"}, keepsFirst},
-		{"BD43", "builder", "lowers bids without cancellations=1", []string{"BLD-CAN-01"}, request(func(e *Exchange) {
-			e.Request.URL.RawQuery = ""
-		})},
-		{"BD44", "builder", "says true in place of 1", []string{"BLD-CAN-02"}, request(func(e *Exchange) {
-			e.Request.URL.RawQuery = url.Values{"cancellations": {"true"}}.Encode()
-		})},
-		{"BD45", "builder", "has another API key each time", []string{"BLD-IDN-01"}, func() Fault {
-			n := 0
-			return request(func(e *Exchange) {
-				n++
-				e.Request.Header.Set("X-Api-Key", strconv.Itoa(n))
-			})()
-		}},
-		{"BD46", "builder", "tells the last relay the keys of the others", []string{"BLD-IDN-02"}, request(func(e *Exchange) {
-			if e.builder.Last {
-				e.Request.Header.Set("X-Other", "gavel-conformance-key-a, gavel-conformance-key-b")
-			}
-		})},
-		{"BD47", "builder", "numbers all submissions alike", []string{"BLD-IDN-03"}, request(func(e *Exchange) {
-			e.Request.Header.Set("X-Sequence", "7")
-		})},
-		{"BD54", "builder", "has another key in every other slot", []string{"BLD-IDN-04"}, func() Fault {
-			key := probe.DeriveBLSKey("another key")
-			odd := false
-			return submission{
-				change: func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
-					if odd = s.Message.Slot%2 == 1; odd {
-						s.Message.BuilderPubkey = key.Public
-					}
-				},
-				sign: func(b *Builder, root phase0.Root) phase0.BLSSignature {
-					by := b.Key
-					if odd {
-						by = key
-					}
-					return by.Sign(probe.SigningRoot(root, b.Domain))
-				},
-			}.fault()()
-		}},
-		{"BD48", "builder", "bids at all relays but the last", []string{"BLD-REL-01", "BLD-REL-02", "BLD-REL-03",
+		{"builder-keeps-first-registration-of-validator", "builder", "keeps the first registration of a validator",
+			[]string{"BLD-SLT-02"}, keepsFirst},
+		{"builder-lowers-bids-without-cancellations", "builder", "lowers bids without cancellations=1",
+			[]string{"BLD-CAN-01"}, request(func(e *Exchange) {
+				e.Request.URL.RawQuery = ""
+			})},
+		{"builder-says-true-in-place-of-1", "builder", "says true in place of 1", []string{"BLD-CAN-02"},
+			request(func(e *Exchange) {
+				e.Request.URL.RawQuery = url.Values{"cancellations": {"true"}}.Encode()
+			})},
+		{"builder-another-api-key-each-time", "builder", "has another API key each time", []string{"BLD-IDN-01"},
+			func() Fault {
+				n := 0
+				return request(func(e *Exchange) {
+					n++
+					e.Request.Header.Set("X-Api-Key", strconv.Itoa(n))
+				})()
+			}},
+		{"builder-tells-last-relay-keys-of-others", "builder", "tells the last relay the keys of the others",
+			[]string{"BLD-IDN-02"}, request(func(e *Exchange) {
+				if e.builder.Last {
+					e.Request.Header.Set("X-Other", "gavel-conformance-key-a, gavel-conformance-key-b")
+				}
+			})},
+		{"builder-numbers-all-submissions-alike", "builder", "numbers all submissions alike", []string{"BLD-IDN-03"},
+			request(func(e *Exchange) {
+				e.Request.Header.Set("X-Sequence", "7")
+			})},
+		{"builder-another-key-in-every-other-slot", "builder", "has another key in every other slot",
+			[]string{"BLD-IDN-04"}, func() Fault {
+				key := probe.DeriveBLSKey("another key")
+				odd := false
+				return submission{
+					change: func(_ *Builder, s *builderfulu.SubmitBlockRequest) {
+						if odd = s.Message.Slot%2 == 1; odd {
+							s.Message.BuilderPubkey = key.Public
+						}
+					},
+					sign: func(b *Builder, root phase0.Root) phase0.BLSSignature {
+						by := b.Key
+						if odd {
+							by = key
+						}
+						return by.Sign(probe.SigningRoot(root, b.Domain))
+					},
+				}.fault()()
+			}},
+		{"builder-bids-at-all-relays-but-last", "builder", "bids at all relays but the last", []string{"BLD-REL-01",
+			"BLD-REL-02", "BLD-REL-03",
 			"BLD-REL-05"},
 			drops(func(e *Exchange) bool { return e.builder.Last })},
-		{"BD49", "builder", "does not see Retry-After", []string{"BLD-RFS-02", "BLD-RFS-03"}, answers(submitPath,
-			func(e *Exchange) { e.Header.Del("Retry-After") })},
-		{"BD50", "builder", "does not read that a payload is delivered", []string{"BLD-RFS-04"}, again(9, 400)},
-		{"BD51", "builder", "sends what was taken once more", []string{"BLD-RFS-05"}, again(1, 200)},
-		{"BD52", "builder", "repeats what is refused", []string{"BLD-RFS-01"}, again(9, 400)},
-		{"BD53", "builder", "does not bid again where it was refused", []string{"BLD-REL-04"}, func() Fault {
-			failed := false
-			return Fault{
-				Ask:    func(e *Exchange) bool { return failed && e.on(submitPath) && e.say(http.StatusOK, "", "") },
-				Answer: func(e *Exchange) { failed = failed || e.on(submitPath) && e.Status >= 400 },
-			}
-		}},
+		{"builder-does-not-see-retry-after", "builder", "does not see Retry-After", []string{"BLD-RFS-02", "BLD-RFS-03"},
+			answers(submitPath,
+				func(e *Exchange) { e.Header.Del("Retry-After") })},
+		{"builder-does-not-read-that-payload-delivered", "builder", "does not read that a payload is delivered",
+			[]string{"BLD-RFS-04"}, again(9, 400)},
+		{"builder-sends-what-was-taken-once-more", "builder", "sends what was taken once more", []string{"BLD-RFS-05"},
+			again(1, 200)},
+		{"builder-repeats-what-refused", "builder", "repeats what is refused", []string{"BLD-RFS-01"}, again(9, 400)},
+		{"builder-does-not-bid-again-where-it-was-refused", "builder", "does not bid again where it was refused",
+			[]string{"BLD-REL-04"}, func() Fault {
+				failed := false
+				return Fault{
+					Ask:    func(e *Exchange) bool { return failed && e.on(submitPath) && e.say(http.StatusOK, "", "") },
+					Answer: func(e *Exchange) { failed = failed || e.on(submitPath) && e.Status >= 400 },
+				}
+			}},
 	}
 }
 

@@ -13,41 +13,47 @@ func combinationMutants() []Mutant {
 		return e.say(http.StatusUnsupportedMediaType, jsonType, `{"code":415,"message":"unsupported"}`)
 	}
 	return []Mutant{
-		{"W01", "relay", "SSZ in gzip is not read by version 2", []string{"REL-CMB-01"},
+		{"relay-ssz-in-gzip-not-read-by-version-2", "relay", "SSZ in gzip is not read by version 2", []string{"REL-CMB-01"},
 			asks(payloadV2, func(e *Exchange) bool {
 				return e.hasMedia("application/octet-stream") && sends(e, "Content-Encoding", "gzip") && unsupported(e)
 			})},
-		{"W03", "relay", "registrations in SSZ and gzip are answered, and forgotten", []string{"REL-CMB-01"},
+		{"relay-registrations-in-ssz-and-gzip-answered-and-forgotten", "relay",
+			"registrations in SSZ and gzip are answered, and forgotten", []string{"REL-CMB-01"},
 			asks(registerPath, func(e *Exchange) bool {
 				return e.hasMedia("application/octet-stream") && sends(e, "Content-Encoding", "gzip") &&
 					e.say(http.StatusOK, "", "")
 			})},
-		{"W04", "relay", "q is not read when it prefers JSON", []string{"REL-CMB-02"},
+		{"relay-q-not-read-when-it-prefers-json", "relay", "q is not read when it prefers JSON", []string{"REL-CMB-02"},
 			asks(headerPath, func(e *Exchange) bool {
 				if strings.HasPrefix(e.Request.Header.Get("Accept"), "application/octet-stream;q=0.5") {
 					e.Request.Header.Set("Accept", "application/octet-stream")
 				}
 				return false
 			})},
-		{"W05", "relay", "text in gzip is taken for JSON", []string{"REL-CMB-02"}, asks(registerPath, func(e *Exchange) bool {
-			if e.hasMedia("text/plain") && sends(e, "Content-Encoding", "gzip") {
-				e.Request.Header.Set("Content-Type", jsonType)
-			}
-			return false
-		})},
-		{"W06", "relay", "a charset is not read of a block in gzip", []string{"REL-CMB-03"}, asks(submitPath,
-			func(e *Exchange) bool {
-				return sends(e, "Content-Type", "charset") && sends(e, "Content-Encoding", "gzip") && unsupported(e)
+		{"relay-text-in-gzip-taken-for-json", "relay", "text in gzip is taken for JSON", []string{"REL-CMB-02"},
+			asks(registerPath, func(e *Exchange) bool {
+				if e.hasMedia("text/plain") && sends(e, "Content-Encoding", "gzip") {
+					e.Request.Header.Set("Content-Type", jsonType)
+				}
+				return false
 			})},
-		{"W07", "relay", "blocks in an unknown encoding are answered with 200", []string{"REL-CMB-04"},
+		{"relay-charset-not-read-of-block-in-gzip", "relay", "a charset is not read of a block in gzip",
+			[]string{"REL-CMB-03"}, asks(submitPath,
+				func(e *Exchange) bool {
+					return sends(e, "Content-Type", "charset") && sends(e, "Content-Encoding", "gzip") && unsupported(e)
+				})},
+		{"relay-blocks-in-unknown-encoding-answered-with-200", "relay",
+			"blocks in an unknown encoding are answered with 200", []string{"REL-CMB-04"},
 			asks(submitPath, func(e *Exchange) bool {
 				return sends(e, "Content-Encoding", "br") && e.say(http.StatusOK, "", "")
 			})},
-		{"W08", "relay", "builder_pubkey is ignored beside block_number", []string{"REL-CMB-05"},
+		{"relay-builder-pubkey-ignored-beside-block-number", "relay", "builder_pubkey is ignored beside block_number",
+			[]string{"REL-CMB-05"},
 			beside(deliveredPath, "builder_pubkey", "block_number")},
-		{"W09", "relay", "slot is ignored beside proposer_pubkey", []string{"REL-CMB-05"},
+		{"relay-slot-ignored-beside-proposer-pubkey", "relay", "slot is ignored beside proposer_pubkey",
+			[]string{"REL-CMB-05"},
 			beside(deliveredPath, "slot", "proposer_pubkey")},
-		{"W10", "relay", "block_hash is ignored beside slot", []string{"REL-CMB-06"},
+		{"relay-block-hash-ignored-beside-slot", "relay", "block_hash is ignored beside slot", []string{"REL-CMB-06"},
 			beside(receivedPath, "block_hash", "slot")},
 	}
 }

@@ -9,14 +9,18 @@ import (
 // fork of a world by the versions that it sees.
 func forkMutants() []Mutant {
 	return []Mutant{
-		{"F1", "relay", "bids name the fork that the first bid had", []string{"REL-FRK-01"}, firstVersion(headerPath)},
-		{"F2", "relay", "submissions in SSZ are never refused for their fork", []string{"REL-FRK-02"},
+		{"relay-bids-name-fork-that-first-bid-had", "relay", "bids name the fork that the first bid had",
+			[]string{"REL-FRK-01"}, firstVersion(headerPath)},
+		{"relay-submissions-in-ssz-never-refused-for-their-fork", "relay",
+			"submissions in SSZ are never refused for their fork", []string{"REL-FRK-02"},
 			pardons(submitPath, func(e *Exchange) bool { return e.Request.Header.Get("Eth-Consensus-Version") != "" })},
-		{"F3", "relay", "reveals to a signature under another fork", []string{"REL-FRK-03"},
+		{"relay-reveals-to-signature-under-another-fork", "relay", "reveals to a signature under another fork",
+			[]string{"REL-FRK-03"},
 			reveals(func(e *Exchange, block, bid map[string]any) bool {
 				return len(differing(block, bid)) == 0 && block["proposer_index"] == e.duty(block["slot"])
 			})},
-		{"F4", "relay", "registrations are forgotten when the first bid of another fork was served",
+		{"relay-registrations-forgotten-at-fork", "relay",
+			"registrations are forgotten when the first bid of another fork was served",
 			[]string{"REL-FRK-04"}, func() Fault {
 				first, over := "", false
 				return Fault{Answer: func(e *Exchange) {
@@ -31,7 +35,8 @@ func forkMutants() []Mutant {
 					}
 				}}
 			}},
-		{"F5", "relay", "payloads name the fork that the first payload had", []string{"REL-FRK-05"},
+		{"relay-payloads-name-fork-that-first-payload-had", "relay", "payloads name the fork that the first payload had",
+			[]string{"REL-FRK-05"},
 			firstVersion(payloadPath)},
 	}
 }

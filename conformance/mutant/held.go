@@ -57,13 +57,14 @@ func heldMutants() []Mutant {
 		return pardons(registerPath, func(e *Exchange) bool { return e.anyRegistration(is) })
 	}
 	return []Mutant{
-		{"L120", "relay", "takes registrations of the future", []string{"REL-REG-04"},
+		{"relay-takes-registrations-of-future", "relay", "takes registrations of the future", []string{"REL-REG-04"},
 			pardon(func(_, message map[string]any) bool {
 				text, _ := message["timestamp"].(string)
 				seconds, err := strconv.ParseInt(text, 10, 64)
 				return err == nil && seconds > time.Now().Unix()+10
 			})},
-		{"L121", "relay", "takes registrations of keys that are no validator's", []string{"REL-REG-05"},
+		{"relay-takes-registrations-of-keys-that-are-no-validators", "relay",
+			"takes registrations of keys that are no validator's", []string{"REL-REG-05"},
 			holding(func(e *Exchange, held map[string]map[string]any) {
 				for _, one := range e.registrations() {
 					if key, _ := at(one, "message")["pubkey"].(string); held[key] == nil && e.Status == http.StatusBadRequest {
@@ -71,29 +72,36 @@ func heldMutants() []Mutant {
 					}
 				}
 			})},
-		{"L122", "relay", "takes registrations that are not JSON", []string{"REL-REG-09"},
+		{"relay-takes-registrations-that-not-json", "relay", "takes registrations that are not JSON", []string{"REL-REG-09"},
 			pardons(registerPath, func(e *Exchange) bool { return e.hasMedia(jsonType) && e.askedJSON() == nil })},
-		{"L123", "relay", "takes registrations that lack a field", []string{"REL-REG-10"},
+		{"relay-takes-registrations-that-lack-field", "relay", "takes registrations that lack a field",
+			[]string{"REL-REG-10"},
 			pardon(func(_, message map[string]any) bool { return len(message) < 4 })},
-		{"L124", "relay", "takes registrations of any content type", []string{"REL-REG-11"},
+		{"relay-takes-registrations-of-any-content-type", "relay", "takes registrations of any content type",
+			[]string{"REL-REG-11"},
 			pardons(registerPath, func(e *Exchange) bool { return !e.hasMedia(octets) && !e.hasMedia(jsonType) })},
-		{"L125", "relay", "takes SSZ whose length is no multiple of a registration's", []string{"REL-REG-12"},
+		{"relay-takes-ssz-of-half-a-registration", "relay", "takes SSZ whose length is no multiple of a registration's",
+			[]string{"REL-REG-12"},
 			pardons(registerPath, func(e *Exchange) bool { return e.hasMedia(octets) && len(e.Asked)%180 != 0 })},
-		{"L126", "relay", "shows builders the first registration for ever", []string{"REL-REG-13"}, firstDuties},
-		{"L127", "relay", "refuses the same registration again", []string{"REL-REG-14"}, func() Fault {
-			seen := map[string]bool{}
-			return Fault{Ask: func(e *Exchange) bool {
-				if !e.on(registerPath) || len(e.registrations()) != 1 {
-					return false
-				}
-				known := seen[string(e.Asked)]
-				seen[string(e.Asked)] = true
-				return known && e.say(http.StatusBadRequest, jsonType, `{"code":400,"message":"it is registered"}`)
-			}}
-		}},
-		{"L128", "relay", "takes the first six registrations of a request, and drops the others", []string{"REL-REG-15"},
+		{"relay-shows-builders-first-registration-for-ever", "relay", "shows builders the first registration for ever",
+			[]string{"REL-REG-13"}, firstDuties},
+		{"relay-refuses-same-registration-again", "relay", "refuses the same registration again", []string{"REL-REG-14"},
+			func() Fault {
+				seen := map[string]bool{}
+				return Fault{Ask: func(e *Exchange) bool {
+					if !e.on(registerPath) || len(e.registrations()) != 1 {
+						return false
+					}
+					known := seen[string(e.Asked)]
+					seen[string(e.Asked)] = true
+					return known && e.say(http.StatusBadRequest, jsonType, `{"code":400,"message":"it is registered"}`)
+				}}
+			}},
+		{"relay-takes-first-six-registrations-of-request", "relay",
+			"takes the first six registrations of a request, and drops the others", []string{"REL-REG-15"},
 			firstOfList},
-		{"L129", "relay", "takes any signature over what it holds", []string{"REL-REG-02"},
+		{"relay-takes-any-signature-over-what-it-holds", "relay", "takes any signature over what it holds",
+			[]string{"REL-REG-02"},
 			holding(func(e *Exchange, held map[string]map[string]any) {
 				for _, one := range e.registrations() {
 					key, _ := at(one, "message")["pubkey"].(string)
@@ -103,7 +111,8 @@ func heldMutants() []Mutant {
 					}
 				}
 			})},
-		{"L130", "relay", "takes signatures that are no points of the curve", []string{"REL-REG-17"},
+		{"relay-takes-signatures-that-are-no-points-of-curve", "relay", "takes signatures that are no points of the curve",
+			[]string{"REL-REG-17"},
 			pardon(func(registration, _ map[string]any) bool {
 				return same(registration["signature"], "0x"+strings.Repeat("ff", 96))
 			})},

@@ -10,8 +10,10 @@ import (
 // does.
 func missedMutants() []Mutant {
 	return []Mutant{
-		{"L150", "relay", "serves no bid after two missed slots", []string{"REL-GEN-08"}, cutsOff(2)},
-		{"L151", "relay", "serves no bid after five missed slots", []string{"REL-GEN-08"}, cutsOff(5)},
+		{"relay-serves-no-bid-after-two-missed-slots", "relay", "serves no bid after two missed slots",
+			[]string{"REL-GEN-08"}, cutsOff(2)},
+		{"relay-serves-no-bid-after-five-missed-slots", "relay", "serves no bid after five missed slots",
+			[]string{"REL-GEN-08"}, cutsOff(5)},
 	}
 }
 

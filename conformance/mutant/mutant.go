@@ -21,6 +21,7 @@ import (
 
 // Mutant is one wrong behaviour.
 type Mutant struct {
+	// ID says what the mutant breaks: its interface and words, in lower case, with hyphens.
 	ID string
 	// Iface is the interface that the mutant is put before: relay, stream, rpc, sidecar or builder.
 	Iface string

@@ -21,24 +21,28 @@ import (
 // chain. The last mutants change the RPC's answers about refunds.
 func orderMutants() []Mutant {
 	return []Mutant{
-		{"O01", "rpc", "of a bundle only the first transaction is sent", []string{"RPC-BUN-18"},
+		{"rpc-of-bundle-only-first-transaction-sent", "rpc", "of a bundle only the first transaction is sent",
+			[]string{"RPC-BUN-18"},
 			first("eth_sendBundle", func(o map[string]any) {
 				if txs, is := o["txs"].([]any); is && len(txs) > 1 {
 					o["txs"] = txs[:1]
 				}
 			})},
-		{"O02", "rpc", "bundles stand on their heads", []string{"RPC-BUN-18"},
+		{"rpc-bundles-reversed", "rpc", "bundles stand on their heads", []string{"RPC-BUN-18"},
 			first("eth_sendBundle", func(o map[string]any) {
 				if txs, is := o["txs"].([]any); is {
 					slices.Reverse(txs)
 				}
 			})},
-		{"O03", "rpc", "every transaction of a bundle may revert", []string{"RPC-BUN-18"},
+		{"rpc-every-transaction-of-bundle-may-revert", "rpc", "every transaction of a bundle may revert",
+			[]string{"RPC-BUN-18"},
 			first("eth_sendBundle", func(o map[string]any) { o["revertingTxHashes"] = hashes(o["txs"]) })},
-		{"O04", "rpc", "cancels are answered and forgotten", []string{"RPC-CAN-06"}, asks("/", func(e *Exchange) bool {
-			return e.Method == "eth_cancelBundle" && e.say(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":1,"result":null}`)
-		})},
-		{"O05", "rpc", "private transactions are tried for 5 blocks", []string{"RPC-PRI-15"},
+		{"rpc-cancels-answered-and-forgotten", "rpc", "cancels are answered and forgotten", []string{"RPC-CAN-06"},
+			asks("/", func(e *Exchange) bool {
+				return e.Method == "eth_cancelBundle" && e.say(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":1,"result":null}`)
+			})},
+		{"rpc-private-transactions-tried-for-5-blocks", "rpc", "private transactions are tried for 5 blocks",
+			[]string{"RPC-PRI-15"},
 			asks("/", func(e *Exchange) bool {
 				if head := e.head(); head > 0 {
 					first("eth_sendPrivateTransaction", func(o map[string]any) {
@@ -47,7 +51,8 @@ func orderMutants() []Mutant {
 				}
 				return false
 			})},
-		{"O06", "rpc", "private transactions are sent once more after a while", []string{"RPC-PRI-15"},
+		{"rpc-private-transactions-sent-once-more-after-while", "rpc",
+			"private transactions are sent once more after a while", []string{"RPC-PRI-15"},
 			asks("/", func(e *Exchange) bool {
 				if e.Method == "eth_sendPrivateTransaction" {
 					body, base := bytes.Clone(e.Asked), e.base
@@ -56,27 +61,33 @@ func orderMutants() []Mutant {
 				}
 				return false
 			})},
-		{"O07", "rpc", "fast is ignored", []string{"RPC-PRI-16"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
-			delete(object(o["preferences"]), "fast")
-		})},
-		{"O08", "rpc", "fast goes to all builders, and gives back as much as ever", []string{"RPC-PRI-16"},
+		{"rpc-fast-ignored", "rpc", "fast is ignored", []string{"RPC-PRI-16"}, first("eth_sendPrivateTransaction",
+			func(o map[string]any) {
+				delete(object(o["preferences"]), "fast")
+			})},
+		{"rpc-fast-goes-to-all-builders", "rpc", "fast goes to all builders, and gives back as much as ever",
+			[]string{"RPC-PRI-16"},
 			first("eth_sendPrivateTransaction", func(o map[string]any) {
 				if p := object(o["preferences"]); p["fast"] == true {
 					p["fast"] = false
 					put(p, "privacy", "builders", []string{"second", "third"})
 				}
 			})},
-		{"O09", "rpc", "fast gives back half, and goes to one builder", []string{"RPC-PRI-16"}, asks("/", halved)},
-		{"O10", "rpc", "backruns give back 50 %", []string{"RPC-SHR-27"}, first("mev_sendBundle", func(o map[string]any) {
-			put(o, "privacy", "wantRefund", 50)
-		})},
-		{"O11", "rpc", "of private transactions the operator keeps the refunds", []string{"RPC-SHR-27"},
+		{"rpc-fast-gives-back-half-and-goes-to-one-builder", "rpc", "fast gives back half, and goes to one builder",
+			[]string{"RPC-PRI-16"}, asks("/", halved)},
+		{"rpc-backruns-give-back-50-percent", "rpc", "backruns give back 50 %", []string{"RPC-SHR-27"},
+			first("mev_sendBundle", func(o map[string]any) {
+				put(o, "privacy", "wantRefund", 50)
+			})},
+		{"rpc-of-private-transactions-operator-keeps-refunds", "rpc",
+			"of private transactions the operator keeps the refunds", []string{"RPC-SHR-27"},
 			first("eth_sendPrivateTransaction", func(o map[string]any) {
 				preferences := object(o["preferences"])
 				put(preferences, "validity", "refund", []any{map[string]any{"address": "0x00000000000000000000000000000000deadbeef",
 					"percent": 90}})
 			})},
-		{"O12", "rpc", "of several refunds only the first is kept", []string{"RPC-SHR-28"},
+		{"rpc-of-several-refunds-only-first-is-kept", "rpc", "of several refunds only the first is kept",
+			[]string{"RPC-SHR-28"},
 			first("mev_sendBundle", func(o map[string]any) {
 				validity := object(o["validity"])
 				for name, list := range validity {
@@ -85,7 +96,7 @@ func orderMutants() []Mutant {
 					}
 				}
 			})},
-		{"O13", "rpc", "several refunds are the same for all", []string{"RPC-SHR-28"},
+		{"rpc-several-refunds-are-same-for-all", "rpc", "several refunds are the same for all", []string{"RPC-SHR-28"},
 			first("mev_sendBundle", func(o map[string]any) {
 				for _, list := range object(o["validity"]) {
 					all, _ := list.([]any)
@@ -94,32 +105,38 @@ func orderMutants() []Mutant {
 					}
 				}
 			})},
-		{"O14", "rpc", "refunds by address are parts of the usual 90 %", []string{"RPC-PRI-18"},
+		{"rpc-refunds-by-address-are-parts-of-usual-90-percent", "rpc", "refunds by address are parts of the usual 90 %",
+			[]string{"RPC-PRI-18"},
 			first("eth_sendPrivateTransaction", func(o map[string]any) {
 				if validity := object(object(o["preferences"])["validity"]); validity["refund"] != nil {
 					validity["refundConfig"], validity["refund"] = validity["refund"], nil
 				}
 			})},
-		{"O15", "rpc", "refunds by address are read and forgotten", []string{"RPC-PRI-18"},
+		{"rpc-refunds-by-address-are-read-and-forgotten", "rpc", "refunds by address are read and forgotten",
+			[]string{"RPC-PRI-18"},
 			first("eth_sendPrivateTransaction", func(o map[string]any) {
 				delete(object(o["preferences"]), "validity")
 			})},
 
-		{"O21", "rpc", "refunds are listed for another order", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) {
-			r["hash"] = flip(r["hash"])
-		})},
-		{"O22", "rpc", "refunds are listed with a wei less", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) {
-			r["amount"] = flip(r["amount"])
-		})},
-		{"O23", "rpc", "the block of a refund is decimal", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) {
-			r["blockNumber"] = "17"
-		})},
-		{"O24", "rpc", "refunds are paid, and not received", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) {
-			r["status"] = "paid"
-		})},
-		{"O25", "rpc", "refunds are listed without a recipient", []string{"RPC-RFR-05"},
+		{"rpc-refunds-listed-for-another-order", "rpc", "refunds are listed for another order", []string{"RPC-RFR-05"},
+			refundRecords(func(r map[string]any) {
+				r["hash"] = flip(r["hash"])
+			})},
+		{"rpc-refunds-listed-with-wei-less", "rpc", "refunds are listed with a wei less", []string{"RPC-RFR-05"},
+			refundRecords(func(r map[string]any) {
+				r["amount"] = flip(r["amount"])
+			})},
+		{"rpc-block-of-refund-is-decimal", "rpc", "the block of a refund is decimal", []string{"RPC-RFR-05"},
+			refundRecords(func(r map[string]any) {
+				r["blockNumber"] = "17"
+			})},
+		{"rpc-refunds-are-paid-and-not-received", "rpc", "refunds are paid, and not received", []string{"RPC-RFR-05"},
+			refundRecords(func(r map[string]any) {
+				r["status"] = "paid"
+			})},
+		{"rpc-refunds-listed-without-recipient", "rpc", "refunds are listed without a recipient", []string{"RPC-RFR-05"},
 			refundRecords(func(r map[string]any) { delete(r, "recipient") })},
-		{"O26", "rpc", "refunds of the first blocks are listed", []string{"RPC-RFR-06"},
+		{"rpc-refunds-of-first-blocks-listed", "rpc", "refunds of the first blocks are listed", []string{"RPC-RFR-06"},
 			member("flashbots_getFeeRefundsByRecipient", "refunds", func(v any) any {
 				list, _ := v.([]any)
 				if len(list) == 0 {
@@ -132,14 +149,15 @@ func orderMutants() []Mutant {
 				early["blockNumber"] = "0x1"
 				return append([]any{early}, list...)
 			})},
-		{"O27", "rpc", "received refunds are pending again", []string{"RPC-RFR-08"}, func() Fault {
-			seen := 0
-			return refundRecords(func(r map[string]any) {
-				if seen++; seen > 2 {
-					r["status"] = "pending"
-				}
-			})()
-		}},
+		{"rpc-received-refunds-are-pending-again", "rpc", "received refunds are pending again", []string{"RPC-RFR-08"},
+			func() Fault {
+				seen := 0
+				return refundRecords(func(r map[string]any) {
+					if seen++; seen > 2 {
+						r["status"] = "pending"
+					}
+				})()
+			}},
 	}
 }
 

@@ -17,16 +17,20 @@ import (
 func termsMutants() []Mutant {
 	all := []string{"second", "third"}
 	return []Mutant{
-		{"O31", "rpc", "minTimestamp is forgotten", []string{"RPC-BUN-22"}, dropped("eth_sendBundle", "minTimestamp")},
-		{"O32", "rpc", "maxTimestamp is forgotten", []string{"RPC-BUN-22"}, dropped("eth_sendBundle", "maxTimestamp")},
-		{"O33", "rpc", "revertingTxHashes are forgotten", []string{"RPC-BUN-23"},
+		{"rpc-min-timestamp-not-sent-on", "rpc", "minTimestamp is forgotten", []string{"RPC-BUN-22"},
+			dropped("eth_sendBundle", "minTimestamp")},
+		{"rpc-max-timestamp-not-sent-on", "rpc", "maxTimestamp is forgotten", []string{"RPC-BUN-22"},
+			dropped("eth_sendBundle", "maxTimestamp")},
+		{"rpc-reverting-tx-hashes-forgotten", "rpc", "revertingTxHashes are forgotten", []string{"RPC-BUN-23"},
 			dropped("eth_sendBundle", "revertingTxHashes")},
-		{"O34", "rpc", "a later version of a bundle stands beside the earlier one", []string{"RPC-BUN-21"},
+		{"rpc-later-version-of-bundle-stands-beside-earlier-one", "rpc",
+			"a later version of a bundle stands beside the earlier one", []string{"RPC-BUN-21"},
 			versions(func(e *Exchange, o map[string]any) bool {
 				o["replacementUuid"] = uuid.NewSHA1(uuid.Nil, e.Asked).String()
 				return false
 			})},
-		{"O35", "rpc", "a later version of a bundle cancels the earlier one, and that is all", []string{"RPC-BUN-21"},
+		{"rpc-later-version-of-bundle-only-cancels", "rpc",
+			"a later version of a bundle cancels the earlier one, and that is all", []string{"RPC-BUN-21"},
 			versions(func(e *Exchange, o map[string]any) bool {
 				cancel := probe.Call{ID: 1, Method: "eth_cancelBundle",
 					Params: []any{map[string]any{"replacementUuid": o["replacementUuid"]}}}.Body()
@@ -36,49 +40,56 @@ func termsMutants() []Mutant {
 				return e.say(http.StatusOK, jsonType, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"bundleHash":"%s"}}`,
 					bundleHash(o["txs"])))
 			})},
-		{"O36", "rpc", "builders of eth_sendBundle are forgotten", []string{"RPC-BUN-24"},
+		{"rpc-builders-of-eth-send-bundle-forgotten", "rpc", "builders of eth_sendBundle are forgotten",
+			[]string{"RPC-BUN-24"},
 			first("eth_sendBundle", func(o map[string]any) {
 				if o["builders"] != nil {
 					o["builders"] = []string{}
 				}
 			})},
-		{"O37", "rpc", "eth_sendBundle goes to all builders when it names one", []string{"RPC-BUN-24"},
+		{"rpc-eth-send-bundle-goes-to-all-builders-when-it-names-one", "rpc",
+			"eth_sendBundle goes to all builders when it names one", []string{"RPC-BUN-24"},
 			first("eth_sendBundle", func(o map[string]any) {
 				if o["builders"] != nil {
 					o["builders"] = all
 				}
 			})},
-		{"O38", "rpc", "builders of mev_sendBundle are forgotten", []string{"RPC-SHR-31"},
+		{"rpc-builders-of-mev-send-bundle-forgotten", "rpc", "builders of mev_sendBundle are forgotten",
+			[]string{"RPC-SHR-31"},
 			first("mev_sendBundle", func(o map[string]any) { delete(at(o, "privacy"), "builders") })},
-		{"O39", "rpc", "mev_sendBundle goes to all builders when it names one", []string{"RPC-SHR-31"},
+		{"rpc-mev-send-bundle-goes-to-all-builders-when-it-names-one", "rpc",
+			"mev_sendBundle goes to all builders when it names one", []string{"RPC-SHR-31"},
 			first("mev_sendBundle", func(o map[string]any) {
 				if privacy := at(o, "privacy"); privacy["builders"] != nil {
 					privacy["builders"] = all
 				}
 			})},
-		{"O40", "rpc", "a private transaction goes to all builders when it names one", []string{"RPC-PRI-20"},
+		{"rpc-private-transaction-goes-to-all-builders", "rpc",
+			"a private transaction goes to all builders when it names one", []string{"RPC-PRI-20"},
 			first("eth_sendPrivateTransaction", func(o map[string]any) {
 				if privacy := at(o, "preferences", "privacy"); privacy["builders"] != nil {
 					privacy["builders"] = all
 				}
 			})},
-		{"O41", "rpc", "maxBlock is forgotten", []string{"RPC-SHR-32"},
+		{"rpc-max-block-forgotten", "rpc", "maxBlock is forgotten", []string{"RPC-SHR-32"},
 			first("mev_sendBundle", func(o map[string]any) { delete(at(o, "inclusion"), "maxBlock") })},
-		{"O42", "rpc", "a bundle without maxBlock is tried for three blocks", []string{"RPC-SHR-32"},
+		{"rpc-bundle-without-max-block-tried-for-three-blocks", "rpc",
+			"a bundle without maxBlock is tried for three blocks", []string{"RPC-SHR-32"},
 			first("mev_sendBundle", func(o map[string]any) {
 				if inclusion := at(o, "inclusion"); inclusion != nil && inclusion["maxBlock"] == nil {
 					inclusion["maxBlock"] = laterBlock(inclusion["block"], 2)
 				}
 			})},
-		{"O43", "rpc", "a bundle is tried for two blocks more", []string{"RPC-SHR-32"},
+		{"rpc-bundle-tried-for-two-blocks-more", "rpc", "a bundle is tried for two blocks more", []string{"RPC-SHR-32"},
 			first("mev_sendBundle", func(o map[string]any) {
 				if inclusion := at(o, "inclusion"); inclusion["maxBlock"] != nil {
 					inclusion["maxBlock"] = laterBlock(inclusion["maxBlock"], 2)
 				}
 			})},
-		{"O44", "rpc", "maxBlockNumber is forgotten", []string{"RPC-PRI-21"},
+		{"rpc-max-block-number-forgotten", "rpc", "maxBlockNumber is forgotten", []string{"RPC-PRI-21"},
 			dropped("eth_sendPrivateTransaction", "maxBlockNumber")},
-		{"O45", "rpc", "cancels of private transactions are answered and forgotten", []string{"RPC-CPR-06"},
+		{"rpc-cancels-of-private-transactions-answered-and-forgotten", "rpc",
+			"cancels of private transactions are answered and forgotten", []string{"RPC-CPR-06"},
 			asks("/", func(e *Exchange) bool {
 				return e.Method == "eth_cancelPrivateTransaction" &&
 					e.say(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":1,"result":true}`)

@@ -9,7 +9,8 @@ import (
 // raceMutants returns the mutants that lose bids of several builders.
 func raceMutants() []Mutant {
 	return []Mutant{
-		{"L103", "relay", "of blocks that come at once the first one counts, and all are answered with 200",
+		{"relay-first-of-blocks-at-once-counts", "relay",
+			"of blocks that come at once the first one counts, and all are answered with 200",
 			[]string{"REL-SUB-41"}, func() Fault {
 				busy := 0
 				return Fault{
@@ -29,7 +30,8 @@ func raceMutants() []Mutant {
 					},
 				}
 			}},
-		{"L104", "relay", "forgets a bid that does not lead, so that a cancellation leads to a lower one",
+		{"relay-forgets-bids-that-do-not-lead", "relay",
+			"forgets a bid that does not lead, so that a cancellation leads to a lower one",
 			[]string{"REL-SUB-33"}, func() Fault {
 				best, leader := map[string]*uint256.Int{}, map[string]string{}
 				return Fault{Ask: func(e *Exchange) bool {

@@ -82,43 +82,51 @@ func (e *Exchange) duty(slot any) any {
 // refused.
 func revealedMutants() []Mutant {
 	list := []Mutant{
-		{"L110", "relay", "reveals to anybody's signature", []string{"REL-PAY-03"},
+		{"relay-reveals-to-anybodys-signature", "relay", "reveals to anybody's signature", []string{"REL-PAY-03"},
 			reveals(func(e *Exchange, block, bid map[string]any) bool {
 				return len(differing(block, bid)) == 0 && block["proposer_index"] == e.duty(block["slot"])
 			})},
-		{"L111", "relay", "reveals for a header that it never served", []string{"REL-PAY-04"},
+		{"relay-reveals-for-header-that-it-never-served", "relay", "reveals for a header that it never served",
+			[]string{"REL-PAY-04"},
 			reveals(otherHeader("block_hash"))},
-		{"L112", "relay", "reveals to any proposer_index", []string{"REL-PAY-13"},
+		{"relay-reveals-to-any-proposer-index", "relay", "reveals to any proposer_index", []string{"REL-PAY-13"},
 			reveals(func(e *Exchange, block, bid map[string]any) bool {
 				return len(differing(block, bid)) == 0 && block["proposer_index"] != e.duty(block["slot"])
 			})},
-		{"L113", "relay", "reveals whatever commitments are signed", []string{"REL-PAY-15"},
+		{"relay-reveals-whatever-commitments-signed", "relay", "reveals whatever commitments are signed",
+			[]string{"REL-PAY-15"},
 			reveals(func(_ *Exchange, block, bid map[string]any) bool {
 				return !same(at(block, "body")["blob_kzg_commitments"], bid["blob_kzg_commitments"])
 			})},
-		{"L114", "relay", "answers 200 to what is no blinded block", []string{"REL-PAY-10"},
+		{"relay-answers-200-to-what-is-no-blinded-block", "relay", "answers 200 to what is no blinded block",
+			[]string{"REL-PAY-10"},
 			pardons(payloadPath, func(e *Exchange) bool { return at(e.asked(), "message")["slot"] == nil })},
-		{"L115", "relay", "refuses JSON without Eth-Consensus-Version", []string{"REL-PAY-22"},
+		{"relay-refuses-json-without-eth-consensus-version", "relay", "refuses JSON without Eth-Consensus-Version",
+			[]string{"REL-PAY-22"},
 			asks(payloadPath, func(e *Exchange) bool {
 				return e.hasMedia(jsonType) && e.Request.Header.Get("Eth-Consensus-Version") == "" &&
 					e.say(http.StatusBadRequest, jsonType, `{"code":400,"message":"Eth-Consensus-Version is missing"}`)
 			})},
-		{"L116", "relay", "refuses blinded blocks without Content-Type", []string{"REL-PAY-23"},
+		{"relay-refuses-blinded-blocks-without-content-type", "relay", "refuses blinded blocks without Content-Type",
+			[]string{"REL-PAY-23"},
 			asks(payloadPath, func(e *Exchange) bool {
 				return e.hasMedia("") && e.Request.Header.Get("Content-Type") == "" &&
 					e.say(http.StatusUnsupportedMediaType, jsonType, `{"code":415,"message":"no Content-Type"}`)
 			})},
-		{"L117", "relay", "v2 accepts what no beacon node takes", []string{"REL-PAY-19"}, answers(payloadV2,
-			func(e *Exchange) {
-				if e.Status >= 400 && e.Status != http.StatusNotFound {
-					e.say(http.StatusAccepted, "", "")
-				}
-			})},
-		{"L118", "relay", "takes blinded blocks of any content type", []string{"REL-PAY-09"},
+		{"relay-v2-accepts-what-no-beacon-node-takes", "relay", "v2 accepts what no beacon node takes",
+			[]string{"REL-PAY-19"}, answers(payloadV2,
+				func(e *Exchange) {
+					if e.Status >= 400 && e.Status != http.StatusNotFound {
+						e.say(http.StatusAccepted, "", "")
+					}
+				})},
+		{"relay-takes-blinded-blocks-of-any-content-type", "relay", "takes blinded blocks of any content type",
+			[]string{"REL-PAY-09"},
 			pardons(payloadPath, func(e *Exchange) bool { return !e.hasMedia(octets) && !e.hasMedia(jsonType) })},
 	}
-	for i, name := range []string{"extra_data", "logs_bloom", "gas_used", "transactions_root"} {
-		list = append(list, Mutant{"L119" + string(rune('a'+i)), "relay", "reveals for a header with another " + name,
+	for _, name := range []string{"extra_data", "logs_bloom", "gas_used", "transactions_root"} {
+		list = append(list, Mutant{"relay-reveals-for-header-with-another-" + strings.ReplaceAll(name, "_", "-"), "relay",
+			"reveals for a header with another " + name,
 			[]string{"REL-PAY-14"}, reveals(otherHeader(name))})
 	}
 	return list

@@ -44,31 +44,40 @@ func refundListMutants() []Mutant {
 		})
 	}
 	return []Mutant{
-		{"R111", "rpc", "received of the totals stays 0x0", []string{"RPC-RFT-04"},
+		{"rpc-received-of-totals-stays-zero", "rpc", "received of the totals stays 0x0", []string{"RPC-RFT-04"},
 			member(refundTotals, "received", constant("0x0"))},
-		{"R112", "rpc", "what is received counts as pending", []string{"RPC-RFT-04"}, result(refundTotals, func(r any) any {
-			if o := object(r); o != nil {
-				o["pending"], o["received"] = o["received"], o["pending"]
-			}
-			return r
-		})},
-		{"R113", "rpc", "maxBlockNumber stays 0x0", []string{"RPC-RFT-04"},
+		{"rpc-what-received-counts-as-pending", "rpc", "what is received counts as pending", []string{"RPC-RFT-04"},
+			result(refundTotals, func(r any) any {
+				if o := object(r); o != nil {
+					o["pending"], o["received"] = o["received"], o["pending"]
+				}
+				return r
+			})},
+		{"rpc-max-block-number-stays-zero", "rpc", "maxBlockNumber stays 0x0", []string{"RPC-RFT-04"},
 			member(refundTotals, "maxBlockNumber", constant("0x0"))},
-		{"R114", "rpc", "an order has no refunds", []string{"RPC-RFB-04"}, member(byBundle, "refunds", none)},
-		{"R115", "rpc", "an order has the refund of another one too", []string{"RPC-RFB-04"}, another(byBundle, "hash")},
-		{"R116", "rpc", "a block has no refunds", []string{"RPC-RFK-03"}, member(byBlock, "refunds", none)},
-		{"R117", "rpc", "a block has a refund of another one too", []string{"RPC-RFK-03"}, another(byBlock, "blockNumber")},
-		{"R118", "rpc", "the first page is the last", []string{"RPC-RFR-09"}, without(byRecipient, "cursor")},
-		{"R119", "rpc", "every page is the first", []string{"RPC-RFR-09"}, dropped(byRecipient, "cursor")},
-		{"R120", "rpc", "the last page has a cursor", []string{"RPC-RFR-09"}, result(byRecipient, func(r any) any {
-			if list, _ := object(r)["refunds"].([]any); len(list) > 0 && object(r)["cursor"] == nil {
-				object(r)["cursor"] = "more"
-			}
-			return r
-		})},
-		{"R121", "rpc", "a cursor as the second parameter is ignored", []string{"RPC-RFR-10"},
+		{"rpc-order-has-no-refunds", "rpc", "an order has no refunds", []string{"RPC-RFB-04"}, member(byBundle, "refunds",
+			none)},
+		{"rpc-order-has-refund-of-another-one-too", "rpc", "an order has the refund of another one too",
+			[]string{"RPC-RFB-04"}, another(byBundle, "hash")},
+		{"rpc-block-has-no-refunds", "rpc", "a block has no refunds", []string{"RPC-RFK-03"}, member(byBlock, "refunds",
+			none)},
+		{"rpc-block-has-refund-of-another-one-too", "rpc", "a block has a refund of another one too",
+			[]string{"RPC-RFK-03"}, another(byBlock, "blockNumber")},
+		{"rpc-first-page-is-last", "rpc", "the first page is the last", []string{"RPC-RFR-09"}, without(byRecipient,
+			"cursor")},
+		{"rpc-every-page-is-first", "rpc", "every page is the first", []string{"RPC-RFR-09"}, dropped(byRecipient, "cursor")},
+		{"rpc-last-page-has-cursor", "rpc", "the last page has a cursor", []string{"RPC-RFR-09"}, result(byRecipient,
+			func(r any) any {
+				if list, _ := object(r)["refunds"].([]any); len(list) > 0 && object(r)["cursor"] == nil {
+					object(r)["cursor"] = "more"
+				}
+				return r
+			})},
+		{"rpc-cursor-as-second-parameter-ignored", "rpc", "a cursor as the second parameter is ignored",
+			[]string{"RPC-RFR-10"},
 			params(byRecipient, func(list []any) []any { return list[:min(len(list), 1)] })},
-		{"R122", "rpc", "a new recipient of refunds is answered and forgotten", []string{"RPC-SET-05"},
+		{"rpc-new-recipient-of-refunds-answered-and-forgotten", "rpc",
+			"a new recipient of refunds is answered and forgotten", []string{"RPC-SET-05"},
 			asks("/", func(e *Exchange) bool {
 				var call struct {
 					Params []string `json:"params"`
@@ -79,8 +88,10 @@ func refundListMutants() []Mutant {
 						strings.ToLower(call.Params[1])))
 			})},
 
-		{"R131", "rpc", "nothing is delayed", []string{"RPC-DLY-07", "RPC-DLY-08"}, member(delayedList, "refunds", none)},
-		{"R132", "rpc", "delayed refunds have the hash of a transaction", []string{"RPC-DLY-07"},
+		{"rpc-nothing-delayed", "rpc", "nothing is delayed", []string{"RPC-DLY-07", "RPC-DLY-08"}, member(delayedList,
+			"refunds", none)},
+		{"rpc-delayed-refunds-have-hash-of-transaction", "rpc", "delayed refunds have the hash of a transaction",
+			[]string{"RPC-DLY-07"},
 			member(delayedList, "refunds", func(v any) any {
 				list, _ := v.([]any)
 				for _, r := range list {
@@ -88,47 +99,57 @@ func refundListMutants() []Mutant {
 				}
 				return v
 			})},
-		{"R133", "rpc", "hash of delayed refunds is ignored", []string{"RPC-DLY-07"}, dropped(delayedList, "hash")},
-		{"R134", "rpc", "indexedUpTo stays 0x0", []string{"RPC-DLY-07"},
+		{"rpc-hash-of-delayed-refunds-ignored", "rpc", "hash of delayed refunds is ignored", []string{"RPC-DLY-07"},
+			dropped(delayedList, "hash")},
+		{"rpc-indexed-up-to-stays-zero", "rpc", "indexedUpTo stays 0x0", []string{"RPC-DLY-07"},
 			member(delayedList, "indexedUpTo", constant("0x0"))},
-		{"R135", "rpc", "a range lacks its first block", []string{"RPC-DLY-08"}, ranged(delayedList, 1, 0)},
-		{"R136", "rpc", "a range lacks its last block", []string{"RPC-DLY-08"}, ranged(delayedList, 0, -1)},
-		{"R137", "rpc", "ranges of delayed refunds are ignored", []string{"RPC-DLY-08"},
+		{"rpc-range-lacks-its-first-block", "rpc", "a range lacks its first block", []string{"RPC-DLY-08"},
+			ranged(delayedList, 1, 0)},
+		{"rpc-range-lacks-its-last-block", "rpc", "a range lacks its last block", []string{"RPC-DLY-08"},
+			ranged(delayedList, 0, -1)},
+		{"rpc-ranges-of-delayed-refunds-ignored", "rpc", "ranges of delayed refunds are ignored", []string{"RPC-DLY-08"},
 			params(delayedList, unranged)},
-		{"R138", "rpc", "the first page of delayed refunds is the last", []string{"RPC-DLY-09"},
+		{"rpc-first-page-of-delayed-refunds-is-last", "rpc", "the first page of delayed refunds is the last",
+			[]string{"RPC-DLY-09"},
 			without(delayedList, "nextCursor")},
-		{"R139", "rpc", "every page of delayed refunds is the first", []string{"RPC-DLY-09"}, dropped(delayedList, "cursor")},
-		{"R140", "rpc", "who had no delayed refunds has none later", []string{"RPC-DLY-10"}, func() Fault {
-			empty := map[any]bool{} // recipients
-			return Fault{Answer: func(e *Exchange) {
-				if e.Method != delayedList {
-					return
-				}
-				who := e.param()["recipient"]
-				e.edit(func(d any) any {
-					page := at(d, "result")
-					if list, _ := page["refunds"].([]any); page != nil && (len(list) == 0 || empty[who]) {
-						empty[who], page["refunds"] = true, []any{}
+		{"rpc-every-page-of-delayed-refunds-is-first", "rpc", "every page of delayed refunds is the first",
+			[]string{"RPC-DLY-09"}, dropped(delayedList, "cursor")},
+		{"rpc-who-had-no-delayed-refunds-has-none-later", "rpc", "who had no delayed refunds has none later",
+			[]string{"RPC-DLY-10"}, func() Fault {
+				empty := map[any]bool{} // recipients
+				return Fault{Answer: func(e *Exchange) {
+					if e.Method != delayedList {
+						return
 					}
-					return d
-				})
-			}}
-		}},
-		{"R141", "rpc", "totals of delayed refunds stay 0x0", []string{"RPC-DLT-04"},
+					who := e.param()["recipient"]
+					e.edit(func(d any) any {
+						page := at(d, "result")
+						if list, _ := page["refunds"].([]any); page != nil && (len(list) == 0 || empty[who]) {
+							empty[who], page["refunds"] = true, []any{}
+						}
+						return d
+					})
+				}}
+			}},
+		{"rpc-totals-of-delayed-refunds-stay-zero", "rpc", "totals of delayed refunds stay 0x0", []string{"RPC-DLT-04"},
 			member(delayedTotals, "pending", constant("0x0"))},
-		{"R142", "rpc", "totals of a range lack its first block", []string{"RPC-DLT-04"}, ranged(delayedTotals, 1, 0)},
-		{"R143", "rpc", "totals of a range lack its last block", []string{"RPC-DLT-04"}, ranged(delayedTotals, 0, -1)},
-		{"R144", "rpc", "totals are of all blocks, whatever the range", []string{"RPC-DLT-04"},
+		{"rpc-totals-of-range-lack-its-first-block", "rpc", "totals of a range lack its first block",
+			[]string{"RPC-DLT-04"}, ranged(delayedTotals, 1, 0)},
+		{"rpc-totals-of-range-lack-its-last-block", "rpc", "totals of a range lack its last block", []string{"RPC-DLT-04"},
+			ranged(delayedTotals, 0, -1)},
+		{"rpc-totals-are-of-all-blocks-whatever-range", "rpc", "totals are of all blocks, whatever the range",
+			[]string{"RPC-DLT-04"},
 			params(delayedTotals, unranged)},
 
-		{"R151", "rpc", "statistics stay 0", []string{"RPC-AUT-20"},
+		{"rpc-statistics-stay-0", "rpc", "statistics stay 0", []string{"RPC-AUT-20"},
 			member(userStats, "allTimeValidatorPayments", constant("0"))},
-		{"R152", "rpc", "everybody has the same statistics", []string{"RPC-AUT-20"}, result(userStats, func(r any) any {
-			if o := object(r); o != nil {
-				o["allTimeValidatorPayments"], o["allTimeGasSimulated"] = "1", "1"
-			}
-			return r
-		})},
+		{"rpc-everybody-has-same-statistics", "rpc", "everybody has the same statistics", []string{"RPC-AUT-20"},
+			result(userStats, func(r any) any {
+				if o := object(r); o != nil {
+					o["allTimeValidatorPayments"], o["allTimeGasSimulated"] = "1", "1"
+				}
+				return r
+			})},
 	}
 }
 

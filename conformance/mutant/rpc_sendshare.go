@@ -3,11 +3,13 @@ package mutant
 // sendShareMutants returns the mutants that change mev_sendBundle.
 func sendShareMutants() []Mutant {
 	return []Mutant{
-		{"R86", "rpc", "mev_sendBundle answers another hash", []string{"RPC-SHR-23", "RPC-SHR-24"},
+		{"rpc-mev-send-bundle-answers-another-hash", "rpc", "mev_sendBundle answers another hash", []string{"RPC-SHR-23",
+			"RPC-SHR-24"},
 			member("mev_sendBundle", "bundleHash", flip)},
-		{"R87", "rpc", "mev_sendBundle answers the bare hash", []string{"RPC-SHR-01"},
+		{"rpc-mev-send-bundle-answers-bare-hash", "rpc", "mev_sendBundle answers the bare hash", []string{"RPC-SHR-01"},
 			result("mev_sendBundle", func(r any) any { return object(r)["bundleHash"] })},
-		{"R101", "rpc", "of an element that is several things the transaction counts, and one that is nothing is left out",
+		{"rpc-ambiguous-element-taken-as-transaction", "rpc",
+			"of an element that is several things the transaction counts, and one that is nothing is left out",
 			[]string{"RPC-SHR-30"}, params("mev_sendBundle", func(list []any) []any {
 				if len(list) > 0 {
 					all, _ := object(list[0])["body"].([]any)
@@ -26,7 +28,8 @@ func sendShareMutants() []Mutant {
 				}
 				return list
 			})},
-		{"R102", "rpc", "a bundle without a block is for its maxBlock", []string{"RPC-SHR-04"},
+		{"rpc-bundle-without-block-is-for-its-max-block", "rpc", "a bundle without a block is for its maxBlock",
+			[]string{"RPC-SHR-04"},
 			params("mev_sendBundle", func(list []any) []any {
 				if len(list) > 0 {
 					if inclusion := at(list[0], "inclusion"); inclusion != nil && inclusion["block"] == nil {

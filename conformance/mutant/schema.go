@@ -56,61 +56,74 @@ func versionless(path, media string) func() Fault {
 
 func relaySchemaMutants() []Mutant {
 	return []Mutant{
-		{"V01", "relay", "gas_used in headers is a number", []string{"REL-SCH-01"}, bid(func(m map[string]any) {
-			header := at(m, "header")
-			header["gas_used"] = bare(header["gas_used"])
-		})},
-		{"V02", "relay", "no execution requests are null", []string{"REL-SCH-01"}, bid(func(m map[string]any) {
-			if requests := at(m, "execution_requests"); requests != nil {
-				requests["deposits"] = nil
-			}
-		})},
-		{"V03", "relay", "bids in SSZ do not name their fork", []string{"REL-SCH-01"},
+		{"relay-gas-used-in-headers-is-number", "relay", "gas_used in headers is a number", []string{"REL-SCH-01"},
+			bid(func(m map[string]any) {
+				header := at(m, "header")
+				header["gas_used"] = bare(header["gas_used"])
+			})},
+		{"relay-no-execution-requests-are-null", "relay", "no execution requests are null", []string{"REL-SCH-01"},
+			bid(func(m map[string]any) {
+				if requests := at(m, "execution_requests"); requests != nil {
+					requests["deposits"] = nil
+				}
+			})},
+		{"relay-bids-in-ssz-do-not-name-their-fork", "relay", "bids in SSZ do not name their fork", []string{"REL-SCH-01"},
 			versionless(headerPath, "application/octet-stream")},
-		{"V04", "relay", "payloads lack prev_randao", []string{"REL-SCH-01"}, document(payloadPath, func(d any) any {
-			delete(at(d, "data", "execution_payload"), "prev_randao")
-			return d
-		})},
-		{"V05", "relay", "refusals of registrations have their code as text", []string{"REL-SCH-01"},
-			refusals(registerPath, func(body map[string]any) { body["code"] = "400" })},
-		{"V06", "relay", "bids in JSON do not name their fork in a header", []string{"REL-SCH-02"},
-			versionless(headerPath, jsonType)},
-		{"V07", "relay", "a malformed header request is 422", []string{"REL-SCH-02"}, answers(headerPath, func(e *Exchange) {
-			if e.Status == http.StatusBadRequest {
-				e.Status = http.StatusUnprocessableEntity
-			}
-		})},
-		{"V08", "relay", "the slots of duties are numbers", []string{"REL-SCH-03"}, document(dutiesPath, func(d any) any {
-			list, _ := d.([]any)
-			for _, entry := range list {
-				object(entry)["slot"] = bare(object(entry)["slot"])
-			}
-			return d
-		})},
-		{"V09", "relay", "refusals of blocks have no message", []string{"REL-SCH-03"},
-			refusals(submitPath, func(body map[string]any) { delete(body, "message") })},
-		{"V10", "relay", "duties are text/plain", []string{"REL-SCH-04"}, plainText(dutiesPath)},
-		{"V11", "relay", "num_tx of deliveries is a number", []string{"REL-SCH-05"}, traces(deliveredPath,
-			func(trace map[string]any) { trace["num_tx"] = bare(trace["num_tx"]) })},
-		{"V12", "relay", "received bids lack their block number", []string{"REL-SCH-05"}, traces(receivedPath,
-			func(trace map[string]any) { delete(trace, "block_number") })},
-		{"V13", "relay", "signatures of registrations have no 0x", []string{"REL-SCH-05"}, document(registrationPath,
-			func(d any) any {
-				text, _ := object(d)["signature"].(string)
-				object(d)["signature"] = strings.TrimPrefix(text, "0x")
+		{"relay-payloads-lack-prev-randao", "relay", "payloads lack prev_randao", []string{"REL-SCH-01"},
+			document(payloadPath, func(d any) any {
+				delete(at(d, "data", "execution_payload"), "prev_randao")
 				return d
 			})},
-		{"V14", "relay", "registrations are text/plain", []string{"REL-SCH-06"}, plainText(registrationPath)},
+		{"relay-refusals-of-registrations-have-their-code-as-text", "relay",
+			"refusals of registrations have their code as text", []string{"REL-SCH-01"},
+			refusals(registerPath, func(body map[string]any) { body["code"] = "400" })},
+		{"relay-bids-in-json-do-not-name-their-fork-in-header", "relay", "bids in JSON do not name their fork in a header",
+			[]string{"REL-SCH-02"},
+			versionless(headerPath, jsonType)},
+		{"relay-malformed-header-request-is-422", "relay", "a malformed header request is 422", []string{"REL-SCH-02"},
+			answers(headerPath, func(e *Exchange) {
+				if e.Status == http.StatusBadRequest {
+					e.Status = http.StatusUnprocessableEntity
+				}
+			})},
+		{"relay-slots-of-duties-are-numbers", "relay", "the slots of duties are numbers", []string{"REL-SCH-03"},
+			document(dutiesPath, func(d any) any {
+				list, _ := d.([]any)
+				for _, entry := range list {
+					object(entry)["slot"] = bare(object(entry)["slot"])
+				}
+				return d
+			})},
+		{"relay-refusals-of-blocks-have-no-message", "relay", "refusals of blocks have no message", []string{"REL-SCH-03"},
+			refusals(submitPath, func(body map[string]any) { delete(body, "message") })},
+		{"relay-duties-are-text-plain", "relay", "duties are text/plain", []string{"REL-SCH-04"}, plainText(dutiesPath)},
+		{"relay-num-tx-of-deliveries-is-number", "relay", "num_tx of deliveries is a number", []string{"REL-SCH-05"},
+			traces(deliveredPath,
+				func(trace map[string]any) { trace["num_tx"] = bare(trace["num_tx"]) })},
+		{"relay-received-bids-lack-their-block-number", "relay", "received bids lack their block number",
+			[]string{"REL-SCH-05"}, traces(receivedPath,
+				func(trace map[string]any) { delete(trace, "block_number") })},
+		{"relay-signatures-of-registrations-have-no-zero-x", "relay", "signatures of registrations have no 0x",
+			[]string{"REL-SCH-05"}, document(registrationPath,
+				func(d any) any {
+					text, _ := object(d)["signature"].(string)
+					object(d)["signature"] = strings.TrimPrefix(text, "0x")
+					return d
+				})},
+		{"relay-registrations-are-text-plain", "relay", "registrations are text/plain", []string{"REL-SCH-06"},
+			plainText(registrationPath)},
 	}
 }
 
 func streamSchemaMutants() []Mutant {
 	const historyPath = "/api/v1/history"
 	return []Mutant{
-		{"V20", "stream", "mevGasPrice of events is a number", []string{"STR-SCH-01"}, events(func(event map[string]any) {
-			event["mevGasPrice"] = 1_000_000_000
-		})},
-		{"V21", "stream", "what transactions do not share is null", []string{"STR-SCH-01"},
+		{"stream-mev-gas-price-of-events-is-number", "stream", "mevGasPrice of events is a number", []string{"STR-SCH-01"},
+			events(func(event map[string]any) {
+				event["mevGasPrice"] = 1_000_000_000
+			})},
+		{"stream-what-transactions-do-not-share-is-null", "stream", "what transactions do not share is null",
+			[]string{"STR-SCH-01"},
 			events(func(event map[string]any) {
 				list, _ := event["txs"].([]any)
 				for _, tx := range list {
@@ -119,19 +132,22 @@ func streamSchemaMutants() []Mutant {
 					}
 				}
 			})},
-		{"V22", "stream", "blocks of records are texts", []string{"STR-SCH-03"}, document(historyPath, func(d any) any {
-			list, _ := d.([]any)
-			for _, record := range list {
-				object(record)["block"] = quoted(object(record)["block"])
-			}
-			return d
-		})},
-		{"V23", "stream", "the history's bounds lack maxTimestamp", []string{"STR-SCH-03"}, document(historyPath+"/info",
-			func(d any) any {
-				delete(object(d), "maxTimestamp")
+		{"stream-blocks-of-records-are-texts", "stream", "blocks of records are texts", []string{"STR-SCH-03"},
+			document(historyPath, func(d any) any {
+				list, _ := d.([]any)
+				for _, record := range list {
+					object(record)["block"] = quoted(object(record)["block"])
+				}
 				return d
 			})},
-		{"V24", "stream", "the history is text/plain", []string{"STR-SCH-04"}, plainText(historyPath)},
+		{"stream-historys-bounds-lack-max-timestamp", "stream", "the history's bounds lack maxTimestamp",
+			[]string{"STR-SCH-03"}, document(historyPath+"/info",
+				func(d any) any {
+					delete(object(d), "maxTimestamp")
+					return d
+				})},
+		{"stream-history-is-text-plain", "stream", "the history is text/plain", []string{"STR-SCH-04"},
+			plainText(historyPath)},
 	}
 }
 
@@ -155,41 +171,50 @@ func rpcSchemaMutants() []Mutant {
 		})
 	}
 	return []Mutant{
-		{"V30", "rpc", "codes of errors are texts", []string{"RPC-SCH-01"}, envelopes(func(a map[string]any) {
-			if e := at(a, "error"); e != nil {
-				e["code"] = quoted(e["code"])
-			}
-		})},
-		{"V31", "rpc", "errors have a result of null", []string{"RPC-SCH-01"}, envelopes(func(a map[string]any) {
-			if a["error"] != nil {
-				a["result"] = nil
-			}
-		})},
-		{"V32", "rpc", "answers are text/plain", []string{"RPC-SCH-02"}, plainText("/")},
-		{"V33", "rpc", "the gas of a simulated transaction is text", []string{"RPC-SCH-03"}, result("eth_callBundle",
-			func(r any) any {
-				list, _ := object(r)["results"].([]any)
-				for _, tx := range list {
-					object(tx)["gasUsed"] = quoted(object(tx)["gasUsed"])
+		{"rpc-codes-of-errors-are-texts", "rpc", "codes of errors are texts", []string{"RPC-SCH-01"},
+			envelopes(func(a map[string]any) {
+				if e := at(a, "error"); e != nil {
+					e["code"] = quoted(e["code"])
 				}
-				return r
 			})},
-		{"V34", "rpc", "isSimulated is text", []string{"RPC-SCH-04"}, member("flashbots_getBundleStatsV2", "isSimulated",
+		{"rpc-errors-have-result-of-null", "rpc", "errors have a result of null", []string{"RPC-SCH-01"},
+			envelopes(func(a map[string]any) {
+				if a["error"] != nil {
+					a["result"] = nil
+				}
+			})},
+		{"rpc-schema-answers-are-text-plain", "rpc", "answers are text/plain", []string{"RPC-SCH-02"}, plainText("/")},
+		{"rpc-gas-of-simulated-transaction-is-text", "rpc", "the gas of a simulated transaction is text",
+			[]string{"RPC-SCH-03"}, result("eth_callBundle",
+				func(r any) any {
+					list, _ := object(r)["results"].([]any)
+					for _, tx := range list {
+						object(tx)["gasUsed"] = quoted(object(tx)["gasUsed"])
+					}
+					return r
+				})},
+		{"rpc-simulated-is-text", "rpc", "isSimulated is text", []string{"RPC-SCH-04"}, member("flashbots_getBundleStatsV2",
+			"isSimulated",
 			func(any) any { return "true" })},
-		{"V35", "rpc", "simulations of shared bundles lack refundableValue", []string{"RPC-SCH-05"},
+		{"rpc-simulations-of-shared-bundles-lack-refundable-value", "rpc",
+			"simulations of shared bundles lack refundableValue", []string{"RPC-SCH-05"},
 			gone("mev_simBundle", "refundableValue")},
-		{"V36", "rpc", "hashes of shared bundles have no 0x", []string{"RPC-SCH-05"}, member("mev_sendBundle", "bundleHash",
-			func(v any) any {
-				text, _ := v.(string)
-				return strings.TrimPrefix(text, "0x")
-			})},
-		{"V37", "rpc", "whether a private transaction was cancelled is text", []string{"RPC-SCH-06"},
+		{"rpc-hashes-of-shared-bundles-have-no-zero-x", "rpc", "hashes of shared bundles have no 0x",
+			[]string{"RPC-SCH-05"}, member("mev_sendBundle", "bundleHash",
+				func(v any) any {
+					text, _ := v.(string)
+					return strings.TrimPrefix(text, "0x")
+				})},
+		{"rpc-whether-private-transaction-was-cancelled-is-text", "rpc",
+			"whether a private transaction was cancelled is text", []string{"RPC-SCH-06"},
 			result("eth_cancelPrivateTransaction", func(any) any { return "false" })},
-		{"V38", "rpc", "eth_sendRawTransaction answers an object", []string{"RPC-SCH-07"}, result("eth_sendRawTransaction",
-			func(r any) any { return map[string]any{"txHash": r} })},
-		{"V39", "rpc", "totals of refunds have their block as a number", []string{"RPC-SCH-08"},
+		{"rpc-eth-send-raw-transaction-answers-object", "rpc", "eth_sendRawTransaction answers an object",
+			[]string{"RPC-SCH-07"}, result("eth_sendRawTransaction",
+				func(r any) any { return map[string]any{"txHash": r} })},
+		{"rpc-totals-of-refunds-have-their-block-as-number", "rpc", "totals of refunds have their block as a number",
+			[]string{"RPC-SCH-08"},
 			member("flashbots_getFeeRefundTotalsByRecipient", "maxBlockNumber", func(any) any { return 7 })},
-		{"V40", "rpc", "no delayed refunds are null", []string{"RPC-SCH-08"},
+		{"rpc-no-delayed-refunds-are-null", "rpc", "no delayed refunds are null", []string{"RPC-SCH-08"},
 			member("buildernet_getDelayedRefunds", "refunds",
 				func(v any) any {
 					if list, _ := v.([]any); len(list) > 0 {
@@ -197,23 +222,28 @@ func rpcSchemaMutants() []Mutant {
 					}
 					return nil
 				})},
-		{"V41", "rpc", "totals of MEV refunds lack what is pending", []string{"RPC-SCH-09"},
+		{"rpc-totals-of-mev-refunds-lack-what-is-pending", "rpc", "totals of MEV refunds lack what is pending",
+			[]string{"RPC-SCH-09"},
 			gone("flashbots_getMevRefundTotalByRecipient", "pending")},
 	}
 }
 
 func sidecarSchemaMutants() []Mutant {
 	return []Mutant{
-		{"V50", "sidecar", "gas_limit in headers is a number", []string{"SID-SCH-01"}, bid(func(m map[string]any) {
-			header := at(m, "header")
-			header["gas_limit"] = bare(header["gas_limit"])
-		})},
-		{"V51", "sidecar", "bids in JSON do not name their fork in a header", []string{"SID-SCH-02"},
+		{"sidecar-gas-limit-in-headers-is-number", "sidecar", "gas_limit in headers is a number", []string{"SID-SCH-01"},
+			bid(func(m map[string]any) {
+				header := at(m, "header")
+				header["gas_limit"] = bare(header["gas_limit"])
+			})},
+		{"sidecar-bids-in-json-do-not-name-their-fork-in-header", "sidecar",
+			"bids in JSON do not name their fork in a header", []string{"SID-SCH-02"},
 			versionless(headerPath, jsonType)},
-		{"V52", "sidecar", "payloads lack prev_randao", []string{"SID-SCH-03"}, document(payloadPath, func(d any) any {
-			delete(at(d, "data", "execution_payload"), "prev_randao")
-			return d
-		})},
-		{"V53", "sidecar", "payloads are text/plain", []string{"SID-SCH-04"}, plainText(payloadPath)},
+		{"sidecar-payloads-lack-prev-randao", "sidecar", "payloads lack prev_randao", []string{"SID-SCH-03"},
+			document(payloadPath, func(d any) any {
+				delete(at(d, "data", "execution_payload"), "prev_randao")
+				return d
+			})},
+		{"sidecar-payloads-are-text-plain", "sidecar", "payloads are text/plain", []string{"SID-SCH-04"},
+			plainText(payloadPath)},
 	}
 }

@@ -12,48 +12,58 @@ const sidecarStatusPath = "/eth/v1/builder/status"
 // sidecar does wrong towards relays is inside it (package overlay).
 func sidecarMutants() []Mutant {
 	return []Mutant{
-		{"SC01", "sidecar", "the status is 503", []string{"SID-STA-01", "SID-STA-02"},
+		{"sidecar-status-is-503", "sidecar", "the status is 503", []string{"SID-STA-01", "SID-STA-02"},
 			status(sidecarStatusPath, 200, 200, http.StatusServiceUnavailable)},
-		{"SC02", "sidecar", "the status is 200, whatever relays say", []string{"SID-STA-03"},
+		{"sidecar-status-is-200-whatever-relays-say", "sidecar", "the status is 200, whatever relays say",
+			[]string{"SID-STA-03"},
 			status(sidecarStatusPath, 400, 599, http.StatusOK)},
-		{"SC03", "sidecar", "no bid is 404", []string{"SID-HDR-03"}, status(headerPath, 204, 204, http.StatusNotFound)},
-		{"SC04", "sidecar", "a request for a header that cannot be read is answered with 204", []string{"SID-HDR-07"},
+		{"sidecar-no-bid-is-404", "sidecar", "no bid is 404", []string{"SID-HDR-03"}, status(headerPath, 204, 204,
+			http.StatusNotFound)},
+		{"sidecar-unreadable-header-request-answered-with-204", "sidecar",
+			"a request for a header that cannot be read is answered with 204", []string{"SID-HDR-07"},
 			status(headerPath, 400, 404, http.StatusNoContent)},
-		{"SC05", "sidecar", "bids have no version", []string{"SID-HDR-29"}, document(headerPath, func(d any) any {
-			delete(object(d), "version")
-			return d
-		})},
-		{"SC06", "sidecar", "SSZ is the answer to who names no encoding", []string{"SID-HDR-30"},
+		{"sidecar-bids-have-no-version", "sidecar", "bids have no version", []string{"SID-HDR-29"}, document(headerPath,
+			func(d any) any {
+				delete(object(d), "version")
+				return d
+			})},
+		{"sidecar-ssz-is-answer-to-who-names-no-encoding", "sidecar", "SSZ is the answer to who names no encoding",
+			[]string{"SID-HDR-30"},
 			asks(headerPath, func(e *Exchange) bool {
 				if e.Request.Header.Get("Accept") == "" {
 					e.Request.Header.Set("Accept", "application/octet-stream")
 				}
 				return false
 			})},
-		{"SC07", "sidecar", "SSZ has no name of its fork", []string{"SID-HDR-31"}, answers(headerPath, func(e *Exchange) {
-			e.Header.Del("Eth-Consensus-Version")
-		})},
-		{"SC08", "sidecar", "the order of encodings counts, and not what is preferred", []string{"SID-HDR-32"},
+		{"sidecar-ssz-has-no-name-of-its-fork", "sidecar", "SSZ has no name of its fork", []string{"SID-HDR-31"},
+			answers(headerPath, func(e *Exchange) {
+				e.Header.Del("Eth-Consensus-Version")
+			})},
+		{"sidecar-order-of-encodings-counts-and-not-what-preferred", "sidecar",
+			"the order of encodings counts, and not what is preferred", []string{"SID-HDR-32"},
 			asks(headerPath, func(e *Exchange) bool {
 				first, _, _ := strings.Cut(e.Request.Header.Get("Accept"), ",")
 				e.Request.Header.Set("Accept", first)
 				return false
 			})},
-		{"SC09", "sidecar", "bids have another signature", []string{"SID-HDR-05"}, document(headerPath, func(d any) any {
-			if data := at(d, "data"); data != nil {
-				data["signature"] = flip(data["signature"])
-			}
-			return d
-		})},
-		{"SC10", "sidecar", "registrations that no relay takes are answered with 200", []string{"SID-REG-06"},
-			status("/eth/v1/builder/validators", 400, 599, http.StatusOK)},
-		{"SC11", "sidecar", "202 has a body", []string{"SID-PAY-01"}, answers("/eth/v2/builder/blinded_blocks",
-			func(e *Exchange) {
-				if e.Status == http.StatusAccepted {
-					e.say(http.StatusAccepted, jsonType, "{}")
+		{"sidecar-bids-have-another-signature", "sidecar", "bids have another signature", []string{"SID-HDR-05"},
+			document(headerPath, func(d any) any {
+				if data := at(d, "data"); data != nil {
+					data["signature"] = flip(data["signature"])
 				}
+				return d
 			})},
-		{"SC12", "sidecar", "refusals of blocks have no code", []string{"SID-PAY-09"},
+		{"sidecar-unwanted-registrations-answered-with-200", "sidecar",
+			"registrations that no relay takes are answered with 200", []string{"SID-REG-06"},
+			status("/eth/v1/builder/validators", 400, 599, http.StatusOK)},
+		{"sidecar-202-has-body", "sidecar", "202 has a body", []string{"SID-PAY-01"},
+			answers("/eth/v2/builder/blinded_blocks",
+				func(e *Exchange) {
+					if e.Status == http.StatusAccepted {
+						e.say(http.StatusAccepted, jsonType, "{}")
+					}
+				})},
+		{"sidecar-refusals-of-blocks-have-no-code", "sidecar", "refusals of blocks have no code", []string{"SID-PAY-09"},
 			answers("/eth/v2/builder/blinded_blocks", func(e *Exchange) {
 				if e.Status >= 400 {
 					e.edit(func(d any) any {
@@ -62,24 +72,27 @@ func sidecarMutants() []Mutant {
 					})
 				}
 			})},
-		{"SC13", "sidecar", "blocks that cannot be read are answered with 502", []string{"SID-PAY-15"},
+		{"sidecar-blocks-that-cannot-be-read-answered-with-502", "sidecar",
+			"blocks that cannot be read are answered with 502", []string{"SID-PAY-15"},
 			answers("/eth/v2/builder/blinded_blocks", func(e *Exchange) {
 				if e.Status == http.StatusBadRequest {
 					e.say(http.StatusBadGateway, jsonType, `{"code":502,"message":"bad gateway"}`)
 				}
 			})},
-		{"SC14", "sidecar", "a payload has more gas", []string{"SID-PAY-11"}, document("/eth/v1/builder/blinded_blocks",
-			func(d any) any {
-				payload := at(d, "data", "execution_payload")
-				if payload == nil { // before deneb it stands alone
-					payload = at(d, "data")
-				}
-				if used, err := strconv.ParseUint(text(payload["gas_used"]), 10, 64); err == nil {
-					payload["gas_used"] = strconv.FormatUint(used+1, 10)
-				}
-				return d
-			})},
-		{"SC15", "sidecar", "a payload that no relay reveals is an empty object", []string{"SID-PAY-13"},
+		{"sidecar-payload-has-more-gas", "sidecar", "a payload has more gas", []string{"SID-PAY-11"},
+			document("/eth/v1/builder/blinded_blocks",
+				func(d any) any {
+					payload := at(d, "data", "execution_payload")
+					if payload == nil { // before deneb it stands alone
+						payload = at(d, "data")
+					}
+					if used, err := strconv.ParseUint(text(payload["gas_used"]), 10, 64); err == nil {
+						payload["gas_used"] = strconv.FormatUint(used+1, 10)
+					}
+					return d
+				})},
+		{"sidecar-payload-that-no-relay-reveals-is-empty-object", "sidecar",
+			"a payload that no relay reveals is an empty object", []string{"SID-PAY-13"},
 			answers("/eth/v1/builder/blinded_blocks", func(e *Exchange) {
 				if e.Status >= 400 {
 					e.say(http.StatusOK, jsonType, "{}")

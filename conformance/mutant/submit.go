@@ -10,45 +10,51 @@ import (
 // submitMutants returns the mutants of submissions of blocks.
 func submitMutants() []Mutant {
 	return []Mutant{
-		{"L51", "relay", "submissions are never refused", []string{
+		{"relay-submissions-never-refused", "relay", "submissions are never refused", []string{
 			"REL-SUB-04", "REL-SUB-05", "REL-SUB-06", "REL-SUB-07", "REL-SUB-08", "REL-SUB-09", "REL-SUB-10", "REL-SUB-11",
 			"REL-SUB-12", "REL-SUB-13", "REL-SUB-14", "REL-SUB-15",
 			"REL-SUB-18", "REL-SUB-25", "REL-SUB-26", "REL-SUB-28", "REL-SUB-29", "REL-SUB-30", "REL-SUB-34", "REL-SUB-36",
 			"REL-SUB-27", "REL-SUB-24",
 		}, blanket(status(submitPath, 400, 499, 200))},
-		{"L52", "relay", "submissions in SSZ are refused with 400", []string{"REL-SUB-02"},
+		{"relay-submissions-in-ssz-refused-with-400", "relay", "submissions in SSZ are refused with 400",
+			[]string{"REL-SUB-02"},
 			asks(submitPath, func(e *Exchange) bool {
 				return strings.HasPrefix(e.Request.Header.Get("Content-Type"), "application/octet") && e.say(400, jsonType, "{}")
 			})},
-		{"L53", "relay", "packed submissions are refused with 400", []string{"REL-SUB-03"},
+		{"relay-packed-submissions-refused-with-400", "relay", "packed submissions are refused with 400",
+			[]string{"REL-SUB-03"},
 			asks(submitPath, func(e *Exchange) bool {
 				return e.Request.Header.Get("Content-Encoding") != "" && e.say(400, jsonType, "{}")
 			})},
-		{"L54", "relay", "cancellations do nothing", []string{"REL-SUB-21", "REL-SUB-33"},
+		{"relay-cancellations-do-nothing", "relay", "cancellations do nothing", []string{"REL-SUB-21", "REL-SUB-33"},
 			asks(submitPath, func(e *Exchange) bool {
 				e.Request.URL.RawQuery = ""
 				return false
 			})},
-		{"L55", "relay", "every submission cancels", []string{"REL-SUB-22"}, asks(submitPath, func(e *Exchange) bool {
-			e.Request.URL.RawQuery = "cancellations=1"
-			return false
-		})},
-		{"L56", "relay", "a refused submission takes the leading bid with it", []string{"REL-SUB-32"}, func() Fault {
-			broken := false
-			return Fault{Answer: func(e *Exchange) {
-				switch {
-				case e.on(submitPath):
-					broken = e.Status == 400
-				case e.on(headerPath) && broken:
-					e.say(204, "", "")
-				}
-			}}
-		}},
-		{"L57", "relay", "blocks are served that were never executed", []string{"REL-SUB-16", "REL-SUB-17", "REL-SUB-19",
-			"REL-SUB-35"}, blanket(unexecuted)},
-		{"L77", "relay", "null is no list", []string{"REL-SUB-38", "REL-PAY-21"}, asks("/", func(e *Exchange) bool {
-			return bytes.Contains(e.Asked, []byte(":null")) && e.say(400, jsonType, `{"code":400,"message":"a list is null"}`)
-		})},
+		{"relay-every-submission-cancels", "relay", "every submission cancels", []string{"REL-SUB-22"}, asks(submitPath,
+			func(e *Exchange) bool {
+				e.Request.URL.RawQuery = "cancellations=1"
+				return false
+			})},
+		{"relay-refused-submission-takes-leading-bid-with-it", "relay",
+			"a refused submission takes the leading bid with it", []string{"REL-SUB-32"}, func() Fault {
+				broken := false
+				return Fault{Answer: func(e *Exchange) {
+					switch {
+					case e.on(submitPath):
+						broken = e.Status == 400
+					case e.on(headerPath) && broken:
+						e.say(204, "", "")
+					}
+				}}
+			}},
+		{"relay-blocks-served-that-were-never-executed", "relay", "blocks are served that were never executed",
+			[]string{"REL-SUB-16", "REL-SUB-17", "REL-SUB-19",
+				"REL-SUB-35"}, blanket(unexecuted)},
+		{"relay-null-is-no-list", "relay", "null is no list", []string{"REL-SUB-38", "REL-PAY-21"}, asks("/",
+			func(e *Exchange) bool {
+				return bytes.Contains(e.Asked, []byte(":null")) && e.say(400, jsonType, `{"code":400,"message":"a list is null"}`)
+			})},
 	}
 }
 

@@ -65,32 +65,39 @@ func isDecimal(value any) bool {
 // them serves such a block.
 func takenMutants() []Mutant {
 	return []Mutant{
-		{"L80", "relay", "takes another block_hash in the message", []string{"REL-SUB-05"}, takes(disagree("block_hash"))},
-		{"L81", "relay", "takes another parent_hash in the message", []string{"REL-SUB-06"}, takes(disagree("parent_hash"))},
-		{"L82", "relay", "takes another gas_limit in the message", []string{"REL-SUB-07"}, takes(disagree("gas_limit"))},
-		{"L83", "relay", "takes another gas_used in the message", []string{"REL-SUB-08"}, takes(disagree("gas_used"))},
-		{"L84", "relay", "takes any fee recipient", []string{"REL-SUB-09"},
+		{"relay-takes-another-block-hash-in-message", "relay", "takes another block_hash in the message",
+			[]string{"REL-SUB-05"}, takes(disagree("block_hash"))},
+		{"relay-takes-another-parent-hash-in-message", "relay", "takes another parent_hash in the message",
+			[]string{"REL-SUB-06"}, takes(disagree("parent_hash"))},
+		{"relay-takes-another-gas-limit-in-message", "relay", "takes another gas_limit in the message",
+			[]string{"REL-SUB-07"}, takes(disagree("gas_limit"))},
+		{"relay-takes-another-gas-used-in-message", "relay", "takes another gas_used in the message",
+			[]string{"REL-SUB-08"}, takes(disagree("gas_used"))},
+		{"relay-takes-any-fee-recipient", "relay", "takes any fee recipient", []string{"REL-SUB-09"},
 			takes(unlikeFirst("message", "proposer_fee_recipient"))},
-		{"L85", "relay", "takes any proposer", []string{"REL-SUB-10"}, takes(unlikeFirst("message", "proposer_pubkey"))},
-		{"L86", "relay", "takes slots that are over", []string{"REL-SUB-11"},
+		{"relay-takes-any-proposer", "relay", "takes any proposer", []string{"REL-SUB-10"}, takes(unlikeFirst("message",
+			"proposer_pubkey"))},
+		{"relay-takes-slots-that-are-over", "relay", "takes slots that are over", []string{"REL-SUB-11"},
 			takes(func(s, _ map[string]any, newest uint64) bool {
 				slot, _ := at(s, "message")["slot"].(string)
 				number, err := strconv.ParseUint(slot, 10, 64)
 				return err == nil && number < newest
 			})},
-		{"L87", "relay", "takes blocks for a proposer that never registered", []string{"REL-SUB-12"},
+		{"relay-takes-blocks-for-proposer-that-never-registered", "relay",
+			"takes blocks for a proposer that never registered", []string{"REL-SUB-12"},
 			takes(func(s, _ map[string]any, _ uint64) bool {
 				return same(at(s, "message")["proposer_pubkey"], world.StrangerKey().String())
 			})},
-		{"L88", "relay", "takes any timestamp", []string{"REL-SUB-13"},
+		{"relay-takes-any-timestamp", "relay", "takes any timestamp", []string{"REL-SUB-13"},
 			takes(unlikeFirst("execution_payload", "timestamp"))},
-		{"L89", "relay", "takes any prev_randao", []string{"REL-SUB-14"},
+		{"relay-takes-any-prev-randao", "relay", "takes any prev_randao", []string{"REL-SUB-14"},
 			takes(unlikeFirst("execution_payload", "prev_randao"))},
-		{"L90", "relay", "takes any withdrawals", []string{"REL-SUB-15"},
+		{"relay-takes-any-withdrawals", "relay", "takes any withdrawals", []string{"REL-SUB-15"},
 			takes(unlikeFirst("execution_payload", "withdrawals"))},
-		{"L91", "relay", "takes any parent", []string{"REL-SUB-30"},
+		{"relay-takes-any-parent", "relay", "takes any parent", []string{"REL-SUB-30"},
 			takes(unlikeFirst("execution_payload", "parent_hash"))},
-		{"L93", "relay", "takes commitments and proofs without blobs", []string{"REL-SUB-28"},
+		{"relay-takes-commitments-and-proofs-without-blobs", "relay", "takes commitments and proofs without blobs",
+			[]string{"REL-SUB-28"},
 			takes(func(s, _ map[string]any, _ uint64) bool {
 				bundle := at(s, "blobs_bundle")
 				blobs, _ := bundle["blobs"].([]any)
@@ -98,27 +105,33 @@ func takenMutants() []Mutant {
 				proofs, _ := bundle["proofs"].([]any)
 				return len(commitments) != len(blobs) || len(blobs) == 0 && len(proofs) > 0
 			})},
-		{"L94", "relay", "takes values that are no decimal numbers", []string{"REL-SUB-34"},
+		{"relay-takes-values-that-are-no-decimal-numbers", "relay", "takes values that are no decimal numbers",
+			[]string{"REL-SUB-34"},
 			takes(func(s, _ map[string]any, _ uint64) bool { return !isDecimal(at(s, "message")["value"]) })},
-		{"L96", "relay", "takes any content type", []string{"REL-SUB-24"}, pardons(submitPath, func(e *Exchange) bool {
-			return !e.hasMedia(octets) && !e.hasMedia(jsonType)
-		})},
-		{"L97", "relay", "takes JSON that is no submission", []string{"REL-SUB-25"},
+		{"relay-takes-any-content-type", "relay", "takes any content type", []string{"REL-SUB-24"}, pardons(submitPath,
+			func(e *Exchange) bool {
+				return !e.hasMedia(octets) && !e.hasMedia(jsonType)
+			})},
+		{"relay-takes-json-that-is-no-submission", "relay", "takes JSON that is no submission", []string{"REL-SUB-25"},
 			pardons(submitPath, func(e *Exchange) bool {
 				return e.hasMedia(jsonType) && e.askedJSON() != nil && at(e.asked(), "message")["slot"] == nil
 			})},
-		{"L98", "relay", "takes empty bodies", []string{"REL-SUB-26"}, pardons(submitPath, func(e *Exchange) bool {
-			return len(e.Asked) == 0
-		})},
-		{"L99", "relay", "takes bodies that unpack to hundreds of megabytes", []string{"REL-SUB-27"},
+		{"relay-takes-empty-bodies", "relay", "takes empty bodies", []string{"REL-SUB-26"}, pardons(submitPath,
+			func(e *Exchange) bool {
+				return len(e.Asked) == 0
+			})},
+		{"relay-takes-bodies-that-unpack-to-hundreds-of-megabytes", "relay",
+			"takes bodies that unpack to hundreds of megabytes", []string{"REL-SUB-27"},
 			pardons(submitPath, func(e *Exchange) bool {
 				return e.Request.Header.Get("Content-Encoding") != "" && len(e.Asked) > 100_000
 			})},
-		{"L100", "relay", "takes SSZ that is shorter than any submission", []string{"REL-SUB-36"},
+		{"relay-takes-ssz-that-is-shorter-than-any-submission", "relay", "takes SSZ that is shorter than any submission",
+			[]string{"REL-SUB-36"},
 			pardons(submitPath, func(e *Exchange) bool { return e.hasMedia(octets) && len(e.Asked) < 344 })},
-		{"L101", "relay", "takes SSZ with a byte more", []string{"REL-SUB-42"},
+		{"relay-takes-ssz-with-byte-more", "relay", "takes SSZ with a byte more", []string{"REL-SUB-42"},
 			pardons(submitPath, func(e *Exchange) bool { return e.hasMedia(octets) && len(e.Asked) > 344 })},
-		{"L102", "relay", "answers 200 to blocks in JSON, and forgets them", []string{"REL-SUB-01"},
+		{"relay-answers-200-to-blocks-in-json-and-forgets-them", "relay", "answers 200 to blocks in JSON, and forgets them",
+			[]string{"REL-SUB-01"},
 			asks(submitPath, func(e *Exchange) bool {
 				return e.hasMedia(jsonType) && e.Request.Header.Get("Content-Encoding") == "" && e.say(http.StatusOK, "", "")
 			})},

@@ -58,7 +58,7 @@ func Covered(cases []Combination) int {
 // same plan.
 func Pairwise(factors []Factor, possible func(Combination) bool) Covering {
 	var all []Combination
-	each(factors, nil, func(c Combination) {
+	eachCombination(factors, nil, func(c Combination) {
 		if possible == nil || possible(c) {
 			all = append(all, slices.Clone(c))
 		}
@@ -96,13 +96,13 @@ func count(c Combination, open map[pair]bool) (n int) {
 	return n
 }
 
-// each calls do with every combination. The case is only valid during the call.
-func each(factors []Factor, begun Combination, do func(Combination)) {
+// eachCombination calls do with every combination. The case is only valid during the call.
+func eachCombination(factors []Factor, begun Combination, do func(Combination)) {
 	if len(begun) == len(factors) {
 		do(begun)
 		return
 	}
 	for _, value := range factors[len(begun)].Values {
-		each(factors, append(begun, value), do)
+		eachCombination(factors, append(begun, value), do)
 	}
 }

@@ -83,14 +83,14 @@ func questions() []question {
 	}
 }
 
-// Gone returns the interfaces of a target that give no whole answer to a plain request, each with
-// the reason. It asks all of them at the same time.
-func Gone(ctx context.Context, t *target.Target) map[string]string {
+// FindGone returns the interfaces of a target that give no whole answer to a plain request, each
+// with the reason. It asks all of them at the same time.
+func FindGone(ctx context.Context, t *target.Target) map[string]string {
 	reasons := make([]string, len(clauses.Interfaces))
 	var asked sync.WaitGroup
 	for i, iface := range clauses.Interfaces {
 		if t.Has(iface) {
-			asked.Go(func() { reasons[i] = silent(ctx, t, iface) })
+			asked.Go(func() { reasons[i] = findSilence(ctx, t, iface) })
 		}
 	}
 	asked.Wait()
@@ -103,9 +103,9 @@ func Gone(ctx context.Context, t *target.Target) map[string]string {
 	return gone
 }
 
-// silent asks an interface for what every server has, and returns why no whole answer came; empty
-// if one did.
-func silent(ctx context.Context, t *target.Target, iface string) string {
+// findSilence asks an interface for what every server has, and returns why no whole answer came;
+// empty if one did.
+func findSilence(ctx context.Context, t *target.Target, iface string) string {
 	if iface == "builder" || iface == "consensus" { // they ask, and are asked nothing; they are waited for otherwise
 		return ""
 	}
@@ -145,7 +145,7 @@ func Probe(ctx context.Context, t *target.Target, gone map[string]string) Featur
 		here[feature] = append(here[feature], q.at)
 	}
 	for name := range clauses.Features {
-		if slices.ContainsFunc(slices.Collect(maps.Keys(f.Lacks)), at(name)) {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(f.Lacks)), isFeatureAt(name)) {
 			f.Has = append(f.Has, here[name]...)
 		} else {
 			f.Has = append(f.Has, name)
@@ -155,8 +155,8 @@ func Probe(ctx context.Context, t *target.Target, gone map[string]string) Featur
 	return f
 }
 
-// at says of names whether they are the feature at one operation.
-func at(feature string) func(name string) bool {
+// isFeatureAt says of names whether they are the feature at one operation.
+func isFeatureAt(feature string) func(name string) bool {
 	return func(name string) bool { return strings.HasPrefix(name, feature+"@") }
 }
 
@@ -164,7 +164,7 @@ func at(feature string) func(name string) bool {
 func declaredFeatures(names []string) Features {
 	f := Features{How: declared, Has: slices.Sorted(slices.Values(names)), Lacks: map[string]string{}}
 	for name := range clauses.Features {
-		if !slices.Contains(names, name) && !slices.ContainsFunc(names, at(name)) {
+		if !slices.Contains(names, name) && !slices.ContainsFunc(names, isFeatureAt(name)) {
 			f.Lacks[name] = notDeclared
 		}
 	}

@@ -191,9 +191,9 @@ func (o *Oracle) Found() (list []Found) {
 	return list
 }
 
-// of returns how many answers of an operation were compared with something of one level, and its
-// faults of that level. Each answer has something of advice: its status.
-func (o *Oracle) of(iface, id string, level clauses.Level) (answers int, faults []Fault) {
+// faultsOf returns how many answers of an operation were compared with something of one level, and
+// its faults of that level. Each answer has something of advice: its status.
+func (o *Oracle) faultsOf(iface, id string, level clauses.Level) (answers int, faults []Fault) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, f := range o.faults {
@@ -270,8 +270,8 @@ var binding = map[clauses.Level]string{clauses.Must: "binds", clauses.Should: "i
 // judgeSchema makes the spec of an operation and a level.
 func judgeSchema(iface, id string, level clauses.Level, tour func(*T)) func(*T) {
 	return func(t *T) {
-		reason := t.until(tour)
-		answers, faults := t.oracle.of(iface, id, level)
+		reason := t.runUntilEnd(tour)
+		answers, faults := t.oracle.faultsOf(iface, id, level)
 		if answers == 0 {
 			t.NotRun("there was no answer of %s to compare with what %s; %s", id, binding[level], reason)
 		}
@@ -288,9 +288,9 @@ func judgeSchema(iface, id string, level clauses.Level, tour func(*T)) func(*T) 
 	}
 }
 
-// until runs a function that may end the spec, and returns why it would have. What has been seen
-// until then is judged all the same.
-func (t *T) until(do func(*T)) (reason string) {
+// runUntilEnd runs a function that may end the spec, and returns why it would have. What has been
+// seen until then is judged all the same.
+func (t *T) runUntilEnd(do func(*T)) (reason string) {
 	defer func() {
 		switch end := recover().(type) {
 		case nil:

@@ -36,7 +36,7 @@ func (t *T) Limited(rate target.Rate, request probe.Request) *probe.Answer {
 		})
 	}()
 	for range 3 { // a slow target may recover while it still answers
-		t.burst(rate.URL, request, enough)
+		t.sendBurst(rate.URL, request, enough)
 		if answer := t.Do(client, request); answer.Status == http.StatusTooManyRequests {
 			return answer
 		}
@@ -46,14 +46,14 @@ func (t *T) Limited(rate target.Rate, request probe.Request) *probe.Answer {
 	return nil
 }
 
-// Crowds sends a request the given number of times, as fast as answers come, and says whether one
-// of them was refused for its rate. None of the requests is in the report.
-func (t *T) Crowds(base string, request probe.Request, times int) bool {
-	return t.burst(base, request, times)
+// IsLimited sends a request the given number of times, as fast as answers come, and says whether
+// one of them was refused for its rate. None of the requests is in the report.
+func (t *T) IsLimited(base string, request probe.Request, times int) bool {
+	return t.sendBurst(base, request, times)
 }
 
-// burst sends a request the given number of times, or until one is refused for its rate.
-func (t *T) burst(base string, request probe.Request, times int) bool {
+// sendBurst sends a request the given number of times, or until one is refused for its rate.
+func (t *T) sendBurst(base string, request probe.Request, times int) bool {
 	client := t.Quiet(base)
 	var sent atomic.Int64
 	var refused atomic.Bool

@@ -81,15 +81,15 @@ func (op Operation) binds(e Answered) bool {
 // find returns the operation of a request.
 func (d *Document) find(e Answered) (Operation, bool) {
 	for _, op := range d.Operations {
-		if op.Method == e.Method && fits(op.Path, e.Path) {
+		if op.Method == e.Method && fitsTemplate(op.Path, e.Path) {
 			return op, true
 		}
 	}
 	return Operation{}, false
 }
 
-// fits says whether a path fits a template such as /header/{slot}.
-func fits(template, path string) bool {
+// fitsTemplate says whether a path fits a template such as /header/{slot}.
+func fitsTemplate(template, path string) bool {
 	wanted, got := strings.Split(template, "/"), strings.Split(path, "/")
 	if len(wanted) != len(got) {
 		return false

@@ -54,13 +54,13 @@ func (d *Document) checkRPC(e Answered) Judgement {
 			if asked != nil {
 				one = asked[i]
 			}
-			judged.add(d.one(one, each))
+			judged.add(d.judgeOne(one, each))
 		}
 		return judged
 	}
 	var one call
 	_ = json.Unmarshal(e.Asked, &one) // a request that is none is answered with an error of the envelope
-	judged.add(d.one(one, answer))
+	judged.add(d.judgeOne(one, answer))
 	return judged
 }
 
@@ -77,8 +77,8 @@ func (j *Judgement) add(other Judgement) {
 	j.Violations = append(j.Violations, other.Violations...)
 }
 
-// one compares the answer to one request.
-func (d *Document) one(asked call, answer any) Judgement {
+// judgeOne compares the answer to one request.
+func (d *Document) judgeOne(asked call, answer any) Judgement {
 	judged := Judgement{Violations: envelope.value(d.answer, clauses.Must, "answer", answer)}
 	members := object(answer)
 	result, found := members["result"]

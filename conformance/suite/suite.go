@@ -318,7 +318,7 @@ func (r *run) notice(iface string, result Result) {
 		return
 	}
 	r.unanswered[iface] = 0
-	if reason := silent(r.ctx, r.cfg.Target, iface); reason != "" {
+	if reason := findSilence(r.ctx, r.cfg.Target, iface); reason != "" {
 		r.cfg.Gone[iface] = reason
 	}
 }

@@ -189,8 +189,8 @@ func (t *T) Unsupported(format string, args ...any) {
 // Lenient marks the outcome as allowed, but not preferred.
 func (t *T) Lenient(format string, args ...any) { t.lenient = fmt.Sprintf(format, args...) }
 
-// Planned tells the report of which plan of combinations the spec has judged which cases.
-func (t *T) Planned(plan Covering, judged []Combination) { t.plan, t.judged = &plan, judged }
+// RecordPlan tells the report of which plan of combinations the spec has judged which cases.
+func (t *T) RecordPlan(plan Covering, judged []Combination) { t.plan, t.judged = &plan, judged }
 
 // Show has the report show a request that the target has sent.
 func (t *T) Show(e probe.Exchange) { t.recorder.Show(e) }
@@ -204,12 +204,12 @@ func (t *T) Client(base string) *probe.Client {
 func (t *T) Do(c *probe.Client, r probe.Request) *probe.Answer {
 	answer, err := c.Do(t, r)
 	if err != nil {
-		t.noAnswer(err)
+		t.endWithoutAnswer(err)
 	}
 	return answer
 }
 
-func (t *T) noAnswer(err error) {
+func (t *T) endWithoutAnswer(err error) {
 	if t.Err() != nil {
 		t.Inconclusive("the time of the spec is over")
 	}

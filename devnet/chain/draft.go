@@ -108,7 +108,7 @@ func (d *Draft) Apply(ctx context.Context, tx *types.Transaction) (Outcome, erro
 }
 
 // Transfer appends a transfer from an account whose key the builder has. It pays the base fee only,
-// so that no tip goes back to the coinbase (S26).
+// so that no tip goes back to the coinbase.
 func (d *Draft) Transfer(ctx context.Context, p Payment, gas uint64) (Outcome, error) {
 	tx, err := d.transfer(p.From, p.To, p.ValueWei, gas)
 	if err != nil {

@@ -13,9 +13,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// block: the payload of a submission is what the beacon node announced, executes, and pays.
-func block(s *suite.Set) {
-	content(s, "BLD-BLK-01", "builds on a parent that the beacon node has announced", func(t *suite.T,
+// describeBlocks adds specs about the payload of a submission is what the beacon node announced,
+// executes, and pays.
+func describeBlocks(s *suite.Set) {
+	judgeContent(s, "BLD-BLK-01", "builds on a parent that the beacon node has announced", func(t *suite.T,
 		s *scripted.Submission) *finding {
 		list := t.Auctions.Attributes(s.Slot)
 		if len(list) == 0 {
@@ -24,44 +25,45 @@ func block(s *suite.Set) {
 		if _, known := t.Auctions.AttributesOn(s.Slot, s.Block.ExecutionPayload.ParentHash); known {
 			return nil
 		}
-		return differs("parent_hash", list[len(list)-1].ParentHash, s.Block.ExecutionPayload.ParentHash)
+		return compareField("parent_hash", list[len(list)-1].ParentHash, s.Block.ExecutionPayload.ParentHash)
 	})
-	announced(s, "BLD-BLK-02", "has the number after its parent's", func(_ *suite.T,
+	judgeOnAnnounced(s, "BLD-BLK-02", "has the number after its parent's", func(_ *suite.T,
 		at eth.PayloadAttributes, s *scripted.Submission) *finding {
-		return differs("block_number", at.ParentNumber+1, s.Block.ExecutionPayload.BlockNumber)
+		return compareField("block_number", at.ParentNumber+1, s.Block.ExecutionPayload.BlockNumber)
 	})
-	announced(s, "BLD-BLK-03", "has the slot's timestamp", func(_ *suite.T,
+	judgeOnAnnounced(s, "BLD-BLK-03", "has the slot's timestamp", func(_ *suite.T,
 		at eth.PayloadAttributes, s *scripted.Submission) *finding {
-		return differs("timestamp", at.Timestamp, s.Block.ExecutionPayload.Timestamp)
+		return compareField("timestamp", at.Timestamp, s.Block.ExecutionPayload.Timestamp)
 	})
-	announced(s, "BLD-BLK-04", "has the announced prev_randao", func(_ *suite.T,
+	judgeOnAnnounced(s, "BLD-BLK-04", "has the announced prev_randao", func(_ *suite.T,
 		at eth.PayloadAttributes, s *scripted.Submission) *finding {
-		return differs("prev_randao", common.Hash(at.PrevRandao), common.Hash(s.Block.ExecutionPayload.PrevRandao))
+		return compareField("prev_randao", common.Hash(at.PrevRandao), common.Hash(s.Block.ExecutionPayload.PrevRandao))
 	})
-	announced(s, "BLD-BLK-05", "has the announced withdrawals", func(_ *suite.T,
+	judgeOnAnnounced(s, "BLD-BLK-05", "has the announced withdrawals", func(_ *suite.T,
 		at eth.PayloadAttributes, s *scripted.Submission) *finding {
 		if !s.Fork.HasWithdrawals() {
 			return nil
 		}
-		return differs("withdrawals", fmt.Sprint(at.Withdrawals), fmt.Sprint(s.Block.ExecutionPayload.Withdrawals))
+		return compareField("withdrawals", fmt.Sprint(at.Withdrawals), fmt.Sprint(s.Block.ExecutionPayload.Withdrawals))
 	})
-	announced(s, "BLD-BLK-06", "has the hash that follows from its content", func(_ *suite.T,
+	judgeOnAnnounced(s, "BLD-BLK-06", "has the hash that follows from its content", func(_ *suite.T,
 		at eth.PayloadAttributes, s *scripted.Submission) *finding {
 		hash, err := probe.BlockHash(s.Fork, s.Block, at.ParentRoot)
 		if err != nil {
 			return &finding{"a payload of which a block can be made", err.Error()}
 		}
-		return differs("block_hash", hash, s.Block.ExecutionPayload.BlockHash)
+		return compareField("block_hash", hash, s.Block.ExecutionPayload.BlockHash)
 	})
-	announced(s, "BLD-BLK-07", "executes", func(t *suite.T, _ eth.PayloadAttributes, s *scripted.Submission) *finding {
-		if verdict := executed(t, s); verdict.Refused != "" && !aboutBlobs(verdict) {
+	judgeOnAnnounced(s, "BLD-BLK-07", "executes", func(t *suite.T, _ eth.PayloadAttributes,
+		s *scripted.Submission) *finding {
+		if verdict := simulateBlock(t, s); verdict.Refused != "" && !concernsBlobs(verdict) {
 			return &finding{"a block that the world's node executes", verdict.Refused}
 		}
 		return nil
 	})
-	announced(s, "BLD-BLK-08", "pays the fee recipient what the message says", func(t *suite.T,
+	judgeOnAnnounced(s, "BLD-BLK-08", "pays the fee recipient what the message says", func(t *suite.T,
 		_ eth.PayloadAttributes, s *scripted.Submission) *finding {
-		verdict := executed(t, s)
+		verdict := simulateBlock(t, s)
 		if verdict.Refused != "" {
 			return nil
 		}
@@ -73,7 +75,7 @@ func block(s *suite.Set) {
 		}
 		return nil
 	})
-	announced(s, "BLD-BLK-09", "moves the gas limit towards the registered one", func(t *suite.T,
+	judgeOnAnnounced(s, "BLD-BLK-09", "moves the gas limit towards the registered one", func(t *suite.T,
 		_ eth.PayloadAttributes, s *scripted.Submission) *finding {
 		index, _, known := t.Auctions.Proposer(s.Slot)
 		if !known || !t.Auctions.Listed(s.Slot) {
@@ -83,14 +85,14 @@ func block(s *suite.Set) {
 		t.Ready(err, "ask for the parent's gas limit")
 		var f *finding
 		for _, one := range t.Auctions.Registrations(index) {
-			if f = differs("gas_limit", eth.ExpectedGasLimit(parent, one.GasLimit),
+			if f = compareField("gas_limit", eth.ExpectedGasLimit(parent, one.GasLimit),
 				s.Block.ExecutionPayload.GasLimit); f == nil {
 				return nil
 			}
 		}
 		return f
 	})
-	content(s, "BLD-BLK-10", "bids more than nothing", func(_ *suite.T, s *scripted.Submission) *finding {
+	judgeContent(s, "BLD-BLK-10", "bids more than nothing", func(_ *suite.T, s *scripted.Submission) *finding {
 		if s.Block.Message.Value.IsZero() {
 			return &finding{"a value above 0", "0"}
 		}
@@ -98,12 +100,12 @@ func block(s *suite.Set) {
 	})
 }
 
-// executed returns what the world's node says of a submission's block, which is on an announced
-// parent.
-func executed(t *suite.T, s *scripted.Submission) scripted.Verdict {
+// simulateBlock returns what the world's node says of a submission's block, which is on an
+// announced parent.
+func simulateBlock(t *suite.T, s *scripted.Submission) scripted.Verdict {
 	verdict := t.Auctions.Validate(t, s)
 	t.Ready(verdict.Err, "ask the world's validation node")
 	return verdict
 }
 
-func aboutBlobs(v scripted.Verdict) bool { return strings.HasPrefix(v.Refused, "blobs:") }
+func concernsBlobs(v scripted.Verdict) bool { return strings.HasPrefix(v.Refused, "blobs:") }

@@ -25,7 +25,8 @@ import (
 
 // Specs adds all specs of builders to a set.
 func Specs(s *suite.Set) {
-	for _, add := range []func(*suite.Set){form, trace, block, slots, cancel, identity, failures, refusals} {
+	for _, add := range []func(*suite.Set){describeForm, describeTrace, describeBlocks, describeBidSlots,
+		describeCancellations, describeIdentity, describeFailures, describeRefusals} {
 		add(s)
 	}
 }
@@ -79,22 +80,22 @@ func claim(t *suite.T) (phase0.Slot, func()) {
 	return slot, stop
 }
 
-// over waits until a slot is over.
-func over(t *suite.T, slot phase0.Slot) { t.Until(t.Auctions.Network.Start(slot + 1)) }
+// waitSlotOver waits until a slot is over.
+func waitSlotOver(t *suite.T, slot phase0.Slot) { t.Until(t.Auctions.Network.Start(slot + 1)) }
 
 // finding is what is wrong with a submission: what was expected, and what came.
 type finding struct{ expected, actual string }
 
-// differs returns a finding about a field, or nil if both values are the same.
-func differs[V comparable](field string, expected, actual V) *finding {
+// compareField returns a finding about a field, or nil if both values are the same.
+func compareField[V comparable](field string, expected, actual V) *finding {
 	if expected == actual {
 		return nil
 	}
-	return &finding{field + " " + words(expected), words(actual)}
+	return &finding{field + " " + describeValue(expected), describeValue(actual)}
 }
 
-// words is a value as people read it: bytes as hexadecimal digits.
-func words(value any) string {
+// describeValue is a value as people read it: bytes as hexadecimal digits.
+func describeValue(value any) string {
 	if named, is := value.(fmt.Stringer); is {
 		return named.String()
 	}
@@ -104,9 +105,9 @@ func words(value any) string {
 	return fmt.Sprint(value)
 }
 
-// every adds a spec that judges each submission that comes. Without one it is inconclusive. Look
-// returns nil for what is as it should be, or what its clause is not about.
-func every(s *suite.Set, clause, title string, look func(t *suite.T, s *scripted.Submission) *finding) {
+// judgeEach adds a spec that judges each submission that comes. Without one it is inconclusive.
+// Look returns nil for what is as it should be, or what its clause is not about.
+func judgeEach(s *suite.Set, clause, title string, look func(t *suite.T, s *scripted.Submission) *finding) {
 	s.Slow(clause, title, func(t *suite.T) {
 		list := watch(t)
 		if len(list) == 0 {
@@ -118,23 +119,23 @@ func every(s *suite.Set, clause, title string, look func(t *suite.T, s *scripted
 	})
 }
 
-// content adds a spec as every does, which judges the content of submissions that can be read. It
-// is inconclusive if none can.
-func content(s *suite.Set, clause, title string, look func(t *suite.T, s *scripted.Submission) *finding) {
+// judgeContent adds a spec as judgeEach does, which judges the content of submissions that can be
+// read. It is inconclusive if none can.
+func judgeContent(s *suite.Set, clause, title string, look func(t *suite.T, s *scripted.Submission) *finding) {
 	s.Slow(clause, title, func(t *suite.T) {
-		for _, one := range readable(t) {
+		for _, one := range watchReadable(t) {
 			judge(t, one, look(t, one))
 		}
 	})
 }
 
-// announced adds a spec as content does, about submissions on a parent that the beacon node has
-// announced for their slot, with what it has announced.
-func announced(s *suite.Set, clause, title string,
+// judgeOnAnnounced adds a spec as judgeContent does, about submissions on a parent that the beacon
+// node has announced for their slot, with what it has announced.
+func judgeOnAnnounced(s *suite.Set, clause, title string,
 	look func(*suite.T, eth.PayloadAttributes, *scripted.Submission) *finding) {
 	s.Slow(clause, title, func(t *suite.T) {
 		judged := 0
-		for _, one := range readable(t) {
+		for _, one := range watchReadable(t) {
 			if at, known := t.Auctions.AttributesOn(one.Slot, one.Block.ExecutionPayload.ParentHash); known {
 				judge(t, one, look(t, at, one))
 				judged++
@@ -175,7 +176,7 @@ func show(t *suite.T, one *scripted.Submission) {
 		Body: body, Bytes: len(body)}})
 }
 
-// into is how far a moment is in a slot; below zero it is before the slot.
-func into(a *scripted.Auctions, slot phase0.Slot, at time.Time) time.Duration {
+// sinceSlotStart is how far a moment is in a slot; below zero it is before the slot.
+func sinceSlotStart(a *scripted.Auctions, slot phase0.Slot, at time.Time) time.Duration {
 	return at.Sub(a.Network.Start(slot))
 }

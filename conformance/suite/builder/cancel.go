@@ -7,13 +7,13 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// cancel: bids that take the place of higher ones.
-func cancel(s *suite.Set) {
+// describeCancellations adds specs about bids that take the place of higher ones.
+func describeCancellations(s *suite.Set) {
 	s.Slow("BLD-CAN-01", "lowers a bid with cancellations=1 only", func(t *suite.T) {
 		lowered := 0
-		list := readable(t)
+		list := watchReadable(t)
 		for i, one := range list {
-			if i > 0 && sameAuction(list[i-1], one) && one.Block.Message.Value.Lt(list[i-1].Block.Message.Value) {
+			if i > 0 && isSameAuction(list[i-1], one) && one.Block.Message.Value.Lt(list[i-1].Block.Message.Value) {
 				lowered++
 				if !one.Cancellable() {
 					judge(t, one, &finding{"cancellations=1 with a bid below the one before it", "a query of \"" + one.Query + "\""})
@@ -24,7 +24,7 @@ func cancel(s *suite.Set) {
 			t.NotRun("the builder has lowered no bid")
 		}
 	})
-	every(s, "BLD-CAN-02", "opts into cancellations by 1 and nothing else", func(_ *suite.T,
+	judgeEach(s, "BLD-CAN-02", "opts into cancellations by 1 and nothing else", func(_ *suite.T,
 		s *scripted.Submission) *finding {
 		query, err := url.ParseQuery(s.Query)
 		if err != nil {
@@ -37,8 +37,8 @@ func cancel(s *suite.Set) {
 	})
 }
 
-// readable watches, and returns the submissions that can be read, each relay's oldest first.
-func readable(t *suite.T) (list []*scripted.Submission) {
+// watchReadable watches, and returns the submissions that can be read, each relay's oldest first.
+func watchReadable(t *suite.T) (list []*scripted.Submission) {
 	for _, one := range watch(t) {
 		if one.Block != nil {
 			list = append(list, one)
@@ -50,9 +50,9 @@ func readable(t *suite.T) (list []*scripted.Submission) {
 	return list
 }
 
-// sameAuction says whether two submissions are bids in one auction: at one relay, for one slot, on
-// one parent, by one key.
-func sameAuction(one, other *scripted.Submission) bool {
+// isSameAuction says whether two submissions are bids in one auction: at one relay, for one slot,
+// on one parent, by one key.
+func isSameAuction(one, other *scripted.Submission) bool {
 	return one.Relay == other.Relay && one.Slot == other.Slot &&
 		one.Block.Message.ParentHash == other.Block.Message.ParentHash &&
 		one.Block.Message.BuilderPubkey == other.Block.Message.BuilderPubkey

@@ -10,14 +10,14 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// failures: what one relay does wrong takes nothing from the others, and nothing from itself in
-// later slots.
-func failures(s *suite.Set) {
+// describeFailures adds specs about what one relay does wrong takes nothing from the others, and
+// nothing from itself in later slots.
+func describeFailures(s *suite.Set) {
 	s.Slow("BLD-REL-01", "bids at each relay that lists the proposer", func(t *suite.T) {
 		slot, stop := claim(t)
 		defer stop()
-		over(t, slot)
-		served(t, slot, 1, t.Auctions.All...)
+		waitSlotOver(t, slot)
+		checkSubmittedTo(t, slot, 1, t.Auctions.All...)
 	})
 	for _, row := range []struct {
 		clause, title string
@@ -39,9 +39,9 @@ func failures(s *suite.Set) {
 			slot, stopToo := claim(t)
 			defer stopToo()
 			defer a.All[1].OnSlot(slot, row.answer)()
-			over(t, max(usual, slot))
+			waitSlotOver(t, max(usual, slot))
 			// what counts is that bids go on, not how many a strategy makes
-			served(t, slot, min(2, len(a.For(a.All[0], usual))), a.All[0], a.All[2])
+			checkSubmittedTo(t, slot, min(2, len(a.For(a.All[0], usual))), a.All[0], a.All[2])
 		})
 	}
 	for _, row := range []struct {
@@ -57,10 +57,10 @@ func failures(s *suite.Set) {
 			slot, stop := claim(t)
 			defer stop()
 			defer a.All[2].OnSlot(slot, row.answer)()
-			over(t, slot)
-			served(t.Preparing(), slot, 1, a.All[2])
+			waitSlotOver(t, slot)
+			checkSubmittedTo(t.Preparing(), slot, 1, a.All[2])
 			for later := slot + 1; later <= slot+patience(a); later++ {
-				over(t, later)
+				waitSlotOver(t, later)
 				if len(a.For(a.All[2], later)) > 0 {
 					return
 				}
@@ -72,8 +72,8 @@ func failures(s *suite.Set) {
 		title  string
 		answer func(over <-chan struct{}) scripted.Answer
 	}{
-		{"fails to list proposers", always(scripted.Refuse(http.StatusInternalServerError))},
-		{"lists garbage", always(scripted.Raw(http.StatusOK, jsonType, "", []byte(`[{"slot":"x","entry":null}]`)))},
+		{"fails to list proposers", answerAlways(scripted.Refuse(http.StatusInternalServerError))},
+		{"lists garbage", answerAlways(scripted.Raw(http.StatusOK, jsonType, "", []byte(`[{"slot":"x","entry":null}]`)))},
 		{"does not answer who proposes", scripted.HangUntil},
 	} {
 		s.Slow("BLD-REL-05", "goes on bidding elsewhere while a relay "+row.title, func(t *suite.T) {
@@ -86,20 +86,20 @@ func failures(s *suite.Set) {
 			ended := make(chan struct{})
 			defer close(ended)
 			defer a.All[0].On(scripted.Duties, nil, row.answer(ended))()
-			over(t, slot)
-			served(t, slot, 1, a.All[1], a.All[2])
+			waitSlotOver(t, slot)
+			checkSubmittedTo(t, slot, 1, a.All[1], a.All[2])
 		})
 	}
 }
 
-// always is an answer that does not depend on when the spec ends.
-func always(answer scripted.Answer) func(<-chan struct{}) scripted.Answer {
+// answerAlways is an answer that does not depend on when the spec ends.
+func answerAlways(answer scripted.Answer) func(<-chan struct{}) scripted.Answer {
 	return func(<-chan struct{}) scripted.Answer { return answer }
 }
 
-// served fails the spec unless each of the relays got so many submissions for a slot. It is
-// inconclusive if that is none, because then the builder does not bid at all.
-func served(t *suite.T, slot phase0.Slot, least int, relays ...*scripted.Relay) {
+// checkSubmittedTo fails the spec unless each of the relays got so many submissions for a slot. It
+// is inconclusive if that is none, because then the builder does not bid at all.
+func checkSubmittedTo(t *suite.T, slot phase0.Slot, least int, relays ...*scripted.Relay) {
 	if least == 0 {
 		t.Inconclusive("the builder does not bid in slots in which relays do as they should")
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// form: what a request with a submission looks like, and who has signed it.
-func form(s *suite.Set) {
+// describeForm adds specs about what a request with a submission looks like, and who has signed it.
+func describeForm(s *suite.Set) {
 	s.Slow("BLD-SUB-01", "bids in each slot of a registered proposer", func(t *suite.T) {
 		a := t.Auctions
 		defer a.Watch()()
@@ -20,7 +20,7 @@ func form(s *suite.Set) {
 		for range watchedSlots {
 			slot, err := a.Claim(t)
 			t.Ready(err, "wait for a slot of a registered proposer")
-			over(t, slot)
+			waitSlotOver(t, slot)
 			count := 0
 			for _, relay := range a.All {
 				count += len(a.For(relay, slot))
@@ -28,7 +28,7 @@ func form(s *suite.Set) {
 			t.Check(count > 0, fmt.Sprintf("a submission for slot %d, whose proposer is registered", slot), "none")
 		}
 	})
-	every(s, "BLD-SUB-02", "names an encoding of relay-specs", func(_ *suite.T, s *scripted.Submission) *finding {
+	judgeEach(s, "BLD-SUB-02", "names an encoding of relay-specs", func(_ *suite.T, s *scripted.Submission) *finding {
 		if s.Media == jsonType || s.Media == sszType {
 			return nil
 		}
@@ -45,23 +45,23 @@ func form(s *suite.Set) {
 			}
 		}
 	})
-	every(s, "BLD-SUB-04", "packs bodies as it says, by gzip or not at all", func(_ *suite.T,
+	judgeEach(s, "BLD-SUB-04", "packs bodies as it says, by gzip or not at all", func(_ *suite.T,
 		s *scripted.Submission) *finding {
 		if s.Unpacking == nil {
 			return nil
 		}
 		return &finding{"a body that is packed as Content-Encoding says", s.Unpacking.Error()}
 	})
-	every(s, "BLD-SUB-05", "names the fork of the slot", func(t *suite.T, s *scripted.Submission) *finding {
+	judgeEach(s, "BLD-SUB-05", "names the fork of the slot", func(t *suite.T, s *scripted.Submission) *finding {
 		if name := s.Header.Get(versionHeader); name != "" {
-			return differs(versionHeader, t.Auctions.Fork.String(), name)
+			return compareField(versionHeader, t.Auctions.Fork.String(), name)
 		}
 		return nil
 	})
-	content(s, "BLD-SUB-06", "has the form of the slot's fork", func(t *suite.T, s *scripted.Submission) *finding {
-		return differs("the form of", t.Auctions.Fork, s.Fork)
+	judgeContent(s, "BLD-SUB-06", "has the form of the slot's fork", func(t *suite.T, s *scripted.Submission) *finding {
+		return compareField("the form of", t.Auctions.Fork, s.Fork)
 	})
-	content(s, "BLD-SUB-07", "signs the message with the key that it names", func(t *suite.T,
+	judgeContent(s, "BLD-SUB-07", "signs the message with the key that it names", func(t *suite.T,
 		s *scripted.Submission) *finding {
 		for _, domain := range domains(t.Auctions) {
 			if verify(s, domain) == nil {
@@ -71,7 +71,7 @@ func form(s *suite.Set) {
 		return &finding{"a signature of builder_pubkey over the message",
 			fmt.Sprint(verify(s, t.Auctions.Network.BuilderDomain()))}
 	})
-	content(s, "BLD-SUB-08", "signs for this network, under the builder domain", func(t *suite.T,
+	judgeContent(s, "BLD-SUB-08", "signs for this network, under the builder domain", func(t *suite.T,
 		s *scripted.Submission) *finding {
 		list := domains(t.Auctions)
 		for _, domain := range list[1:] {

@@ -15,8 +15,9 @@ const (
 	sequenceHeader = "X-Sequence"
 )
 
-// identity: what tells a relay who the builder is, and in which order it has sent.
-func identity(s *suite.Set) {
+// describeIdentity adds specs about what tells a relay who the builder is, and in which order it
+// has sent.
+func describeIdentity(s *suite.Set) {
 	s.Slow("BLD-IDN-01", "has one API key for a relay", func(t *suite.T) {
 		keys := keysOf(t, watch(t))
 		for name, list := range keys {
@@ -26,7 +27,7 @@ func identity(s *suite.Set) {
 	s.Slow("BLD-IDN-02", "tells no relay the API key of another", func(t *suite.T) {
 		list := watch(t)
 		keys := keysOf(t, list)
-		if len(keys) > 1 && sameEverywhere(keys) {
+		if len(keys) > 1 && areSameEverywhere(keys) {
 			t.NotRun("the builder has one API key for all relays")
 		}
 		for _, relay := range t.Auctions.All {
@@ -37,7 +38,7 @@ func identity(s *suite.Set) {
 					}
 					for _, endpoint := range []scripted.Endpoint{scripted.Submit, scripted.Duties, scripted.Other} {
 						for _, asked := range relay.Heard(endpoint, nil) {
-							t.Check(!holds(asked, secret), "nothing of another relay's API key at relay "+relay.Name,
+							t.Check(!holdsSecret(asked, secret), "nothing of another relay's API key at relay "+relay.Name,
 								"the key of relay "+name)
 						}
 					}
@@ -48,7 +49,7 @@ func identity(s *suite.Set) {
 	s.Slow("BLD-IDN-03", "numbers its submissions in their order", func(t *suite.T) {
 		var before *scripted.Submission
 		numbered := false
-		for _, one := range readable(t) {
+		for _, one := range watchReadable(t) {
 			text := one.Header.Get(sequenceHeader)
 			if text == "" {
 				continue
@@ -58,7 +59,7 @@ func identity(s *suite.Set) {
 			if err != nil {
 				judge(t, one, &finding{sequenceHeader + " with a number", strconv.Quote(text)})
 			}
-			if before != nil && sameAuction(before, one) {
+			if before != nil && isSameAuction(before, one) {
 				last, _ := strconv.ParseUint(before.Header.Get(sequenceHeader), 10, 64)
 				if number <= last {
 					judge(t, one, &finding{fmt.Sprintf("%s above %d", sequenceHeader, last), text})
@@ -71,9 +72,9 @@ func identity(s *suite.Set) {
 		}
 	})
 	s.Slow("BLD-IDN-04", "signs all bids with one key", func(t *suite.T) {
-		list := readable(t)
+		list := watchReadable(t)
 		for _, one := range list {
-			judge(t, one, differs("builder_pubkey", list[0].Block.Message.BuilderPubkey, one.Block.Message.BuilderPubkey))
+			judge(t, one, compareField("builder_pubkey", list[0].Block.Message.BuilderPubkey, one.Block.Message.BuilderPubkey))
 		}
 	})
 }
@@ -99,8 +100,8 @@ func keysOf(t *suite.T, list []*scripted.Submission) map[string]map[string]bool 
 	return keys
 }
 
-// sameEverywhere says whether all relays know the same keys.
-func sameEverywhere(keys map[string]map[string]bool) bool {
+// areSameEverywhere says whether all relays know the same keys.
+func areSameEverywhere(keys map[string]map[string]bool) bool {
 	all := map[string]bool{}
 	for _, list := range keys {
 		for key := range list {
@@ -110,8 +111,8 @@ func sameEverywhere(keys map[string]map[string]bool) bool {
 	return len(all) == 1
 }
 
-// holds says whether a secret stands anywhere in a request.
-func holds(asked scripted.Asked, secret string) bool {
+// holdsSecret says whether a secret stands anywhere in a request.
+func holdsSecret(asked scripted.Asked, secret string) bool {
 	for _, values := range asked.Header {
 		if strings.Contains(strings.Join(values, "\n"), secret) {
 			return true

@@ -24,19 +24,19 @@ const (
 	retryAfter = time.Second
 )
 
-// refusals: what a builder does after a relay has said no, or yes.
-func refusals(s *suite.Set) {
+// describeRefusals adds specs about what a builder does after a relay has said no, or yes.
+func describeRefusals(s *suite.Set) {
 	for _, row := range []struct{ title, text string }{
 		{"that it knows no payload attributes", "payload attributes not (yet) known"},
 		{"that the signature is wrong", "invalid signature"},
 		{"that the simulation failed", "simulation failed: invalid merkle root"},
 	} {
 		s.Slow("BLD-RFS-01", "does not send the same again and again when all relays say "+row.title, func(t *suite.T) {
-			calm(t, refuse(http.StatusBadRequest, row.text))
+			checkCalm(t, refuse(http.StatusBadRequest, row.text))
 		})
 	}
 	s.Slow("BLD-RFS-01", "does not send the same again and again when all relays fail", func(t *suite.T) {
-		calm(t, refuse(http.StatusInternalServerError, "internal error"))
+		checkCalm(t, refuse(http.StatusInternalServerError, "internal error"))
 	})
 	for _, row := range []struct {
 		clause string
@@ -51,7 +51,7 @@ func refusals(s *suite.Set) {
 				w.Header().Set("Retry-After", fmt.Sprint(int(retryAfter.Seconds())))
 				refuse(row.status, "later")(ctx, w, asked)
 			})()
-			over(t, slot+1)
+			waitSlotOver(t, slot+1)
 			first := a.For(relay, slot)
 			if len(first) == 0 {
 				t.Inconclusive("the builder has submitted nothing to relay b for slot %d", slot)
@@ -74,7 +74,7 @@ func refusals(s *suite.Set) {
 		defer stop()
 		relay := a.All[1]
 		defer relay.OnSlot(slot, refuse(http.StatusBadRequest, "payload for this slot was already delivered"))()
-		over(t, slot)
+		waitSlotOver(t, slot)
 		list := a.For(relay, slot)
 		if len(list) == 0 {
 			t.Inconclusive("the builder has submitted nothing to relay b for slot %d", slot)
@@ -84,11 +84,11 @@ func refusals(s *suite.Set) {
 	s.Slow("BLD-RFS-05", "sends what was taken only once", func(t *suite.T) {
 		slot, stop := claim(t)
 		defer stop()
-		over(t, slot)
+		waitSlotOver(t, slot)
 		if len(t.Auctions.For(t.Auctions.All[0], slot)) == 0 {
 			t.Inconclusive("the builder has submitted nothing to relay a for slot %d", slot)
 		}
-		most(t, slot, 1)
+		checkAtMost(t, slot, 1)
 	})
 	s.Slow("BLD-RFS-06", "sends whole blocks to a relay that knows no other way", func(t *suite.T) {
 		list := watch(t)
@@ -117,24 +117,24 @@ func refuse(status int, text string) scripted.Answer {
 	return scripted.Raw(status, jsonType, "", fmt.Appendf(nil, `{"code":%d,"message":%q}`, status, text))
 }
 
-// calm has all relays answer a slot's submissions with a refusal, and fails the spec if a body
+// checkCalm has all relays answer a slot's submissions with a refusal, and fails the spec if a body
 // comes too often.
-func calm(t *suite.T, answer scripted.Answer) {
+func checkCalm(t *suite.T, answer scripted.Answer) {
 	a := t.Auctions
 	slot, stop := claim(t)
 	defer stop()
 	for _, relay := range a.All {
 		defer relay.OnSlot(slot, answer)()
 	}
-	over(t, slot)
+	waitSlotOver(t, slot)
 	if len(a.For(a.All[0], slot)) == 0 {
 		t.Inconclusive("the builder has submitted nothing to relay a for slot %d", slot)
 	}
-	most(t, slot, mostSame)
+	checkAtMost(t, slot, mostSame)
 }
 
-// most fails the spec if a relay got the same body more often than this for a slot.
-func most(t *suite.T, slot phase0.Slot, times int) {
+// checkAtMost fails the spec if a relay got the same body more often than this for a slot.
+func checkAtMost(t *suite.T, slot phase0.Slot, times int) {
 	for _, relay := range t.Auctions.All {
 		same := map[[32]byte]int{}
 		for _, one := range t.Auctions.For(relay, slot) {

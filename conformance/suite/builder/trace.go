@@ -9,28 +9,30 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// trace: the message of a submission agrees with its payload, and with who proposes.
-func trace(s *suite.Set) {
-	content(s, "BLD-MSG-01", "names the payload's block hash", func(_ *suite.T, s *scripted.Submission) *finding {
-		return differs("block_hash", s.Block.ExecutionPayload.BlockHash, s.Block.Message.BlockHash)
+// describeTrace adds specs about the message of a submission agrees with its payload, and with who
+// proposes.
+func describeTrace(s *suite.Set) {
+	judgeContent(s, "BLD-MSG-01", "names the payload's block hash", func(_ *suite.T, s *scripted.Submission) *finding {
+		return compareField("block_hash", s.Block.ExecutionPayload.BlockHash, s.Block.Message.BlockHash)
 	})
-	content(s, "BLD-MSG-02", "names the payload's parent", func(_ *suite.T, s *scripted.Submission) *finding {
-		return differs("parent_hash", s.Block.ExecutionPayload.ParentHash, s.Block.Message.ParentHash)
+	judgeContent(s, "BLD-MSG-02", "names the payload's parent", func(_ *suite.T, s *scripted.Submission) *finding {
+		return compareField("parent_hash", s.Block.ExecutionPayload.ParentHash, s.Block.Message.ParentHash)
 	})
-	content(s, "BLD-MSG-03", "names the payload's gas limit", func(_ *suite.T, s *scripted.Submission) *finding {
-		return differs("gas_limit", s.Block.ExecutionPayload.GasLimit, s.Block.Message.GasLimit)
+	judgeContent(s, "BLD-MSG-03", "names the payload's gas limit", func(_ *suite.T, s *scripted.Submission) *finding {
+		return compareField("gas_limit", s.Block.ExecutionPayload.GasLimit, s.Block.Message.GasLimit)
 	})
-	content(s, "BLD-MSG-04", "names the gas that the payload uses", func(_ *suite.T, s *scripted.Submission) *finding {
-		return differs("gas_used", s.Block.ExecutionPayload.GasUsed, s.Block.Message.GasUsed)
+	judgeContent(s, "BLD-MSG-04", "names the gas that the payload uses", func(_ *suite.T,
+		s *scripted.Submission) *finding {
+		return compareField("gas_used", s.Block.ExecutionPayload.GasUsed, s.Block.Message.GasUsed)
 	})
-	content(s, "BLD-MSG-05", "names the slot's proposer", func(t *suite.T, s *scripted.Submission) *finding {
+	judgeContent(s, "BLD-MSG-05", "names the slot's proposer", func(t *suite.T, s *scripted.Submission) *finding {
 		_, key, known := t.Auctions.Proposer(s.Slot)
 		if !known {
 			return nil // which slots may be bid for is another clause
 		}
-		return differs("proposer_pubkey", key, s.Block.Message.ProposerPubkey)
+		return compareField("proposer_pubkey", key, s.Block.Message.ProposerPubkey)
 	})
-	content(s, "BLD-MSG-06", "names a fee recipient that the proposer has registered", func(t *suite.T,
+	judgeContent(s, "BLD-MSG-06", "names a fee recipient that the proposer has registered", func(t *suite.T,
 		s *scripted.Submission) *finding {
 		index, _, known := t.Auctions.Proposer(s.Slot)
 		if !known || !t.Auctions.Listed(s.Slot) {
@@ -42,9 +44,9 @@ func trace(s *suite.Set) {
 				return nil
 			}
 		}
-		return differs("proposer_fee_recipient", list[len(list)-1].FeeRecipient, s.Block.Message.ProposerFeeRecipient)
+		return compareField("proposer_fee_recipient", list[len(list)-1].FeeRecipient, s.Block.Message.ProposerFeeRecipient)
 	})
-	content(s, "BLD-MSG-07", "names the slot in which the payload is to be proposed", func(t *suite.T,
+	judgeContent(s, "BLD-MSG-07", "names the slot in which the payload is to be proposed", func(t *suite.T,
 		s *scripted.Submission) *finding {
 		n := t.Auctions.Network
 		if begin := uint64(n.Start(s.Slot).Unix()); begin != s.Block.ExecutionPayload.Timestamp {

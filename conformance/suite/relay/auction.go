@@ -46,7 +46,7 @@ func (r *specs) openToPropose(t *suite.T) *auction {
 }
 
 func (r *specs) openFor(t *suite.T, wanted world.Wanted) *auction {
-	r.ready(t)
+	r.registerAll(t)
 	slot := r.slotFor(t, wanted)
 	index := int(slot.ValidatorIndex)
 	return &auction{t: t, slot: slot, proposer: r.validators(t)[index], feeRecipient: payee(index)}
@@ -104,8 +104,8 @@ func listsSlot(t *suite.T, slot *world.Slot) bool {
 
 const errNotListed = plainError("the target does not list the slot")
 
-// preparing returns the auction for requests that only prepare the spec (suite.T.Preparing).
-func (a *auction) preparing() *auction {
+// prepare returns the auction for requests that only prepare the spec (suite.T.Preparing).
+func (a *auction) prepare() *auction {
 	prepares := *a
 	prepares.t = a.t.Preparing()
 	return &prepares
@@ -117,9 +117,9 @@ func (a *auction) fork() eth.Fork {
 	return fork
 }
 
-// since ends the spec as not run if the world's first fork is older than the given one, because its
-// blocks do not have what the spec is about.
-func since(t *suite.T, fork eth.Fork, what string) {
+// requireFork ends the spec as not run if the world's first fork is older than the given one,
+// because its blocks do not have what the spec is about.
+func requireFork(t *suite.T, fork eth.Fork, what string) {
 	if !t.World.Facts.ForkOf().Includes(fork) {
 		t.NotRun("blocks have %s from %s on, and the world is of %s", what, fork, t.World.Facts.Fork)
 	}
@@ -150,12 +150,12 @@ func (a *auction) block(builder string, valueWei *uint256.Int) *submission {
 }
 
 func (a *auction) blockWith(builder string, aboveWei *uint256.Int, blobs int, limit uint64) *submission {
-	return a.ordered(builder, aboveWei, world.Order{Slot: *a.slot, GasLimit: limit, Blobs: blobs})
+	return a.blockInOrder(builder, aboveWei, world.Order{Slot: *a.slot, GasLimit: limit, Blobs: blobs})
 }
 
-// ordered is block with more words about the block: its slot, gas limit, blobs and requests. The
-// message is for the auction's slot.
-func (a *auction) ordered(builder string, aboveWei *uint256.Int, order world.Order) *submission {
+// blockInOrder is block with more words about the block: its slot, gas limit, blobs and requests.
+// The message is for the auction's slot.
+func (a *auction) blockInOrder(builder string, aboveWei *uint256.Int, order world.Order) *submission {
 	a.blocks++
 	valueWei := new(uint256.Int).Add(aboveWei, gwei(a.slot.BaseGwei))
 	order.FeeRecipient, order.PaysWei = fmt.Sprintf("%#x", a.feeRecipient[:]), valueWei.ToBig()
@@ -199,13 +199,13 @@ func (a *auction) submit(s *submission) *probe.Answer {
 	return a.t.Do(builderAPI(a.t), post(submitPath, jsonType, s.json()))
 }
 
-// submitted submits a block that prepares the spec: the spec is inconclusive unless the block is
-// accepted.
-func (a *auction) submitted(s *submission) *submission {
+// prepareSubmitted submits a block that prepares the spec: the spec is inconclusive unless the
+// block is accepted.
+func (a *auction) prepareSubmitted(s *submission) *submission {
 	var answer *probe.Answer
 	// The relay may learn about the slot a moment later than the suite.
 	_ = a.t.Eventually(news, func() error {
-		if answer = a.preparing().submit(s); answer.Status == http.StatusOK || answer.Status == http.StatusAccepted {
+		if answer = a.prepare().submit(s); answer.Status == http.StatusOK || answer.Status == http.StatusAccepted {
 			return nil
 		}
 		return errNotTaken
@@ -219,11 +219,11 @@ const news = 300 * time.Millisecond
 
 const errNotTaken = plainError("the block was not taken")
 
-// ready submits a valid block of low value. It shows that the relay accepts blocks of this slot, so
-// that a later block is refused only for what is wrong with it.
-func (a *auction) ready() { a.submitted(a.block("first", gwei(1))) }
+// prepareBid submits a valid block of low value. It shows that the relay accepts blocks of this
+// slot, so that a later block is refused only for what is wrong with it.
+func (a *auction) prepareBid() { a.prepareSubmitted(a.block("first", gwei(1))) }
 
-func zipped(t *suite.T, body []byte) []byte {
+func compress(t *suite.T, body []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, err := w.Write(body)
@@ -266,8 +266,8 @@ func (a *auction) readBid(answer *probe.Answer) *builderelectra.SignedBuilderBid
 	return bid
 }
 
-// serves fails the spec unless the served bid is that of the submission. It returns the bid.
-func (a *auction) serves(s *submission) *builderelectra.SignedBuilderBid {
+// checkServed fails the spec unless the served bid is that of the submission. It returns the bid.
+func (a *auction) checkServed(s *submission) *builderelectra.SignedBuilderBid {
 	bid := a.bid()
 	a.t.Check(bid != nil, "the bid of the submitted block", "204, no bid")
 	a.t.Check(bid.Message.Header.BlockHash == s.Message.BlockHash, "the bid of block "+s.Message.BlockHash.String(),
@@ -275,10 +275,10 @@ func (a *auction) serves(s *submission) *builderelectra.SignedBuilderBid {
 	return bid
 }
 
-// served returns the served bid, for specs that need one as preparation. The spec is inconclusive
-// unless it is that of the submission.
-func (a *auction) served(s *submission) *builderelectra.SignedBuilderBid {
-	answer := a.preparing().header(jsonType)
+// prepareServed returns the served bid, for specs that need one as preparation. The spec is
+// inconclusive unless it is that of the submission.
+func (a *auction) prepareServed(s *submission) *builderelectra.SignedBuilderBid {
+	answer := a.prepare().header(jsonType)
 	a.t.Prepared(answer, "get the header of the submitted block", http.StatusOK)
 	bid := a.readBid(answer)
 	if bid.Message.Header.BlockHash != s.Message.BlockHash {
@@ -287,19 +287,20 @@ func (a *auction) served(s *submission) *builderelectra.SignedBuilderBid {
 	return bid
 }
 
-// taken submits a block and fails the spec unless the answer is 200.
-func (a *auction) taken(s *submission) {
+// checkTaken submits a block and fails the spec unless the answer is 200.
+func (a *auction) checkTaken(s *submission) {
 	a.t.Status(a.submit(s), http.StatusOK)
 }
 
-// refused submits a block and fails the spec unless the answer is 400 and its bid is not served.
-func (a *auction) refused(s *submission) {
+// checkRefused submits a block and fails the spec unless the answer is 400 and its bid is not
+// served.
+func (a *auction) checkRefused(s *submission) {
 	a.t.Status(a.submit(s), http.StatusBadRequest)
-	a.notServed(s)
+	a.checkNotServed(s)
 }
 
-// notServed fails the spec if the submission's bid is served.
-func (a *auction) notServed(s *submission) {
+// checkNotServed fails the spec if the submission's bid is served.
+func (a *auction) checkNotServed(s *submission) {
 	bid := a.bid()
 	if bid != nil {
 		a.t.Check(bid.Message.Header.BlockHash != s.Message.BlockHash, "no bid of the refused block", "its bid is served")

@@ -70,8 +70,8 @@ func formFactors(operation string) []suite.Factor {
 	}
 }
 
-// possible says whether there is such a request, and whether it is known how it must be answered.
-func (c combination) possible() bool {
+// isPossible says whether there is such a request, and whether it is known how it must be answered.
+func (c combination) isPossible() bool {
 	hasBody := c.operation != asking
 	for _, value := range []string{c.content, c.encoding, c.version} {
 		if (value == absent) == hasBody {
@@ -86,14 +86,14 @@ func (c combination) possible() bool {
 		c.version == otherVersion && !strings.HasPrefix(c.operation, "submitBlinded"): // their descriptions do not say
 		return false
 	}
-	return len(c.wrong()) <= 1
+	return len(c.listWrong()) <= 1
 }
 
 // answersBody says whether the answer to a right request has a body, whose form Accept chooses.
 func (c combination) answersBody() bool { return c.operation == asking || c.operation == revealing }
 
-// wrong are the statuses of refusals, one element for each thing that is not allowed.
-func (c combination) wrong() (list [][]int) {
+// listWrong are the statuses of refusals, one element for each thing that is not allowed.
+func (c combination) listWrong() (list [][]int) {
 	if c.accept == acceptText {
 		list = append(list, []int{http.StatusNotAcceptable})
 	}
@@ -110,9 +110,9 @@ func (c combination) wrong() (list [][]int) {
 	return list
 }
 
-// optional are the requests with one thing alone that a relay need not take. A relay that refuses
-// one of them does not offer it, and then may refuse its combinations.
-func (c combination) optional() (list []combination) {
+// listOptional are the requests with one thing alone that a relay need not take. A relay that
+// refuses one of them does not offer it, and then may refuse its combinations.
+func (c combination) listOptional() (list []combination) {
 	basic := combination{c.operation, plain, jsonType, plain, rightVersion}
 	switch c.operation {
 	case asking:
@@ -166,7 +166,7 @@ func (c combination) request(t *suite.T, fork eth.Fork, method, path string, asJ
 	}
 	switch c.encoding {
 	case zipEncoding:
-		request.Body = zipped(t, request.Body)
+		request.Body = compress(t, request.Body)
 	case zstdEncoding:
 		w, err := zstd.NewWriter(nil)
 		t.Ready(err, "pack a body")
@@ -191,9 +191,10 @@ func (c combination) request(t *suite.T, fork eth.Fork, method, path string, asJ
 // its effect: it is called after a right answer, and fails the spec otherwise.
 type inForm func(c combination) (answer *probe.Answer, holds func())
 
-// combinations: each pair of what requests may say about their form, for each operation. What is
-// allowed has a plan of its own: a pair that occurs only beside something wrong is never answered.
-func combinations(r *specs) {
+// describeCombinations adds specs about each pair of what requests may say about their form, for
+// each operation. What is allowed has a plan of its own: a pair that occurs only beside something
+// wrong is never answered.
+func describeCombinations(r *specs) {
 	for _, group := range []struct {
 		must, should string
 		operations   []string
@@ -203,14 +204,15 @@ func combinations(r *specs) {
 	} {
 		for _, operation := range group.operations {
 			right := suite.Pairwise(formFactors(operation), func(c suite.Combination) bool {
-				return combinationOf(c).possible() && len(combinationOf(c).wrong()) == 0
+				return combinationOf(c).isPossible() && len(combinationOf(c).listWrong()) == 0
 			})
-			all := suite.Pairwise(formFactors(operation), func(c suite.Combination) bool { return combinationOf(c).possible() })
+			all := suite.Pairwise(formFactors(operation),
+				func(c suite.Combination) bool { return combinationOf(c).isPossible() })
 			r.It(group.must, "takes "+operation+" in each form", func(t *suite.T) {
-				judgeForms(t, right, r.former(t, operation))
+				judgeForms(t, right, r.prepareForms(t, operation))
 			})
 			r.It(group.should, "refuses "+operation+" in wrong forms, and heeds preferences", func(t *suite.T) {
-				judgeWrongForms(t, all, r.former(t, operation))
+				judgeWrongForms(t, all, r.prepareForms(t, operation))
 			})
 		}
 	}
@@ -233,14 +235,14 @@ func judgeForms(t *suite.T, plan suite.Covering, send inForm) {
 		answer, holds := send(c)
 		refused := answer.Status == http.StatusUnsupportedMediaType || answer.Status == http.StatusNotAcceptable ||
 			answer.Status == http.StatusBadRequest
-		if refused && slices.ContainsFunc(c.optional(), func(one combination) bool { return !offered(one) }) {
+		if refused && slices.ContainsFunc(c.listOptional(), func(one combination) bool { return !offered(one) }) {
 			continue
 		}
 		t.Check(answer.Status < 300, "the answer of the plain request to "+c.String(), answer)
 		holds()
 		judged = append(judged, values)
 	}
-	t.Planned(plan, judged)
+	t.RecordPlan(plan, judged)
 }
 
 // judgeWrongForms fails the spec unless each case with something that is not allowed is refused by
@@ -249,7 +251,7 @@ func judgeWrongForms(t *suite.T, plan suite.Covering, send inForm) {
 	var judged []suite.Combination
 	for _, values := range plan.Cases {
 		c := combinationOf(values)
-		wrong := c.wrong()
+		wrong := c.listWrong()
 		switch {
 		case len(wrong) > 0:
 			answer, _ := send(c)
@@ -257,7 +259,7 @@ func judgeWrongForms(t *suite.T, plan suite.Covering, send inForm) {
 		case c.answersBody() && len(c.media()) > 1:
 			answer, _ := send(c)
 			got, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
-			if answer.Status >= 300 || c.media()[0] == sszType && got == jsonType && !r200(send, c, acceptSSZ) {
+			if answer.Status >= 300 || c.media()[0] == sszType && got == jsonType && !isAnswered200(send, c, acceptSSZ) {
 				continue // it does not offer SSZ
 			}
 			t.Check(got == c.media()[0], c.media()[0]+" to "+c.String(), got)
@@ -266,23 +268,23 @@ func judgeWrongForms(t *suite.T, plan suite.Covering, send inForm) {
 		}
 		judged = append(judged, values)
 	}
-	t.Planned(plan, judged)
+	t.RecordPlan(plan, judged)
 }
 
-// r200 says whether the case is answered with 200 for another Accept.
-func r200(send inForm, c combination, accept string) bool {
+// isAnswered200 says whether the case is answered with 200 for another Accept.
+func isAnswered200(send inForm, c combination, accept string) bool {
 	c.accept = accept
 	answer, _ := send(c)
 	return answer.Status == http.StatusOK
 }
 
-// former prepares an operation. What it prepares is used by all cases of a spec.
-func (r *specs) former(t *suite.T, operation string) inForm {
+// prepareForms prepares an operation. What it prepares is used by all cases of a spec.
+func (r *specs) prepareForms(t *suite.T, operation string) inForm {
 	switch operation {
 	case asking:
 		a := r.open(t)
-		s := a.submitted(a.block("a", gwei(1000)))
-		bid, err := probe.Bid(a.fork(), a.served(s)).MarshalSSZ()
+		s := a.prepareSubmitted(a.block("a", gwei(1000)))
+		bid, err := probe.Bid(a.fork(), a.prepareServed(s)).MarshalSSZ()
 		t.Ready(err, "encode a bid")
 		return func(c combination) (*probe.Answer, func()) {
 			answer := t.Do(proposerAPI(t), c.request(t, a.fork(), http.MethodGet, a.headerPath(), nil, nil))
@@ -293,25 +295,25 @@ func (r *specs) former(t *suite.T, operation string) inForm {
 		}
 	case registering:
 		return func(c combination) (*probe.Answer, func()) {
-			one := r.fresh(t)
+			one := r.freshRegistration(t)
 			raw, err := one.MarshalSSZ()
 			t.Ready(err, "encode a registration")
 			answer := t.Do(proposerAPI(t), c.request(t, t.World.Facts.ForkOf(), http.MethodPost, registerPath,
 				fmt.Appendf(nil, "[%s]", encode(t, one)), raw))
 			return answer, func() {
-				err := holds(t, one)
+				err := waitHeld(t, one)
 				t.Check(err == nil, "the registration in the data API after "+c.String(), err)
 			}
 		}
 	case submitting:
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		value := uint64(1000)
 		return func(c combination) (*probe.Answer, func()) {
 			value += 10
 			s := a.block("a", gwei(value))
 			answer := t.Do(builderAPI(t), c.request(t, a.fork(), http.MethodPost, submitPath, s.json(), s.ssz()))
-			return answer, func() { a.serves(s) }
+			return answer, func() { a.checkServed(s) }
 		}
 	}
 	return r.revealer(t, operation)
@@ -335,12 +337,12 @@ func (r *specs) revealer(t *suite.T, operation string) inForm {
 	if operation == publishing {
 		path = payloadPathV2
 	}
-	a, s, block := r.won(t, 0)
+	a, s, block := r.prepareWon(t, 0)
 	document := probe.Blinded(a.fork(), block)
 	raw, err := document.MarshalSSZ()
 	t.Ready(err, "encode a blinded block")
 	for range 2 {
-		answer := a.preparing().ask(path, block)
+		answer := a.prepare().ask(path, block)
 		if operation == publishing && answer.Status == http.StatusNotFound {
 			t.Unsupported("404 to v2")
 		}
@@ -353,7 +355,7 @@ func (r *specs) revealer(t *suite.T, operation string) inForm {
 				t.Status(answer, http.StatusAccepted)
 				return
 			}
-			isOf(t, readAs(t, c, answer, a.readPayloadSSZ, a.readPayload), s)
+			checkPayloadOf(t, readAs(t, c, answer, a.readPayloadSSZ, a.readPayload), s)
 		}
 	}
 }

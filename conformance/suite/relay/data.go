@@ -34,19 +34,21 @@ func text(t *suite.T, trace map[string]any, name string) string {
 	return value
 }
 
-// delivered makes an auction whose payload was revealed and is listed in the Data API.
-func (r *specs) delivered(t *suite.T) (*auction, *submission) { return r.deliveredFor(t, 1000) }
+// prepareDelivered makes an auction whose payload was revealed and is listed in the Data API.
+func (r *specs) prepareDelivered(t *suite.T) (*auction, *submission) {
+	return r.prepareDeliveredFor(t, 1000)
+}
 
-// deliveredFor is delivered for a bid of the given value in gwei.
-func (r *specs) deliveredFor(t *suite.T, value uint64) (*auction, *submission) {
-	a, s, block := r.wonFor(t, 0, value)
-	t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
-	t.Ready(listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String()), "see the delivery in the data API")
+// prepareDeliveredFor is prepareDelivered for a bid of the given value in gwei.
+func (r *specs) prepareDeliveredFor(t *suite.T, value uint64) (*auction, *submission) {
+	a, s, block := r.prepareWonFor(t, 0, value)
+	t.Prepared(a.prepare().ask(payloadPath, block), "get the payload", http.StatusOK)
+	t.Ready(waitListed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String()), "see the delivery in the data API")
 	return a, s
 }
 
-// listed waits until a query finds something.
-func listed(t *suite.T, path, query string) error {
+// waitListed waits until a query finds something.
+func waitListed(t *suite.T, path, query string) error {
 	return t.Eventually(t.Target.Budgets.Settle(), func() error {
 		if len(traces(t, path, query)) == 0 {
 			return fmt.Errorf("nothing is listed for %s", query)
@@ -55,9 +57,9 @@ func listed(t *suite.T, path, query string) error {
 	})
 }
 
-// all fails the spec unless a query finds at least one trace, and every one has the value in the
-// member.
-func all(t *suite.T, path, query, member, want string) {
+// checkAllHave fails the spec unless a query finds at least one trace, and every one has the value
+// in the member.
+func checkAllHave(t *suite.T, path, query, member, want string) {
 	list := traces(t, path, query)
 	t.Check(len(list) > 0, "an entry for "+query, "none")
 	for _, trace := range list {
@@ -65,30 +67,30 @@ func all(t *suite.T, path, query, member, want string) {
 	}
 }
 
-// data: GET /relay/v1/data/….
-func data(r *specs) {
+// describeData adds specs about GET /relay/v1/data/….
+func describeData(r *specs) {
 	r.It("REL-DAT-01", "lists what was revealed", func(t *suite.T) {
-		_, s, block := r.won(t, 0)
+		_, s, block := r.prepareWon(t, 0)
 		a := s.a
-		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
-		err := listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
+		t.Prepared(a.prepare().ask(payloadPath, block), "get the payload", http.StatusOK)
+		err := waitListed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
 		t.Check(err == nil, "the delivered payload", err)
 	})
 	r.It("REL-DAT-02", "does not list what nobody asked for", func(t *suite.T) {
 		a := r.open(t)
-		s := a.submitted(a.block("a", gwei(1000)))
-		a.served(s)
+		s := a.prepareSubmitted(a.block("a", gwei(1000)))
+		a.prepareServed(s)
 		t.Until(a.start().Add(300 * time.Millisecond))
 		list := traces(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
 		t.Check(len(list) == 0, "no delivery", list)
 	})
-	filters(r)
-	refusedQueries(r)
-	negatives(r)
-	received(r)
-	registrations(r)
+	describeFilters(r)
+	describeRefusedQueries(r)
+	describeNegativeNumbers(r)
+	describeReceivedBids(r)
+	describeRegistrations(r)
 	r.It("REL-DAT-24", "says the number of transactions and of the block", func(t *suite.T) {
-		_, s := r.delivered(t)
+		_, s := r.prepareDelivered(t)
 		trace := traces(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())[0]
 		t.Check(text(t, trace, "num_tx") == strconv.Itoa(len(s.ExecutionPayload.Transactions)),
 			fmt.Sprint(len(s.ExecutionPayload.Transactions)), trace["num_tx"])
@@ -96,7 +98,7 @@ func data(r *specs) {
 		t.Check(text(t, trace, "block_number") == number, number, trace["block_number"])
 	})
 	r.It("REL-DAT-20", "writes numbers as text", func(t *suite.T) {
-		_, s := r.delivered(t)
+		_, s := r.prepareDelivered(t)
 		trace := traces(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())[0]
 		for _, member := range []string{"slot", "gas_limit", "gas_used", "value"} {
 			_, err := uint256.FromDecimal(text(t, trace, member))
@@ -105,16 +107,16 @@ func data(r *specs) {
 	})
 	r.It("REL-DAT-20", "writes no number of received blocks bare", func(t *suite.T) {
 		a := r.open(t)
-		s := a.submitted(a.block("a", gwei(1000)))
+		s := a.prepareSubmitted(a.block("a", gwei(1000)))
 		query := "block_hash=" + s.Message.BlockHash.String()
-		t.Ready(listed(t, receivedPath, query), "see the received block")
+		t.Ready(waitListed(t, receivedPath, query), "see the received block")
 		for member, value := range traces(t, receivedPath, query)[0] {
 			_, bare := value.(float64)
 			t.Check(!bare, member+" as text", value)
 		}
 	})
 	r.It("REL-DAT-26", "says what the builder signed", func(t *suite.T) {
-		_, s := r.delivered(t)
+		_, s := r.prepareDelivered(t)
 		m := s.Message
 		trace := traces(t, deliveredPath, "block_hash="+m.BlockHash.String())[0]
 		for member, want := range map[string]string{
@@ -140,8 +142,9 @@ func data(r *specs) {
 	})
 }
 
-// filters: the parameters of GET /relay/v1/data/bidtraces/proposer_payload_delivered.
-func filters(r *specs) {
+// describeFilters adds specs about the parameters of GET
+// /relay/v1/data/bidtraces/proposer_payload_delivered.
+func describeFilters(r *specs) {
 	for _, row := range []struct {
 		id, parameter, member string
 		value                 func(s *submission) string
@@ -159,42 +162,42 @@ func filters(r *specs) {
 		}},
 	} {
 		r.It(row.id, "filters by "+row.parameter, func(t *suite.T) {
-			_, other := r.delivered(t) // a delivery that must not be listed
-			_, s := r.delivered(t)
+			_, other := r.prepareDelivered(t) // a delivery that must not be listed
+			_, s := r.prepareDelivered(t)
 			_ = other
-			all(t, deliveredPath, row.parameter+"="+row.value(s), row.member, row.value(s))
+			checkAllHave(t, deliveredPath, row.parameter+"="+row.value(s), row.member, row.value(s))
 		})
 	}
 	r.It("REL-DAT-07", "lists no more than limit", func(t *suite.T) {
-		r.delivered(t)
-		r.delivered(t)
+		r.prepareDelivered(t)
+		r.prepareDelivered(t)
 		list := traces(t, deliveredPath, "limit=1")
 		t.Check(len(list) == 1, "one entry", len(list))
 	})
 	r.It("REL-DAT-07", "lists no more received blocks of a slot than limit", func(t *suite.T) {
 		a := r.open(t)
 		for i, builder := range []string{"a", "b", "c"} {
-			s := a.submitted(a.block(builder, gwei(1000+uint64(i))))
-			t.Ready(listed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
+			s := a.prepareSubmitted(a.block(builder, gwei(1000+uint64(i))))
+			t.Ready(waitListed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
 		}
 		list := traces(t, receivedPath, fmt.Sprintf("slot=%d&limit=1", a.slot.Slot))
 		t.Check(len(list) == 1, "one entry", len(list))
 	})
 	r.It("REL-DAT-31", "finds a delivery by a hash in capitals", func(t *suite.T) {
-		_, s := r.delivered(t)
+		_, s := r.prepareDelivered(t)
 		hash := fmt.Sprintf("0x%X", s.Message.BlockHash[:])
-		all(t, deliveredPath, "block_hash="+hash, "block_hash", hash)
+		checkAllHave(t, deliveredPath, "block_hash="+hash, "block_hash", hash)
 	})
 	r.It("REL-DAT-31", "finds a received block by a hash in capitals", func(t *suite.T) {
 		a := r.open(t)
-		s := a.submitted(a.block("a", gwei(1000)))
-		t.Ready(listed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
+		s := a.prepareSubmitted(a.block("a", gwei(1000)))
+		t.Ready(waitListed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
 		hash := fmt.Sprintf("0x%X", s.Message.BlockHash[:])
-		all(t, receivedPath, "block_hash="+hash, "block_hash", hash)
+		checkAllHave(t, receivedPath, "block_hash="+hash, "block_hash", hash)
 	})
 	r.It("REL-DAT-08", "lists slots up to cursor, the newest first", func(t *suite.T) {
-		_, first := r.delivered(t)
-		_, second := r.delivered(t)
+		_, first := r.prepareDelivered(t)
+		_, second := r.prepareDelivered(t)
 		_ = second
 		list := traces(t, deliveredPath, "cursor="+strconv.FormatUint(first.Message.Slot, 10))
 		last := first.Message.Slot
@@ -207,7 +210,7 @@ func filters(r *specs) {
 	})
 	r.It("REL-DAT-21", "orders by value", func(t *suite.T) {
 		for _, value := range []uint64{2000, 10_000, 3000} { // one of more digits, since values are no texts
-			r.deliveredFor(t, value)
+			r.prepareDeliveredFor(t, value)
 		}
 		for order, rising := range map[string]bool{"value": true, "-value": false} {
 			var last *uint256.Int
@@ -228,8 +231,8 @@ func filters(r *specs) {
 		}
 	})
 	r.It("REL-DAT-06", "finds nothing of a builder in another builder's slot", func(t *suite.T) {
-		_, first := r.delivered(t)
-		_, second := r.delivered(t)
+		_, first := r.prepareDelivered(t)
+		_, second := r.prepareDelivered(t)
 		query := fmt.Sprintf("slot=%d&builder_pubkey=", first.Message.Slot)
 		t.Check(len(traces(t, deliveredPath, query+first.Message.BuilderPubkey.String())) == 1, "its own delivery", "none")
 		got := traces(t, deliveredPath, query+second.Message.BuilderPubkey.String())
@@ -237,8 +240,8 @@ func filters(r *specs) {
 	})
 }
 
-// refusedQueries: queries that are mistakes of the caller.
-func refusedQueries(r *specs) {
+// describeRefusedQueries adds specs about queries that are mistakes of the caller.
+func describeRefusedQueries(r *specs) {
 	for _, row := range []struct{ id, title, path string }{
 		{"REL-DAT-09", "refuses slot and cursor together", deliveredPath + "?slot=1&cursor=1"},
 		{"REL-DAT-10", "refuses a slot of letters", deliveredPath + "?slot=abc"},
@@ -259,8 +262,8 @@ func refusedQueries(r *specs) {
 	}
 }
 
-// negatives: filters that nothing can have.
-func negatives(r *specs) {
+// describeNegativeNumbers adds specs about filters that nothing can have.
+func describeNegativeNumbers(r *specs) {
 	for _, path := range []string{deliveredPath, receivedPath} {
 		for _, parameter := range []string{"slot", "block_number", "cursor"} {
 			if path == receivedPath && parameter == "cursor" {
@@ -280,24 +283,25 @@ func negatives(r *specs) {
 	}
 }
 
-// received: GET /relay/v1/data/bidtraces/builder_blocks_received.
-func received(r *specs) {
+// describeReceivedBids adds specs about GET /relay/v1/data/bidtraces/builder_blocks_received.
+func describeReceivedBids(r *specs) {
 	r.It("REL-DAT-13", "lists a verified block", func(t *suite.T) {
 		a := r.open(t)
-		s := a.submitted(a.block("a", gwei(1000)))
-		err := listed(t, receivedPath, "block_hash="+s.Message.BlockHash.String())
+		s := a.prepareSubmitted(a.block("a", gwei(1000)))
+		err := waitListed(t, receivedPath, "block_hash="+s.Message.BlockHash.String())
 		t.Check(err == nil, "the block that was submitted", err)
-		all(t, receivedPath, "slot="+strconv.FormatUint(s.Message.Slot, 10), "slot", strconv.FormatUint(s.Message.Slot, 10))
-		all(t, receivedPath, "builder_pubkey="+s.Message.BuilderPubkey.String(), "builder_pubkey",
+		checkAllHave(t, receivedPath, "slot="+strconv.FormatUint(s.Message.Slot, 10), "slot",
+			strconv.FormatUint(s.Message.Slot, 10))
+		checkAllHave(t, receivedPath, "builder_pubkey="+s.Message.BuilderPubkey.String(), "builder_pubkey",
 			s.Message.BuilderPubkey.String())
 	})
 	r.It("REL-DAT-14", "does not list a refused block", func(t *suite.T) {
 		a := r.open(t)
 		good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
 		bad.Message.GasUsed++
-		t.Prepared(a.preparing().submit(bad.sign()), "submit a wrong block", http.StatusBadRequest)
-		a.submitted(good)
-		t.Ready(listed(t, receivedPath, "block_hash="+good.Message.BlockHash.String()), "see the good block")
+		t.Prepared(a.prepare().submit(bad.sign()), "submit a wrong block", http.StatusBadRequest)
+		a.prepareSubmitted(good)
+		t.Ready(waitListed(t, receivedPath, "block_hash="+good.Message.BlockHash.String()), "see the good block")
 		list := traces(t, receivedPath, "slot="+strconv.FormatUint(good.Message.Slot, 10))
 		for _, trace := range list {
 			t.Check(text(t, trace, "block_hash") != bad.Message.BlockHash.String(), "no entry of the refused block", "one")
@@ -308,19 +312,19 @@ func received(r *specs) {
 		good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
 		bad.Message.Value.AddUint64(bad.Message.Value, 1)
 		t.Prepared(a.submit(bad.sign()), "submit a block that pays less than it says", http.StatusBadRequest)
-		a.submitted(good)
-		t.Ready(listed(t, receivedPath, "block_hash="+good.Message.BlockHash.String()), "see the good block")
+		a.prepareSubmitted(good)
+		t.Ready(waitListed(t, receivedPath, "block_hash="+good.Message.BlockHash.String()), "see the good block")
 		got := traces(t, receivedPath, "block_hash="+bad.Message.BlockHash.String())
 		t.Check(len(got) == 0, "no entry of the refused block", got)
 	})
 	r.It("REL-DAT-15", "says when a block came", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		s := a.block("a", gwei(1000))
 		answer := a.submit(s)
 		t.Prepared(answer, "submit a valid block", http.StatusOK)
 		query := "block_hash=" + s.Message.BlockHash.String()
-		t.Ready(listed(t, receivedPath, query), "see the block")
+		t.Ready(waitListed(t, receivedPath, query), "see the block")
 		trace := traces(t, receivedPath, query)[0]
 		ms, err := strconv.ParseInt(text(t, trace, "timestamp_ms"), 10, 64)
 		from, to := answer.SentAt.UnixMilli()-1, answer.DoneAt.UnixMilli()+1
@@ -331,12 +335,12 @@ func received(r *specs) {
 	})
 }
 
-// registrations: GET /relay/v1/data/validator_registration.
-func registrations(r *specs) {
+// describeRegistrations adds specs about GET /relay/v1/data/validator_registration.
+func describeRegistrations(r *specs) {
 	r.It("REL-DAT-17", "answers the registration as it was signed", func(t *suite.T) {
-		one := r.fresh(t)
+		one := r.freshRegistration(t)
 		t.Prepared(sendRegistrations(t.Preparing(), one), "register", http.StatusOK)
-		err := holds(t, one)
+		err := waitHeld(t, one)
 		t.Check(err == nil, "message and signature of the validator", err)
 	})
 	r.It("REL-DAT-18", "has no registration of a stranger", func(t *suite.T) {
@@ -346,11 +350,11 @@ func registrations(r *specs) {
 	})
 }
 
-// signedFor: the value with which a delivery is listed.
-func signedFor(r *specs) {
+// describeSignedValues adds specs about the value with which a delivery is listed.
+func describeSignedValues(r *specs) {
 	r.It("REL-DAT-28", "lists the value of the header", func(t *suite.T) {
 		a := r.openToPropose(t)
-		a.listsWhatIsSigned(a.submitted(a.block("a", gwei(1000))))
+		a.checkListsSigned(a.prepareSubmitted(a.block("a", gwei(1000))))
 	})
 	r.It("REL-DAT-28", "lists the value of the header, when the block was offered for less before", func(t *suite.T) {
 		a := r.openToPropose(t)
@@ -363,18 +367,18 @@ func signedFor(r *specs) {
 		if answer := a.submit(low.sign()); answer.Status != http.StatusOK {
 			t.Lenient("a block is not taken at less than it pays, so that it has one value: %s", answer)
 		}
-		a.listsWhatIsSigned(a.submitted(high))
+		a.checkListsSigned(a.prepareSubmitted(high))
 	})
 }
 
-// listsWhatIsSigned has the proposer sign the submission's header and get its payload. It fails the
+// checkListsSigned has the proposer sign the submission's header and get its payload. It fails the
 // spec unless the delivery is listed with the value of that header.
-func (a *auction) listsWhatIsSigned(s *submission) {
+func (a *auction) checkListsSigned(s *submission) {
 	t := a.t
-	bid := a.served(s)
-	t.Prepared(a.preparing().ask(payloadPath, a.signBlind(a.blind(bid), a.proposer)), "get the payload", http.StatusOK)
+	bid := a.prepareServed(s)
+	t.Prepared(a.prepare().ask(payloadPath, a.signBlind(a.makeBlinded(bid), a.proposer)), "get the payload", http.StatusOK)
 	query := "block_hash=" + s.Message.BlockHash.String()
-	t.Ready(listed(t, deliveredPath, query), "see the delivery in the data API")
+	t.Ready(waitListed(t, deliveredPath, query), "see the delivery in the data API")
 	trace := traces(t, deliveredPath, query)[0]
 	t.Check(text(t, trace, "value") == bid.Message.Value.Dec(), "the header's value "+bid.Message.Value.Dec(),
 		trace["value"])

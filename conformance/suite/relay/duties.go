@@ -78,10 +78,10 @@ func listsAll(t *suite.T) error {
 	return nil
 }
 
-// duties: GET /relay/v1/builder/validators.
-func duties(r *specs) {
+// describeDuties adds specs about GET /relay/v1/builder/validators.
+func describeDuties(r *specs) {
 	r.It("REL-DUT-01", "lists each slot once", func(t *suite.T) {
-		r.ready(t)
+		r.registerAll(t)
 		seen := map[string]bool{}
 		for _, d := range list(t) {
 			t.Check(!seen[d.Slot], "each slot once", "slot "+d.Slot+" twice")
@@ -90,7 +90,7 @@ func duties(r *specs) {
 		t.Check(len(seen) > 0, "the registered proposers", "an empty list")
 	})
 	r.It("REL-DUT-01", "lists every registered proposer of two epochs", func(t *suite.T) {
-		r.ready(t)
+		r.registerAll(t)
 		// A relay may read the duties of an epoch some slots after it has begun.
 		err := t.Eventually(t.Epochs(1), func() error { return listsAll(t) })
 		t.Check(err == nil, "all slots of the current and the next epoch whose proposers have registered", err)
@@ -106,7 +106,7 @@ func duties(r *specs) {
 		t.Check(false, fmt.Sprintf("an entry for slot %d", a.slot.Slot), "none")
 	})
 	r.It("REL-DUT-01", "lists a slot of this epoch also when it is over", func(t *suite.T) {
-		r.ready(t)
+		r.registerAll(t)
 		per := t.World.Facts.SlotsPerEpoch
 		var slot uint64
 		t.Ready(t.Eventually(t.Epochs(2), func() error {
@@ -136,8 +136,8 @@ func duties(r *specs) {
 		t.Check(false, fmt.Sprintf("slot %d, which was listed before it began", slot), "it is gone")
 	})
 	r.It("REL-DUT-02", "carries registrations with their signatures, also after a newer one", func(t *suite.T) {
-		newest := r.fresh(t) // readies all others
-		takes(t, sendRegistrations(t, newest), newest)
+		newest := r.freshRegistration(t) // readies all others
+		checkTakes(t, sendRegistrations(t, newest), newest)
 		err := dutyNames(t, newest)
 		t.Ready(err, "wait for a duty with the newest registration")
 		for _, d := range list(t) {
@@ -150,7 +150,7 @@ func duties(r *specs) {
 		}
 	})
 	r.It("REL-DUT-03", "leaves out who never registered", func(t *suite.T) {
-		r.ready(t)
+		r.registerAll(t)
 		stranger := r.validators(t)[t.World.Facts.Stranger()].Public
 		for _, d := range list(t) {
 			t.Check(d.Entry.Message.Pubkey != stranger, "no duty of a validator that never registered", "slot "+d.Slot)
@@ -164,7 +164,7 @@ func duties(r *specs) {
 		t.Check(err == nil && entries != nil, "a JSON array", answer)
 	})
 	r.It("REL-DUT-05", "agrees with the chain's duties", func(t *suite.T) {
-		r.ready(t)
+		r.registerAll(t)
 		chain := proposers(t, epoch(t), epoch(t)+1)
 		for _, d := range list(t) {
 			if want, known := chain[d.Slot]; known {
@@ -173,7 +173,7 @@ func duties(r *specs) {
 		}
 	})
 	r.It("REL-DUT-06", "lists the current and the next epoch only", func(t *suite.T) {
-		r.ready(t)
+		r.registerAll(t)
 		before := epoch(t)
 		entries := list(t)
 		after := epoch(t)

@@ -41,10 +41,11 @@ var headerFields = []struct {
 	{"excess_blob_gas", eth.Deneb, func(h *deneb.ExecutionPayloadHeader) { h.ExcessBlobGas++ }},
 }
 
-// fields: blinded blocks whose header differs in one field from the served one.
-func fields(r *specs) {
+// describeFields adds specs about blinded blocks whose header differs in one field from the served
+// one.
+func describeFields(r *specs) {
 	r.It("REL-PAY-14", "refuses a header that differs in any field", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		right := *block.Message.Body.ExecutionPayloadHeader
 		for _, field := range headerFields {
 			if !a.fork().Includes(field.since) {
@@ -55,9 +56,9 @@ func fields(r *specs) {
 			block.Message.Body.ExecutionPayloadHeader = &wrong
 			answer := a.ask(payloadPath, a.signBlind(block, a.proposer))
 			t.Check(answer.Status == 400, "400 to another "+field.name, answer)
-			revealsNothing(t, answer, s)
+			checkRevealsNothing(t, answer, s)
 		}
 		block.Message.Body.ExecutionPayloadHeader = &right
-		isOf(t, a.readPayload(a.ask(payloadPath, a.signBlind(block, a.proposer))), s) // as it was, it is right
+		checkPayloadOf(t, a.readPayload(a.ask(payloadPath, a.signBlind(block, a.proposer))), s) // as it was, it is right
 	})
 }

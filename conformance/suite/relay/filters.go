@@ -141,24 +141,25 @@ func judgeFilters(t *suite.T, path string, plan suite.Covering, one, other *subm
 	for _, values := range plan.Cases {
 		listCaseOf(plan, values, one, other).judge(t, path)
 	}
-	t.Planned(plan, plan.Cases)
+	t.RecordPlan(plan, plan.Cases)
 }
 
-// filterCombinations: the filters of the Data API's lists, each pair of their values.
-func filterCombinations(r *specs) {
+// describeFilterCombinations adds specs about the filters of the Data API's lists, each pair of
+// their values.
+func describeFilterCombinations(r *specs) {
 	delivered := filterPlan(listFilters, "value", "-value")
 	received := filterPlan(listFilters[:4])
 	r.It("REL-CMB-05", "lists deliveries that fit all filters", func(t *suite.T) {
-		_, one := r.deliveredFor(t, 2000)
-		_, other := r.deliveredFor(t, 1000)
+		_, one := r.prepareDeliveredFor(t, 2000)
+		_, other := r.prepareDeliveredFor(t, 1000)
 		judgeFilters(t, deliveredPath, delivered, one, other)
 	})
 	r.It("REL-CMB-06", "lists received blocks that fit all filters", func(t *suite.T) {
 		var blocks []*submission
 		for range 2 {
 			a := r.open(t)
-			s := a.submitted(a.block("a", gwei(1000)))
-			t.Ready(listed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
+			s := a.prepareSubmitted(a.block("a", gwei(1000)))
+			t.Ready(waitListed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
 			blocks = append(blocks, s)
 		}
 		judgeFilters(t, receivedPath, received, blocks[0], blocks[1])

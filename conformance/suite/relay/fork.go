@@ -16,9 +16,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// before waits for a slot of the old fork. The spec is not run in a world of one fork, and
+// waitBeforeFork waits for a slot of the old fork. The spec is not run in a world of one fork, and
 // inconclusive if the fork is over.
-func (r *specs) before(t *suite.T, propose bool) *auction {
+func (r *specs) waitBeforeFork(t *suite.T, propose bool) *auction {
 	facts := t.World.Facts
 	if facts.NextFork == "" {
 		t.NotRun("all slots of the world are of %s: give it a second fork (--fork-at)", facts.Fork)
@@ -30,20 +30,20 @@ func (r *specs) before(t *suite.T, propose bool) *auction {
 	return a
 }
 
-// after waits for the first slot of the new fork that no other spec has.
-func (r *specs) after(t *suite.T, propose bool) *auction {
+// waitAfterFork waits for the first slot of the new fork that no other spec has.
+func (r *specs) waitAfterFork(t *suite.T, propose bool) *auction {
 	t.Until(t.World.Facts.At(t.World.Facts.NextForkSlot - 2)) // the question for a slot is answered in time
 	return r.openFor(t, world.Wanted{Kind: world.Registered, Alone: !propose, Propose: propose,
 		From: t.World.Facts.NextForkSlot})
 }
 
-// forks: what holds on both sides of a fork, and changes at its first slot.
-func forks(r *specs) {
+// describeForks adds specs about what holds on both sides of a fork, and changes at its first slot.
+func describeForks(r *specs) {
 	r.Slow("REL-FRK-01", "names the fork of the slot, before and after", func(t *suite.T) {
-		for _, open := range []func(*suite.T, bool) *auction{r.before, r.after} {
+		for _, open := range []func(*suite.T, bool) *auction{r.waitBeforeFork, r.waitAfterFork} {
 			a := open(t, false)
-			a.submitted(a.block("a", gwei(1000)))
-			answer := a.preparing().header(jsonType)
+			a.prepareSubmitted(a.block("a", gwei(1000)))
+			answer := a.prepare().header(jsonType)
 			t.Prepared(answer, "get a header", http.StatusOK)
 			t.Check(versionOf(answer) == a.fork().String(), "version "+a.fork().String(), answer)
 			a.readBid(answer)
@@ -51,9 +51,9 @@ func forks(r *specs) {
 	})
 	r.Slow("REL-FRK-02", "refuses a submission of the other fork, before and after", func(t *suite.T) {
 		other := map[string]string{t.World.Facts.Fork: t.World.Facts.NextFork, t.World.Facts.NextFork: t.World.Facts.Fork}
-		for _, open := range []func(*suite.T, bool) *auction{r.before, r.after} {
+		for _, open := range []func(*suite.T, bool) *auction{r.waitBeforeFork, r.waitAfterFork} {
 			a := open(t, false)
-			a.ready()
+			a.prepareBid()
 			s := a.block("a", gwei(2000))
 			wrong, err := eth.ParseFork(other[a.fork().String()])
 			t.Ready(err, "read the world's forks")
@@ -62,39 +62,39 @@ func forks(r *specs) {
 			request := post(submitPath, sszType, raw)
 			request.Header["Eth-Consensus-Version"] = wrong.String()
 			answer := t.Do(builderAPI(t), request)
-			optional(t, answer, "SSZ")
+			allowUnsupported(t, answer, "SSZ")
 			t.Status(answer, http.StatusBadRequest)
-			a.notServed(s)
-			a.taken(s) // it was refused for its fork alone
+			a.checkNotServed(s)
+			a.checkTaken(s) // it was refused for its fork alone
 		}
 	})
 	r.Slow("REL-FRK-03", "refuses a block signed under the fork before, and reveals it to the right one",
 		func(t *suite.T) {
-			r.before(t, false)
-			a := r.after(t, true)
-			s := a.submitted(a.block("a", gwei(1000)))
-			block := a.blind(a.served(s))
-			hidden(t, a.ask(payloadPath, a.signAs(block, t.World.Facts.ForkVersion)), s)
-			isOf(t, a.readPayload(a.ask(payloadPath, a.signBlind(block, a.proposer))), s)
+			r.waitBeforeFork(t, false)
+			a := r.waitAfterFork(t, true)
+			s := a.prepareSubmitted(a.block("a", gwei(1000)))
+			block := a.makeBlinded(a.prepareServed(s))
+			checkHidden(t, a.ask(payloadPath, a.signAs(block, t.World.Facts.ForkVersion)), s)
+			checkPayloadOf(t, a.readPayload(a.ask(payloadPath, a.signBlind(block, a.proposer))), s)
 		})
 	r.Slow("REL-FRK-04", "keeps registrations", func(t *suite.T) {
-		before := r.before(t, false)
-		before.served(before.submitted(before.block("a", gwei(1000))))
+		before := r.waitBeforeFork(t, false)
+		before.prepareServed(before.prepareSubmitted(before.block("a", gwei(1000))))
 		last := t.World.Facts.NextForkSlot - 1
 		t.Until(t.World.Facts.At(last))
-		listsFrom(t, t.World.Facts.NextForkSlot)
-		a := r.after(t, false)
-		a.serves(a.submitted(a.block("a", gwei(1000))))
-		listsFrom(t, a.slot.Slot)
+		checkListsFrom(t, t.World.Facts.NextForkSlot)
+		a := r.waitAfterFork(t, false)
+		a.checkServed(a.prepareSubmitted(a.block("a", gwei(1000))))
+		checkListsFrom(t, a.slot.Slot)
 	})
 	r.Slow("REL-FRK-05", "reveals payloads of the slot's fork, before and after", func(t *suite.T) {
-		for _, open := range []func(*suite.T, bool) *auction{r.before, r.after} {
+		for _, open := range []func(*suite.T, bool) *auction{r.waitBeforeFork, r.waitAfterFork} {
 			a := open(t, true)
-			s := a.submitted(a.block("a", gwei(1000)))
-			answer := a.ask(payloadPath, a.signBlind(a.blind(a.served(s)), a.proposer))
-			isOf(t, a.readPayload(answer), s)
+			s := a.prepareSubmitted(a.block("a", gwei(1000)))
+			answer := a.ask(payloadPath, a.signBlind(a.makeBlinded(a.prepareServed(s)), a.proposer))
+			checkPayloadOf(t, a.readPayload(answer), s)
 			t.Check(versionOf(answer) == a.fork().String(), "version "+a.fork().String(), versionOf(answer))
-			err := a.published(s)
+			err := a.waitPublished(s)
 			t.Check(err == nil, "the block on the chain", err)
 		}
 	})
@@ -121,9 +121,9 @@ func (a *auction) signAs(block *apielectra.SignedBlindedBeaconBlock,
 	return &signed
 }
 
-// listsFrom fails the spec unless the target lists, from this slot on, a registered proposer for
-// each slot of the epoch that has one.
-func listsFrom(t *suite.T, from phase0.Slot) {
+// checkListsFrom fails the spec unless the target lists, from this slot on, a registered proposer
+// for each slot of the epoch that has one.
+func checkListsFrom(t *suite.T, from phase0.Slot) {
 	duties, err := listDuties(t)
 	t.Check(err == nil, "a list of proposers", err)
 	var slots []string

@@ -38,8 +38,8 @@ func readsRegistrations(t *suite.T) {
 		http.StatusBadRequest)
 }
 
-// general: rules that all operations have in common.
-func general(r *specs) {
+// describeGeneral adds specs about rules that all operations have in common.
+func describeGeneral(r *specs) {
 	r.It("REL-GEN-01", "serves its paths below /eth/v1/builder", func(t *suite.T) {
 		t.Status(t.Get(proposerAPI(t), statusPath), http.StatusOK)
 		prefixless := t.Get(proposerAPI(t), "/builder/status")
@@ -65,7 +65,7 @@ func general(r *specs) {
 	})
 	r.It("REL-GEN-04", "never answers 5xx to malformed input", func(t *suite.T) {
 		seen := false // or nothing was read that could be malformed
-		for _, request := range malformed() {
+		for _, request := range malformedRequests() {
 			api := proposerAPI(t)
 			switch {
 			case strings.HasPrefix(request.Path, "/relay/v1/data"):
@@ -118,8 +118,8 @@ func general(r *specs) {
 	})
 }
 
-// malformed returns requests that are malformed in many ways.
-func malformed() (list []probe.Request) {
+// malformedRequests returns requests that are malformed in many ways.
+func malformedRequests() (list []probe.Request) {
 	for _, path := range []string{"/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks", submitPath} {
 		for _, body := range []string{"", "null", "1", `"x"`, "[[]]", `{"message":1}`, `[{"message":null}]`, "[1,",
 			strings.Repeat("[", 10_000), "\x00\xff"} {

@@ -24,16 +24,16 @@ var bareNumber = regexp.MustCompile(`":\s*-?[0-9]`)
 // clockMargin is how far the clocks of suite and target may differ.
 const clockMargin = 100 * time.Millisecond
 
-// header: GET /eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}.
-func header(r *specs) {
+// describeHeader adds specs about GET /eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}.
+func describeHeader(r *specs) {
 	// leading makes an auction with one submitted bid.
 	leading := func(t *suite.T) (*auction, *submission) {
 		a := r.open(t)
-		return a, a.submitted(a.block("a", gwei(1000)))
+		return a, a.prepareSubmitted(a.block("a", gwei(1000)))
 	}
 	r.It("REL-HDR-01", "signs the bid with its key", func(t *suite.T) {
 		a, s := leading(t)
-		bid := a.serves(s)
+		bid := a.checkServed(s)
 		root, err := probe.BidRoot(a.fork(), bid.Message)
 		t.Ready(err, "hash a bid")
 		err = probe.VerifyBLS(bid.Message.Pubkey, probe.SigningRoot(root, builderDomain(t.World.Facts)), bid.Signature)
@@ -46,7 +46,7 @@ func header(r *specs) {
 	})
 	r.It("REL-HDR-02", "names the fork", func(t *suite.T) {
 		a, _ := leading(t)
-		answer := a.preparing().header(jsonType)
+		answer := a.prepare().header(jsonType)
 		t.Prepared(answer, "get a header", http.StatusOK)
 		var envelope struct {
 			Version string `json:"version"`
@@ -56,16 +56,16 @@ func header(r *specs) {
 	})
 	r.It("REL-HDR-29", "names the fork in a header, too", func(t *suite.T) {
 		a, _ := leading(t)
-		answer := a.preparing().header(jsonType)
+		answer := a.prepare().header(jsonType)
 		t.Prepared(answer, "get a header", http.StatusOK)
 		named := answer.Header.Get("Eth-Consensus-Version")
 		t.Check(named == a.fork().String(), "Eth-Consensus-Version "+a.fork().String(), strconv.Quote(named))
 	})
 	r.It("REL-HDR-28", "serves the bid when the slot begins", func(t *suite.T) {
 		a := r.openToPropose(t) // nobody proposes a block, which would end the auction
-		s := a.submitted(a.block("a", gwei(1000)))
+		s := a.prepareSubmitted(a.block("a", gwei(1000)))
 		t.Until(a.start().Add(clockMargin / 2))
-		a.serves(s)
+		a.checkServed(s)
 	})
 	r.It("REL-HDR-03", "answers 204 without a bid", func(t *suite.T) {
 		answer := r.openAlone(t).header(jsonType)
@@ -98,7 +98,7 @@ func header(r *specs) {
 	// none (204 or 400).
 	elsewhere := func(t *suite.T, change func(a *auction)) {
 		a, s := leading(t)
-		a.served(s)
+		a.prepareServed(s)
 		other := *a
 		change(&other)
 		t.Status(other.header(jsonType), http.StatusNoContent, http.StatusBadRequest)
@@ -152,7 +152,7 @@ func header(r *specs) {
 			"application/json;q=1,application/octet-stream;q=0.5":    jsonType,
 			"application/json;q=0.2, application/octet-stream;q=0.8": sszType,
 		} {
-			answer := a.preparing().header(accept)
+			answer := a.prepare().header(accept)
 			t.Prepared(answer, "get a header", http.StatusOK)
 			got, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 			t.Check(got == want, want+" for Accept: "+accept, got)
@@ -160,7 +160,7 @@ func header(r *specs) {
 	})
 	r.It("REL-HDR-11", "compares qualities in all of their digits", func(t *suite.T) {
 		a := r.open(t)
-		a.served(a.submitted(a.block("a", gwei(1000))))
+		a.prepareServed(a.prepareSubmitted(a.block("a", gwei(1000))))
 		for accept, want := range map[string]string{
 			"application/json;q=0.51,application/octet-stream;q=0.55": sszType,
 			"application/octet-stream;q=0.51,application/json;q=0.55": jsonType,
@@ -173,17 +173,17 @@ func header(r *specs) {
 	})
 	r.It("REL-HDR-12", "carries the commitments of two blobs in their order", func(t *suite.T) {
 		a := r.open(t)
-		since(t, eth.Deneb, "blobs")
-		s := a.submitted(a.blockWith("a", gwei(1000), 2, gasLimit))
-		bid := a.serves(s)
+		requireFork(t, eth.Deneb, "blobs")
+		s := a.prepareSubmitted(a.blockWith("a", gwei(1000), 2, gasLimit))
+		bid := a.checkServed(s)
 		t.Check(fmt.Sprint(bid.Message.BlobKZGCommitments) == fmt.Sprint(s.BlobsBundle.Commitments),
 			fmt.Sprintf("the commitments of the block's blobs: %v", s.BlobsBundle.Commitments),
 			bid.Message.BlobKZGCommitments)
 	})
 	r.It("REL-HDR-13", "carries the execution requests", func(t *suite.T) {
 		a, s := leading(t)
-		since(t, eth.Electra, "execution requests")
-		bid := a.serves(s)
+		requireFork(t, eth.Electra, "execution requests")
+		bid := a.checkServed(s)
 		t.Check(bid.Message.ExecutionRequests != nil, "execution requests", "none")
 		want, err := s.ExecutionRequests.HashTreeRoot()
 		t.Ready(err, "hash requests")
@@ -192,24 +192,24 @@ func header(r *specs) {
 	})
 	r.It("REL-HDR-13", "carries a withdrawal and a consolidation", func(t *suite.T) {
 		a := r.open(t)
-		since(t, eth.Electra, "execution requests")
-		s := a.ordered("a", gwei(1000), world.Order{Slot: *a.slot, GasLimit: gasLimit, Requests: true})
+		requireFork(t, eth.Electra, "execution requests")
+		s := a.blockInOrder("a", gwei(1000), world.Order{Slot: *a.slot, GasLimit: gasLimit, Requests: true})
 		if len(s.ExecutionRequests.Withdrawals) == 0 || len(s.ExecutionRequests.Consolidations) == 0 {
 			t.Inconclusive("the world's block has no requests")
 		}
-		bid := a.serves(a.submitted(s))
+		bid := a.checkServed(a.prepareSubmitted(s))
 		t.Check(bid.Message.ExecutionRequests != nil, "execution requests", "none")
 		t.Check(bid.Message.ExecutionRequests.String() == s.ExecutionRequests.String(), s.ExecutionRequests.String(),
 			bid.Message.ExecutionRequests.String())
 	})
 	r.It("REL-HDR-14", "says the value that was signed", func(t *suite.T) {
 		a, s := leading(t)
-		bid := a.serves(s)
+		bid := a.checkServed(s)
 		t.Check(bid.Message.Value.Eq(s.Message.Value), s.Message.Value.Dec(), bid.Message.Value.Dec())
 	})
 	r.It("REL-HDR-15", "serves the header of the submitted payload", func(t *suite.T) {
 		a, s := leading(t)
-		bid := a.serves(s)
+		bid := a.checkServed(s)
 		want, err := probe.PayloadRoot(a.fork(), s.ExecutionPayload)
 		t.Ready(err, "hash a payload")
 		got, err := probe.HeaderRoot(a.fork(), bid.Message.Header)
@@ -223,22 +223,22 @@ func header(r *specs) {
 			all = append(all, a.block(string(rune('a'+i)), gwei(value)))
 		}
 		for _, s := range all {
-			a.submitted(s)
+			a.prepareSubmitted(s)
 		}
-		a.serves(all[1])
+		a.checkServed(all[1])
 	})
 	r.It("REL-HDR-16", "serves the bid that is a wei higher", func(t *suite.T) {
 		a := r.open(t)
 		low, high := a.block("a", gwei(1000)), a.block("b", new(uint256.Int).AddUint64(gwei(1000), 1))
-		a.submitted(low)
-		a.submitted(high)
-		a.serves(high)
+		a.prepareSubmitted(low)
+		a.prepareSubmitted(high)
+		a.checkServed(high)
 	})
 	r.It("REL-HDR-17", "never serves less than before", func(t *suite.T) {
 		a := r.open(t)
 		best := gwei(0)
 		for i, value := range []uint64{1000, 3000, 2000, 4000} {
-			a.submitted(a.block(string(rune('a'+i)), gwei(value)))
+			a.prepareSubmitted(a.block(string(rune('a'+i)), gwei(value)))
 			bid := a.bid()
 			t.Check(bid != nil, "a bid", "204")
 			t.Check(!bid.Message.Value.Lt(best), "at least "+best.Dec(), bid.Message.Value.Dec())
@@ -249,8 +249,8 @@ func header(r *specs) {
 		a := r.open(t)
 		low, high := a.block("a", gwei(2000)), a.block("b", gwei(3000))
 		for _, s := range []*submission{low, high} {
-			a.served(a.submitted(s))
-			text := a.serves(s)
+			a.prepareServed(a.prepareSubmitted(s))
+			text := a.checkServed(s)
 			binary := a.readSSZ(a.header(sszType))
 			one, errOne := probe.Bid(a.fork(), text).MarshalSSZ()
 			other, errOther := probe.Bid(a.fork(), binary).MarshalSSZ()
@@ -260,7 +260,7 @@ func header(r *specs) {
 	})
 	r.It("REL-HDR-19", "finds the bid by capital letters", func(t *suite.T) {
 		a, s := leading(t)
-		a.served(s)
+		a.prepareServed(s)
 		path := fmt.Sprintf("/eth/v1/builder/header/%d/0x%X/0x%X", a.slot.Slot, a.slot.ParentHash[:], a.proposer.Public[:])
 		t.Status(t.Get(proposerAPI(t), path), http.StatusOK)
 	})
@@ -286,14 +286,14 @@ func header(r *specs) {
 			t.Inconclusive("the cut-off of %s needs longer slots than the world's of %s", cutOff, slot)
 		}
 		a := r.openToPropose(t) // no block of the slot ends the auction
-		a.served(a.submitted(a.block("a", gwei(1000))))
+		a.prepareServed(a.prepareSubmitted(a.block("a", gwei(1000))))
 		t.Until(a.start().Add(cutOff + clockMargin))
 		t.Status(a.header(jsonType), http.StatusNoContent, http.StatusBadRequest)
 	})
 	r.It("REL-HDR-23", "answers JSON unless asked otherwise", func(t *suite.T) {
 		a, _ := leading(t)
 		for _, accept := range []string{"", "*/*", "application/*", jsonType} {
-			answer := a.preparing().header(accept)
+			answer := a.prepare().header(accept)
 			t.Prepared(answer, "get a header", http.StatusOK)
 			got := answer.Header.Get("Content-Type")
 			t.Check(strings.HasPrefix(got, jsonType), "JSON for Accept: "+strconv.Quote(accept), got)
@@ -307,7 +307,7 @@ func header(r *specs) {
 	})
 	r.It("REL-HDR-25", "writes numbers as text", func(t *suite.T) {
 		a, _ := leading(t)
-		answer := a.preparing().header(jsonType)
+		answer := a.prepare().header(jsonType)
 		t.Prepared(answer, "get a header", http.StatusOK)
 		t.Check(!bareNumber.Match(answer.Body), "no number that is not text", answer)
 		for _, word := range regexp.MustCompile(`"0x[0-9a-fA-F]*"`).FindAllString(string(answer.Body), -1) {
@@ -337,16 +337,17 @@ func (a *auction) readSSZ(answer *probe.Answer) *builderelectra.SignedBuilderBid
 // replaced. It is shorter than the time in which bids of the slot are served.
 const takenDown = 300 * time.Millisecond
 
-// replaced: bids for a fee recipient that the proposer has replaced.
-func replaced(r *specs) {
+// describeReplacedRecipients adds specs about bids for a fee recipient that the proposer has
+// replaced.
+func describeReplacedRecipients(r *specs) {
 	r.It("REL-HDR-26", "serves no bid for a fee recipient that was replaced", func(t *suite.T) {
-		before := r.fresh(t)
+		before := r.freshRegistration(t)
 		t.Prepared(sendRegistrations(t.Preparing(), before), "register", http.StatusOK)
-		t.Ready(holds(t, before), "see the registration in the data API")
+		t.Ready(waitHeld(t, before), "see the registration in the data API")
 		a := r.openPaying(t, before)
-		old := a.submitted(a.block("a", gwei(2000)))
-		a.served(old)
-		after := r.fresh(t)
+		old := a.prepareSubmitted(a.block("a", gwei(2000)))
+		a.prepareServed(old)
+		after := r.freshRegistration(t)
 		t.Prepared(sendRegistrations(t.Preparing(), after), "register another fee recipient", http.StatusOK)
 		err := t.Eventually(takenDown, func() error {
 			if bid := a.bid(); bid != nil && bid.Message.Header.BlockHash == old.Message.BlockHash {
@@ -356,7 +357,7 @@ func replaced(r *specs) {
 		})
 		t.Check(err == nil, "no bid that pays the fee recipient of before", err)
 		a.feeRecipient = after.Message.FeeRecipient
-		a.serves(a.submitted(a.block("b", gwei(1000))))
+		a.checkServed(a.prepareSubmitted(a.block("b", gwei(1000))))
 	})
 }
 

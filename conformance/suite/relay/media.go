@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// media: headers that say what a body is.
-func media(r *specs) {
+// describeMedia adds specs about headers that say what a body is.
+func describeMedia(r *specs) {
 	// isJSON fails the spec unless the answer says that it is JSON.
 	isJSON := func(t *suite.T, answer *probe.Answer, what string) {
 		t.Prepared(answer, what, http.StatusOK)
@@ -23,7 +23,7 @@ func media(r *specs) {
 		isJSON(t, t.Get(dataAPI(t), receivedPath+"?slot=1"), "GET "+receivedPath)
 	})
 	r.It("REL-GEN-12", "says that bids and payloads are JSON", func(t *suite.T) {
-		a, _, block := r.won(t, 0)
+		a, _, block := r.prepareWon(t, 0)
 		isJSON(t, a.header(jsonType), "getHeader")
 		isJSON(t, a.ask(payloadPath, block), "getPayload")
 	})
@@ -32,17 +32,17 @@ func media(r *specs) {
 		{"REL-PAY-23", "reveals to JSON without Content-Type", "", "fork"},
 	} {
 		r.It(row.id, row.title, func(t *suite.T) {
-			a, s, block := r.won(t, 0)
+			a, s, block := r.prepareWon(t, 0)
 			request := post(payloadPath, row.media, encode(t, probe.Blinded(a.fork(), block)))
 			if row.version != "" {
 				request.Header["Eth-Consensus-Version"] = a.fork().String()
 			}
-			isOf(t, a.readPayload(t.Do(proposerAPI(t), request)), s)
+			checkPayloadOf(t, a.readPayload(t.Do(proposerAPI(t), request)), s)
 		})
 	}
 	r.It("REL-HDR-27", "does not send what is refused by q=0", func(t *suite.T) {
 		a := r.open(t)
-		a.served(a.submitted(a.block("a", gwei(1000))))
+		a.prepareServed(a.prepareSubmitted(a.block("a", gwei(1000))))
 		for _, zero := range []string{"0", "0.0", "0.000"} {
 			answer := a.header("application/json;q=" + zero)
 			sent := fmt.Sprint(answer.Status, " ", answer.Header.Get("Content-Type"))

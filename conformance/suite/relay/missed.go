@@ -11,14 +11,14 @@ import (
 // circuit breakers of clients open by default, and one more.
 const mostMissed = 6
 
-// missed: slots that stay empty although there are bids for them.
-func missed(r *specs) {
+// describeMissedSlots adds specs about slots that stay empty although there are bids for them.
+func describeMissedSlots(r *specs) {
 	r.It("REL-GEN-08", "serves bids after one missed slot and after five", func(t *suite.T) {
 		first := r.openToPropose(t) // the spec proposes no block either
 		empty := &gap{t: t}
 		defer empty.end()
 		empty.reach(first.slot.Slot + ahead)
-		first.serves(first.submitted(first.block("a", gwei(1000))))
+		first.checkServed(first.prepareSubmitted(first.block("a", gwei(1000))))
 		for {
 			a := r.openFor(t, world.Wanted{Kind: world.Registered, Propose: true, Hurry: true})
 			if a.slot.ParentHash != first.slot.ParentHash {
@@ -27,7 +27,7 @@ func missed(r *specs) {
 			if a.slot.Slot < first.slot.Slot+mostMissed {
 				empty.reach(a.slot.Slot + ahead)
 			}
-			a.serves(a.submitted(a.block("a", gwei(1000))))
+			a.checkServed(a.prepareSubmitted(a.block("a", gwei(1000))))
 			if a.slot.Slot >= first.slot.Slot+mostMissed {
 				return
 			}

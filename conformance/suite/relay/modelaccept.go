@@ -104,12 +104,12 @@ const (
 	acceptTries   = 8
 )
 
-// modelAccept: bids for random Accept headers.
-func modelAccept(r *specs) {
+// describeAcceptModel: bids for random Accept headers.
+func describeAcceptModel(r *specs) {
 	r.It("REL-MOD-06", "sends the bid in the form that random Accept headers prefer, or refuses", func(t *suite.T) {
 		a := r.open(t)
-		s := a.submitted(a.block("a", gwei(1000)))
-		want, err := probe.Bid(a.fork(), a.served(s)).MarshalSSZ()
+		s := a.prepareSubmitted(a.block("a", gwei(1000)))
+		want, err := probe.Bid(a.fork(), a.prepareServed(s)).MarshalSSZ()
 		t.Ready(err, "encode a bid")
 		a.readSSZ(a.header(sszType)) // ends the spec if the relay has none
 		for range acceptHeaders {

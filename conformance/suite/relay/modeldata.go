@@ -21,9 +21,9 @@ const (
 	modelTries = 12
 )
 
-// modelData: the lists of the Data API for random queries, against what the suite submitted and
+// describeListModels: the lists of the Data API for random queries, against what the suite submitted and
 // had delivered.
-func modelData(r *specs) {
+func describeListModels(r *specs) {
 	names := []string{"slot", "cursor", "block_hash", "block_number", "builder_pubkey", "proposer_pubkey"}
 	r.Slow("REL-MOD-01", "lists deliveries as filters, limits and orders ask, each to the wei", func(t *suite.T) {
 		delivered, _ := r.trade(t, 1)
@@ -56,7 +56,7 @@ func (r *specs) trade(t *suite.T, blocks int) (delivered, received []traced) {
 			s := a.blockFor(keys[(n+i)%len(keys)], new(uint256.Int).SubUint64(value, uint64(blocks-1-i)), 1-(n+i)%2)
 			var answer *probe.Answer
 			t.Ready(t.Eventually(news, func() error {
-				if answer = a.preparing().submit(s); answer.Status == http.StatusOK {
+				if answer = a.prepare().submit(s); answer.Status == http.StatusOK {
 					return nil
 				}
 				return errNotTaken
@@ -66,11 +66,11 @@ func (r *specs) trade(t *suite.T, blocks int) (delivered, received []traced) {
 			received[len(received)-1].fromMs = answer.SentAt.UnixMilli() - 1
 			received[len(received)-1].toMs = answer.DoneAt.UnixMilli() + 1
 			if i == blocks-1 {
-				block := a.signBlind(a.blind(a.served(s)), a.proposer)
-				t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
+				block := a.signBlind(a.makeBlinded(a.prepareServed(s)), a.proposer)
+				t.Prepared(a.prepare().ask(payloadPath, block), "get the payload", http.StatusOK)
 				delivered = append(delivered, one)
-				t.Ready(listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String()), "see the delivery in the data API")
-				t.Ready(listed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
+				t.Ready(waitListed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String()), "see the delivery in the data API")
+				t.Ready(waitListed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
 			}
 		}
 	}

@@ -115,8 +115,8 @@ const (
 	registrationTries = 3
 )
 
-// modelRegistrations: what is kept of random requests.
-func modelRegistrations(r *specs) {
+// describeRegistrationModel: what is kept of random requests.
+func describeRegistrationModel(r *specs) {
 	r.It("REL-MOD-05", "keeps the newest right registration of random requests", func(t *suite.T) {
 		suite.JudgePlan(t, registrationPlan(t.Random, registrationBatches), registrationTries,
 			func(steps []batch) *suite.Mismatch { return r.playRegistrations(t, steps) })
@@ -128,7 +128,7 @@ func modelRegistrations(r *specs) {
 func (r *specs) playRegistrations(t *suite.T, steps []batch) *suite.Mismatch {
 	byAge := r.aged(t, steps)
 	t.Prepared(sendRegistrations(t.Preparing(), byAge[0]), "register", http.StatusOK)
-	t.Ready(holds(t, byAge[0]), "see the registration in the data API")
+	t.Ready(waitHeld(t, byAge[0]), "see the registration in the data API")
 	may := []int{0}
 	for i, b := range steps {
 		answer := sendRegistrations(t, r.entries(t, b, byAge)...)
@@ -222,10 +222,10 @@ func (r *specs) aged(t *suite.T, steps []batch) map[int]*builderv1.SignedValidat
 		}
 	}
 	slices.Sort(ages)
-	base := r.fresh(t)
+	base := r.freshRegistration(t)
 	byAge := map[int]*builderv1.SignedValidatorRegistration{0: base}
 	for _, age := range slices.Compact(ages) {
-		if byAge[age] = r.fresh(t); kinds[age] == gasLimitOf {
+		if byAge[age] = r.freshRegistration(t); kinds[age] == gasLimitOf {
 			byAge[age].Message.FeeRecipient, byAge[age].Message.GasLimit = base.Message.FeeRecipient, gasLimit-uint64(age)
 			sign(t, byAge[age], r.validators(t)[t.World.Facts.Restless()])
 		}

@@ -38,9 +38,9 @@ func (a *auction) domainOf(purpose phase0.DomainType, named string) phase0.Domai
 	return probe.Domain(purpose, version, validators)
 }
 
-// blind makes the blinded block of a bid: the beacon node's local block with the bid's header in
-// place of its payload. It is unsigned.
-func (a *auction) blind(bid *builderelectra.SignedBuilderBid) *apielectra.SignedBlindedBeaconBlock {
+// makeBlinded makes the blinded block of a bid: the beacon node's local block with the bid's header
+// in place of its payload. It is unsigned.
+func (a *auction) makeBlinded(bid *builderelectra.SignedBuilderBid) *apielectra.SignedBlindedBeaconBlock {
 	t := a.t
 	var epoch phase0.Root
 	binary.LittleEndian.PutUint64(epoch[:], uint64(a.slot.Slot)/t.World.Facts.SlotsPerEpoch)
@@ -75,18 +75,18 @@ func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *
 	return a.t.Do(proposerAPI(a.t), request)
 }
 
-// won makes an auction in which the proposer has received a bid. It returns the bid's submission,
-// and the signed blinded block that requests its payload.
-func (r *specs) won(t *suite.T, blobs int) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
-	return r.wonFor(t, blobs, 1000)
+// prepareWon makes an auction in which the proposer has received a bid. It returns the bid's
+// submission, and the signed blinded block that requests its payload.
+func (r *specs) prepareWon(t *suite.T, blobs int) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
+	return r.prepareWonFor(t, blobs, 1000)
 }
 
-// wonFor is won for a bid of the given value in gwei.
-func (r *specs) wonFor(t *suite.T, blobs int,
+// prepareWonFor is prepareWon for a bid of the given value in gwei.
+func (r *specs) prepareWonFor(t *suite.T, blobs int,
 	value uint64) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
 	a := r.openToPropose(t)
-	s := a.submitted(a.blockWith("a", gwei(value), blobs, gasLimit))
-	return a, s, a.signBlind(a.blind(a.served(s)), a.proposer)
+	s := a.prepareSubmitted(a.blockWith("a", gwei(value), blobs, gasLimit))
+	return a, s, a.signBlind(a.makeBlinded(a.prepareServed(s)), a.proposer)
 }
 
 // readPayload decodes a payload and its blobs. It fails the spec unless the answer is 200 with
@@ -104,8 +104,8 @@ func (a *auction) readPayload(answer *probe.Answer) *builderfulu.ExecutionPayloa
 	return both
 }
 
-// isOf fails the spec unless the payload is the one of the submission.
-func isOf(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submission) {
+// checkPayloadOf fails the spec unless the payload is the one of the submission.
+func checkPayloadOf(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submission) {
 	want, err := probe.PayloadRoot(s.a.fork(), s.ExecutionPayload)
 	t.Ready(err, "hash a payload")
 	got, err := probe.PayloadRoot(s.a.fork(), both.ExecutionPayload)
@@ -113,8 +113,8 @@ func isOf(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submi
 		fmt.Sprintf("%#x", got))
 }
 
-// hasBlobs fails the spec unless the blobs are those of the submission.
-func hasBlobs(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submission) {
+// checkBlobs fails the spec unless the blobs are those of the submission.
+func checkBlobs(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submission) {
 	want, err := s.BlobsBundle.HashTreeRoot()
 	t.Ready(err, "hash blobs")
 	got, err := both.BlobsBundle.HashTreeRoot()
@@ -123,8 +123,8 @@ func hasBlobs(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *s
 			len(both.BlobsBundle.Blobs), len(both.BlobsBundle.Commitments), len(both.BlobsBundle.Proofs)))
 }
 
-// published waits until the world's chain has the block.
-func (a *auction) published(s *submission) error {
+// waitPublished waits until the world's chain has the block.
+func (a *auction) waitPublished(s *submission) error {
 	client := probe.NewClient(a.t.World.Facts.BeaconURL, nil, 5*time.Second)
 	return a.t.Eventually(a.t.Target.Budgets.Settle(), func() error {
 		answer, err := client.Do(a.t, probe.Request{Method: http.MethodGet, Path: fmt.Sprintf("/eth/v2/beacon/blocks/%d",
@@ -139,103 +139,104 @@ func (a *auction) published(s *submission) error {
 	})
 }
 
-// hidden fails the spec unless the answer is a refusal that reveals nothing.
-func hidden(t *suite.T, answer *probe.Answer, s *submission) {
+// checkHidden fails the spec unless the answer is a refusal that reveals nothing.
+func checkHidden(t *suite.T, answer *probe.Answer, s *submission) {
 	t.Status(answer, http.StatusBadRequest)
-	revealsNothing(t, answer, s)
+	checkRevealsNothing(t, answer, s)
 }
 
-// revealsNothing fails the spec if the answer contains a transaction of the payload.
-func revealsNothing(t *suite.T, answer *probe.Answer, s *submission) {
+// checkRevealsNothing fails the spec if the answer contains a transaction of the payload.
+func checkRevealsNothing(t *suite.T, answer *probe.Answer, s *submission) {
 	for _, tx := range s.ExecutionPayload.Transactions {
 		t.Check(!strings.Contains(string(answer.Body), fmt.Sprintf("%x", []byte(tx))), "no transaction of the payload",
 			"one is in the answer")
 	}
 }
 
-// payload: POST /eth/v1/builder/blinded_blocks and /eth/v2/builder/blinded_blocks.
-func payload(r *specs) {
+// describePayload adds specs about POST /eth/v1/builder/blinded_blocks and
+// /eth/v2/builder/blinded_blocks.
+func describePayload(r *specs) {
 	r.It("REL-PAY-01", "reveals the payload of the header", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
-		isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
+		a, s, block := r.prepareWon(t, 0)
+		checkPayloadOf(t, a.readPayload(a.ask(payloadPath, block)), s)
 	})
 	r.It("REL-PAY-02", "publishes without a body on v2", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		answer := a.ask(payloadPathV2, block)
 		if answer.Status == http.StatusNotFound {
 			t.Unsupported("404 to v2")
 		}
 		t.Status(answer, http.StatusAccepted)
 		t.Check(len(answer.Body) == 0, "no body", answer)
-		err := a.published(s)
+		err := a.waitPublished(s)
 		t.Check(err == nil, "the block on the chain", err)
 	})
 	r.It("REL-PAY-03", "reveals nothing to another key", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
-		hidden(t, a.ask(payloadPath, a.signBlind(block, probe.DeriveBLSKey("somebody else"))), s)
+		a, s, block := r.prepareWon(t, 0)
+		checkHidden(t, a.ask(payloadPath, a.signBlind(block, probe.DeriveBLSKey("somebody else"))), s)
 	})
 	r.It("REL-PAY-03", "reveals nothing for a signature under the builder domain", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		root, err := probe.BlindedRoot(a.fork(), block.Message)
 		t.Ready(err, "hash a blinded block")
 		block.Signature = a.proposer.Sign(probe.SigningRoot(root, builderDomain(t.World.Facts)))
-		hidden(t, a.ask(payloadPath, block), s)
+		checkHidden(t, a.ask(payloadPath, block), s)
 	})
 	r.It("REL-PAY-04", "refuses a header that it never served", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		block.Message.Body.ExecutionPayloadHeader.BlockHash[3] ^= 1
-		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+		checkHidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
 	})
 	r.It("REL-PAY-05", "reveals one block of a slot", func(t *suite.T) {
 		a := r.openToPropose(t)
 		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
-		a.submitted(low)
-		first := a.signBlind(a.blind(a.served(low)), a.proposer)
-		a.submitted(high)
-		second := a.signBlind(a.blind(a.served(high)), a.proposer)
-		t.Prepared(a.preparing().ask(payloadPath, first), "get the first payload", http.StatusOK)
-		hidden(t, a.ask(payloadPath, second), high)
+		a.prepareSubmitted(low)
+		first := a.signBlind(a.makeBlinded(a.prepareServed(low)), a.proposer)
+		a.prepareSubmitted(high)
+		second := a.signBlind(a.makeBlinded(a.prepareServed(high)), a.proposer)
+		t.Prepared(a.prepare().ask(payloadPath, first), "get the first payload", http.StatusOK)
+		checkHidden(t, a.ask(payloadPath, second), high)
 	})
 	r.It("REL-PAY-05", "takes no second block of a slot by version 2", func(t *suite.T) {
 		a := r.openToPropose(t)
 		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
-		a.submitted(low)
-		first := a.signBlind(a.blind(a.served(low)), a.proposer)
-		a.submitted(high)
-		second := a.signBlind(a.blind(a.served(high)), a.proposer)
+		a.prepareSubmitted(low)
+		first := a.signBlind(a.makeBlinded(a.prepareServed(low)), a.proposer)
+		a.prepareSubmitted(high)
+		second := a.signBlind(a.makeBlinded(a.prepareServed(high)), a.proposer)
 		t.Prepared(a.ask(payloadPath, first), "get the first payload", http.StatusOK)
 		answer := a.ask(payloadPathV2, second)
 		if answer.Status == http.StatusNotFound {
 			t.Unsupported("404 to v2")
 		}
-		hidden(t, answer, high)
+		checkHidden(t, answer, high)
 	})
 	r.It("REL-PAY-06", "reveals the same block again", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
-		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
-		isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
+		a, s, block := r.prepareWon(t, 0)
+		t.Prepared(a.prepare().ask(payloadPath, block), "get the payload", http.StatusOK)
+		checkPayloadOf(t, a.readPayload(a.ask(payloadPath, block)), s)
 	})
 	r.It("REL-PAY-06", "reveals the same block each time", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		for range 2 {
 			t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
 		}
 		for range 2 {
-			isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
+			checkPayloadOf(t, a.readPayload(a.ask(payloadPath, block)), s)
 		}
 	})
 	r.It("REL-PAY-07", "publishes what it reveals", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
-		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
-		err := a.published(s)
+		a, s, block := r.prepareWon(t, 0)
+		t.Prepared(a.prepare().ask(payloadPath, block), "get the payload", http.StatusOK)
+		err := a.waitPublished(s)
 		t.Check(err == nil, "the block on the chain", err)
 	})
 	r.It("REL-PAY-08", "reveals two blobs, each with its own commitment and proofs", func(t *suite.T) {
-		since(t, eth.Deneb, "blobs")
-		a, s, block := r.won(t, 2)
+		requireFork(t, eth.Deneb, "blobs")
+		a, s, block := r.prepareWon(t, 2)
 		both := a.readPayload(a.ask(payloadPath, block))
-		isOf(t, both, s)
-		hasBlobs(t, both, s)
+		checkPayloadOf(t, both, s)
+		checkBlobs(t, both, s)
 	})
 	r.It("REL-PAY-09", "answers 415 to text/html", func(t *suite.T) {
 		t.Status(t.Do(proposerAPI(t), post(payloadPath, "text/html", []byte("{}"))), http.StatusUnsupportedMediaType)
@@ -246,17 +247,17 @@ func payload(r *specs) {
 		}
 	})
 	r.It("REL-PAY-11", "reads SSZ", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		raw, err := probe.Blinded(a.fork(), block).MarshalSSZ()
 		t.Ready(err, "encode a blinded block")
 		request := post(payloadPath, sszType, raw)
 		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = a.fork().String(), jsonType
 		answer := t.Do(proposerAPI(t), request)
-		optional(t, answer, "SSZ")
-		isOf(t, a.readPayload(answer), s)
+		allowUnsupported(t, answer, "SSZ")
+		checkPayloadOf(t, a.readPayload(answer), s)
 	})
 	r.It("REL-PAY-12", "names the fork", func(t *suite.T) {
-		a, _, block := r.won(t, 0)
+		a, _, block := r.prepareWon(t, 0)
 		answer := a.ask(payloadPath, block)
 		t.Prepared(answer, "get the payload", http.StatusOK)
 		var envelope struct {
@@ -266,30 +267,30 @@ func payload(r *specs) {
 		t.Check(err == nil && envelope.Version == a.fork().String(), "version "+a.fork().String(), envelope.Version)
 	})
 	r.It("REL-PAY-13", "refuses another proposer's index", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		block.Message.ProposerIndex++
-		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+		checkHidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
 	})
 	r.It("REL-PAY-15", "refuses other commitments", func(t *suite.T) {
-		since(t, eth.Deneb, "blobs")
-		a, s, block := r.won(t, 0)
+		requireFork(t, eth.Deneb, "blobs")
+		a, s, block := r.prepareWon(t, 0)
 		block.Message.Body.BlobKZGCommitments = []deneb.KZGCommitment{{0xc0}}
-		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+		checkHidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
 	})
 	r.It("REL-PAY-15", "refuses as many commitments that are others", func(t *suite.T) {
-		since(t, eth.Deneb, "blobs")
-		a, s, block := r.won(t, 1)
+		requireFork(t, eth.Deneb, "blobs")
+		a, s, block := r.prepareWon(t, 1)
 		block.Message.Body.BlobKZGCommitments[0][7] ^= 1
-		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+		checkHidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
 	})
 	r.It("REL-PAY-16", "takes no more submissions after the reveal", func(t *suite.T) {
-		a, _, block := r.won(t, 0)
+		a, _, block := r.prepareWon(t, 0)
 		late := a.block("b", gwei(2000))
-		t.Prepared(a.preparing().ask(payloadPath, block), "get the payload", http.StatusOK)
+		t.Prepared(a.prepare().ask(payloadPath, block), "get the payload", http.StatusOK)
 		t.Status(a.submit(late), http.StatusBadRequest)
 	})
 	inSSZ := func(t *suite.T, blobs int) (*builderfulu.ExecutionPayloadAndBlobsBundle, *submission) {
-		a, s, block := r.won(t, blobs)
+		a, s, block := r.prepareWon(t, blobs)
 		request := post(payloadPath, jsonType, encode(t, probe.Blinded(a.fork(), block)))
 		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = a.fork().String(), sszType
 		answer := t.Do(proposerAPI(t), request)
@@ -299,29 +300,29 @@ func payload(r *specs) {
 		t.Status(answer, http.StatusOK)
 		both, err := probe.ReadPayload(a.fork(), sszType, answer.Body)
 		t.Check(err == nil, "a payload and its blobs in SSZ", err)
-		isOf(t, both, s)
+		checkPayloadOf(t, both, s)
 		return both, s
 	}
 	r.It("REL-PAY-17", "answers SSZ", func(t *suite.T) { inSSZ(t, 0) })
 	r.It("REL-PAY-17", "answers SSZ with blobs", func(t *suite.T) {
-		since(t, eth.Deneb, "blobs")
+		requireFork(t, eth.Deneb, "blobs")
 		both, s := inSSZ(t, 2)
-		hasBlobs(t, both, s)
+		checkBlobs(t, both, s)
 	})
 	r.It("REL-PAY-18", "leaves the slot open after a refusal", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		wrong := *block
-		t.Prepared(a.preparing().ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))),
+		t.Prepared(a.prepare().ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))),
 			"ask with a wrong signature",
 			http.StatusBadRequest)
-		isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
+		checkPayloadOf(t, a.readPayload(a.ask(payloadPath, block)), s)
 	})
 	r.It("REL-PAY-20", "reveals a block that the beacon node has from somebody else", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		_, err := t.World.Overtake(t, a.slot.Slot)
 		t.Ready(err, "have somebody else publish the block first")
-		isOf(t, a.readPayload(a.ask(payloadPath, block)), s)
-		err = listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
+		checkPayloadOf(t, a.readPayload(a.ask(payloadPath, block)), s)
+		err = waitListed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
 		t.Check(err == nil, "the delivery in the data API", err)
 		times, err := t.World.Overtake(t, a.slot.Slot)
 		t.Ready(err, "ask the world how often somebody was faster")
@@ -330,7 +331,7 @@ func payload(r *specs) {
 		}
 	})
 	r.It("REL-PAY-19", "does not accept on v2 what no beacon node takes", func(t *suite.T) {
-		a, _, block := r.won(t, 0)
+		a, _, block := r.prepareWon(t, 0)
 		_, err := t.World.Refuse(t, a.slot.Slot)
 		t.Ready(err, "have the beacon node refuse the block")
 		answer := a.ask(payloadPathV2, block)
@@ -340,12 +341,12 @@ func payload(r *specs) {
 		t.Check(answer.Status >= 400, "a refusal", answer)
 	})
 	r.It("REL-PAY-19", "reveals nothing that no beacon node takes", func(t *suite.T) {
-		a, s, block := r.won(t, 0)
+		a, s, block := r.prepareWon(t, 0)
 		_, err := t.World.Refuse(t, a.slot.Slot)
 		t.Ready(err, "have the beacon node refuse the block")
 		answer := a.ask(payloadPath, block)
 		t.Check(answer.Status >= 400, "a refusal", answer)
-		revealsNothing(t, answer, s)
+		checkRevealsNothing(t, answer, s)
 		times, err := t.World.Refuse(t, a.slot.Slot)
 		t.Ready(err, "ask the world how often the block was refused")
 		if times == 0 {

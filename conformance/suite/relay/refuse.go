@@ -21,33 +21,34 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// refuse: POST /relay/v1/builder/blocks, for blocks that must be refused, or at least not be
-// served. Each spec makes one thing wrong and signs the result, so that nothing else is wrong.
-func refuse(r *specs) {
+// describeRuleBreaks adds specs about POST /relay/v1/builder/blocks, for blocks that must be
+// refused, or at least not be served. Each spec makes one thing wrong and signs the result, so that
+// nothing else is wrong.
+func describeRuleBreaks(r *specs) {
 	// spoiled adds a spec that makes a valid block wrong, signs it and submits it. The block must
 	// be refused with 400 and not be served.
 	spoiled := func(id, title string, spoil func(t *suite.T, a *auction, s *submission)) {
 		r.It(id, title, func(t *suite.T) {
 			a := r.open(t)
-			a.ready()
+			a.prepareBid()
 			s := a.block("a", gwei(1000))
 			spoil(t, a, s)
-			a.refused(s.sign())
+			a.checkRefused(s.sign())
 		})
 	}
 	r.It("REL-SUB-04", "refuses the signature of another key", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		s := a.block("a", gwei(1000))
 		s.key = probe.DeriveBLSKey("somebody else")
-		a.refused(s.sign())
+		a.checkRefused(s.sign())
 	})
 	r.It("REL-SUB-04", "refuses a value that was raised after signing", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		s := a.block("a", gwei(1000))
 		s.Message.Value.AddUint64(s.Message.Value, 1)
-		a.refused(s)
+		a.checkRefused(s)
 	})
 	spoiled("REL-SUB-05", "refuses another block_hash in the message", func(_ *suite.T, _ *auction, s *submission) {
 		s.Message.BlockHash[3] ^= 1
@@ -63,10 +64,10 @@ func refuse(r *specs) {
 	})
 	r.It("REL-SUB-08", "refuses a lower gas_used in the message", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		s := a.block("a", gwei(1000))
 		s.Message.GasUsed--
-		a.refused(s.sign())
+		a.checkRefused(s.sign())
 	})
 	spoiled("REL-SUB-09", "refuses another fee recipient", func(_ *suite.T, _ *auction, s *submission) {
 		s.Message.ProposerFeeRecipient[3] ^= 1
@@ -75,9 +76,9 @@ func refuse(r *specs) {
 		r.It("REL-SUB-09", fmt.Sprintf("refuses a block that pays another fee recipient, who differs in byte %d", place),
 			func(t *suite.T) {
 				a := r.open(t)
-				a.ready()
+				a.prepareBid()
 				a.feeRecipient[place] ^= 1
-				a.refused(a.block("a", gwei(1000)))
+				a.checkRefused(a.block("a", gwei(1000)))
 			})
 	}
 	spoiled("REL-SUB-10", "refuses another proposer", func(t *suite.T, a *auction, s *submission) {
@@ -104,10 +105,10 @@ func refuse(r *specs) {
 	// The block executes, so that nothing else is wrong with it.
 	r.It("REL-SUB-13", "refuses a valid block that was built for the next slot's time", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		next := *a.slot
 		next.Slot++
-		a.refused(a.ordered("a", gwei(1000), world.Order{Slot: next, GasLimit: gasLimit}))
+		a.checkRefused(a.blockInOrder("a", gwei(1000), world.Order{Slot: next, GasLimit: gasLimit}))
 	})
 	for place, name := range map[int]string{3: "another prev_randao", 31: "a prev_randao with another last byte"} {
 		spoiled("REL-SUB-14", "refuses "+name, func(_ *suite.T, _ *auction, s *submission) {
@@ -116,7 +117,7 @@ func refuse(r *specs) {
 		})
 	}
 	spoiled("REL-SUB-15", "refuses withdrawals that lack one", func(t *suite.T, _ *auction, s *submission) {
-		since(t, eth.Capella, "withdrawals")
+		requireFork(t, eth.Capella, "withdrawals")
 		if len(s.ExecutionPayload.Withdrawals) == 0 {
 			t.Inconclusive("the slot has no withdrawals")
 		}
@@ -124,7 +125,7 @@ func refuse(r *specs) {
 		s.rehash()
 	})
 	spoiled("REL-SUB-15", "refuses a withdrawal of another amount", func(t *suite.T, _ *auction, s *submission) {
-		since(t, eth.Capella, "withdrawals")
+		requireFork(t, eth.Capella, "withdrawals")
 		if len(s.ExecutionPayload.Withdrawals) == 0 {
 			t.Inconclusive("the slot has no withdrawals")
 		}
@@ -139,9 +140,9 @@ func refuse(r *specs) {
 		"index": func(w *capella.Withdrawal) { w.Index++ }, "validator": func(w *capella.Withdrawal) { w.ValidatorIndex++ },
 	} {
 		r.It("REL-SUB-15", "refuses a withdrawal with another "+name, func(t *suite.T) {
-			since(t, eth.Capella, "withdrawals")
+			requireFork(t, eth.Capella, "withdrawals")
 			a := r.open(t)
-			a.ready()
+			a.prepareBid()
 			s := a.block("a", gwei(1000))
 			if len(s.ExecutionPayload.Withdrawals) == 0 {
 				t.Inconclusive("the slot has no withdrawals")
@@ -151,7 +152,7 @@ func refuse(r *specs) {
 			change(&changed)
 			s.ExecutionPayload.Withdrawals[last] = &changed
 			s.rehash()
-			a.refused(s.sign())
+			a.checkRefused(s.sign())
 		})
 	}
 	spoiled("REL-SUB-30", "refuses a parent that the chain does not have", func(_ *suite.T, _ *auction, s *submission) {
@@ -164,40 +165,40 @@ func refuse(r *specs) {
 		s.Message.BlockHash = s.ExecutionPayload.BlockHash
 	})
 	spoiled("REL-SUB-28", "refuses a commitment without a blob", func(t *suite.T, _ *auction, s *submission) {
-		since(t, eth.Deneb, "blobs")
+		requireFork(t, eth.Deneb, "blobs")
 		s.BlobsBundle.Commitments = append(s.BlobsBundle.Commitments, deneb.KZGCommitment{0xc0})
 	})
 	spoiled("REL-SUB-28", "refuses proofs without a blob", func(t *suite.T, _ *auction, s *submission) {
-		since(t, eth.Deneb, "blobs")
+		requireFork(t, eth.Deneb, "blobs")
 		s.BlobsBundle.Proofs = append(s.BlobsBundle.Proofs, make([]deneb.KZGProof, 128)...)
 	})
 	r.It("REL-SUB-28", "refuses a second blob with the proofs of the first", func(t *suite.T) {
 		a := r.open(t)
-		since(t, eth.Deneb, "blobs")
-		a.ready()
+		requireFork(t, eth.Deneb, "blobs")
+		a.prepareBid()
 		s := a.blockWith("a", gwei(1000), 2, gasLimit)
 		half := len(s.BlobsBundle.Proofs) / 2
 		copy(s.BlobsBundle.Proofs[half:], s.BlobsBundle.Proofs[:half])
-		a.refused(s)
+		a.checkRefused(s)
 	})
 	r.It("REL-SUB-29", "refuses the version of another fork", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		s := a.block("a", gwei(1000))
 		request := post(submitPath, sszType, s.ssz())
 		if request.Header["Eth-Consensus-Version"] = "deneb"; a.fork().String() == "deneb" {
 			request.Header["Eth-Consensus-Version"] = "electra"
 		}
 		answer := t.Do(builderAPI(t), request)
-		optional(t, answer, "SSZ")
+		allowUnsupported(t, answer, "SSZ")
 		t.Status(answer, http.StatusBadRequest)
-		a.notServed(s)
+		a.checkNotServed(s)
 	})
 	for _, value := range []string{"-1", "0x10", "", "1e3",
 		"115792089237316195423570985008687907853269984665640564039457584007913129639936"} {
 		r.It("REL-SUB-34", "refuses a value of "+strconvQuote(value), func(t *suite.T) {
 			a := r.open(t)
-			a.ready()
+			a.prepareBid()
 			var document map[string]any
 			t.Ready(json.Unmarshal(a.block("a", gwei(1000)).json(), &document), "read a submission")
 			message, _ := document["message"].(map[string]any)
@@ -207,34 +208,35 @@ func refuse(r *specs) {
 	}
 	r.It("REL-SUB-34", "refuses a value that is the right one and 2^256", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		s := a.block("a", gwei(1000))
 		var document map[string]any
 		t.Ready(json.Unmarshal(s.json(), &document), "read a submission")
 		message, _ := document["message"].(map[string]any)
 		message["value"] = new(big.Int).Add(s.Message.Value.ToBig(), new(big.Int).Lsh(big.NewInt(1), 256)).String()
 		t.Status(t.Do(builderAPI(t), post(submitPath, jsonType, encode(t, document))), http.StatusBadRequest)
-		a.notServed(s)
+		a.checkNotServed(s)
 	})
-	executed(r)
+	describeExecutionMistakes(r)
 }
 
 func strconvQuote(text string) string { return `"` + text + `"` }
 
-// executed: mistakes that only the execution of the block can find.
-func executed(r *specs) {
+// describeExecutionMistakes adds specs about mistakes that only the execution of the block can
+// find.
+func describeExecutionMistakes(r *specs) {
 	// wrong adds a spec with a block that must never be served, whatever the answer to its
 	// submission. A good block of lower value is submitted as well, and must be served.
 	wrong := func(id, title string, spoil func(s *submission)) {
 		r.It(id, title, func(t *suite.T) {
 			a := r.open(t)
 			if id == "REL-SUB-35" {
-				since(t, eth.Electra, "execution requests")
+				requireFork(t, eth.Electra, "execution requests")
 			}
 			good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
 			spoil(bad)
 			bad.sign()
-			a.submitted(good)
+			a.prepareSubmitted(good)
 			answer := a.submit(bad)
 			t.Check(answer.Status < 500, "a status below 500", answer)
 			if answer.Status == http.StatusOK {
@@ -274,24 +276,24 @@ func executed(r *specs) {
 		if good.ExecutionPayload.GasLimit == bad.ExecutionPayload.GasLimit {
 			t.Inconclusive("the world builds both blocks with the same limit")
 		}
-		a.submitted(good)
+		a.prepareSubmitted(good)
 		a.submit(bad)
-		a.serves(good)
+		a.checkServed(good)
 	})
 	r.It("REL-SUB-19", "never serves a block whose gas limit stays although another was registered", func(t *suite.T) {
-		asked := r.fresh(t)
+		asked := r.freshRegistration(t)
 		asked.Message.GasLimit = 2 * gasLimit
 		sign(t, asked, r.validators(t)[t.World.Facts.Restless()])
 		t.Prepared(sendRegistrations(t.Preparing(), asked), "register another gas limit", http.StatusOK)
-		t.Ready(holds(t, asked), "see the registration in the data API")
+		t.Ready(waitHeld(t, asked), "see the registration in the data API")
 		a := r.openPaying(t, asked)
 		good, bad := a.blockWith("a", gwei(1000), 0, 2*gasLimit), a.blockWith("b", gwei(2000), 0, gasLimit)
 		if bad.ExecutionPayload.GasLimit >= good.ExecutionPayload.GasLimit {
 			t.Inconclusive("the world builds both blocks with the same limit")
 		}
-		a.submitted(good)
+		a.prepareSubmitted(good)
 		a.submit(bad)
-		a.serves(good)
+		a.checkServed(good)
 	})
 }
 

@@ -28,13 +28,16 @@ import (
 // Specs adds all specs of relays to a set.
 func Specs(s *suite.Set) {
 	shared := &specs{Set: s}
-	s.Sane("relay", shared.sane)
-	literal(&specs{Set: s}) // another relay, which needs registrations of its own
-	for _, add := range []func(*specs){status, general, missed, media, register, renewals, forged, duties, submit, atOnce,
-		refuse, header, replaced, payload, fields, data, signedFor, refusedPayloads, nulls, trusted, combinations,
-		filterCombinations, modelData, modelAuctions,
-		modelRegistrations, modelAccept,
-		forks} {
+	s.Sane("relay", shared.checkWorld)
+	describeLiteral(&specs{Set: s}) // another relay, which needs registrations of its own
+	for _, add := range []func(*specs){
+		describeStatus, describeGeneral, describeMissedSlots, describeMedia, describeRegistering, describeRenewals,
+		describeForgedRegistrations, describeDuties, describeSubmissions, describeRivalsAtOnce, describeRuleBreaks,
+		describeHeader, describeReplacedRecipients, describePayload, describeFields, describeData,
+		describeSignedValues, describeRefusedPayloads, describeNulls, describeTrustedBuilders, describeCombinations,
+		describeFilterCombinations, describeListModels, describeAuctionModels, describeRegistrationModel,
+		describeAcceptModel, describeForks,
+	} {
 		add(shared)
 	}
 }
@@ -131,9 +134,9 @@ func sendRegistrations(t *suite.T, list ...*builderv1.SignedValidatorRegistratio
 	return t.Do(proposerAPI(t), post("/eth/v1/builder/validators", jsonType, encode(t, list)))
 }
 
-// ready registers all validators but the one of world.Stranger, once, and waits until the target
-// lists duties.
-func (r *specs) ready(t *suite.T) {
+// registerAll registers all validators but the one of world.Stranger, once, and waits until the
+// target lists duties.
+func (r *specs) registerAll(t *suite.T) {
 	if err := r.registerOnce(t); err != nil {
 		t.Inconclusive("%v", err)
 	}

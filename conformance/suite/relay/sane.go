@@ -17,10 +17,10 @@ const errNotFollowed = plainError("nobody has asked the node")
 // it starts, at the latest when it learns of the next slot.
 const slotsUnasked = 4
 
-// sane ends as inconclusive if the relay does not live in the world: if nobody has asked the
+// checkWorld ends as inconclusive if the relay does not live in the world: if nobody has asked the
 // world's beacon node, if all proposers that the relay lists are of another chain, or if it takes
 // the registrations of the world's validators and lists none of them.
-func (r *specs) sane(t *suite.T) {
+func (r *specs) checkWorld(t *suite.T) {
 	if t.World == nil {
 		return
 	}

@@ -32,7 +32,7 @@ func (r *specs) tourRegistrations(t *suite.T) {
 	t.Do(proposerAPI(t), post(registerPath, jsonType, []byte("{")))
 	t.Do(proposerAPI(t), post(registerPath, "text/plain", []byte("[]")))
 	if t.World != nil {
-		sendRegistrations(t, r.fresh(t))
+		sendRegistrations(t, r.freshRegistration(t))
 	}
 }
 
@@ -44,7 +44,7 @@ func (r *specs) tourHeader(t *suite.T) {
 		return
 	}
 	a := r.open(t)
-	a.submitted(a.block("a", gwei(1000)))
+	a.prepareSubmitted(a.block("a", gwei(1000)))
 	for _, accept := range []string{jsonType, sszType, "text/html"} {
 		a.header(accept)
 	}
@@ -57,7 +57,7 @@ func (r *specs) tourBlinded(t *suite.T, path string) {
 	if t.World == nil {
 		return
 	}
-	a, _, block := r.won(t, 0)
+	a, _, block := r.prepareWon(t, 0)
 	a.ask(path, block)
 	if path == payloadPath {
 		request := post(path, jsonType, encode(t, probe.Blinded(a.fork(), block)))
@@ -68,7 +68,7 @@ func (r *specs) tourBlinded(t *suite.T, path string) {
 
 func (r *specs) tourDuties(t *suite.T) {
 	if t.World != nil {
-		r.ready(t)
+		r.registerAll(t)
 	}
 	t.Get(builderAPI(t), dutiesPath)
 }
@@ -78,7 +78,7 @@ func (r *specs) tourSubmit(t *suite.T) {
 	t.Do(builderAPI(t), post(submitPath, "text/plain", []byte("{}")))
 	if t.World != nil {
 		a := r.open(t)
-		a.submitted(a.block("a", gwei(1000)))
+		a.prepareSubmitted(a.block("a", gwei(1000)))
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *specs) tourDelivered(t *suite.T) {
 		t.Get(dataAPI(t), deliveredPath+"?"+query)
 	}
 	if t.World != nil {
-		r.delivered(t)
+		r.prepareDelivered(t)
 	}
 }
 
@@ -97,8 +97,8 @@ func (r *specs) tourReceived(t *suite.T) {
 	}
 	if t.World != nil {
 		a := r.open(t)
-		s := a.submitted(a.block("a", gwei(1000)))
-		t.Ready(listed(t, receivedPath, fmt.Sprintf("block_hash=%s", s.Message.BlockHash)),
+		s := a.prepareSubmitted(a.block("a", gwei(1000)))
+		t.Ready(waitListed(t, receivedPath, fmt.Sprintf("block_hash=%s", s.Message.BlockHash)),
 			"see the submission in the data API")
 	}
 }
@@ -110,7 +110,7 @@ func (r *specs) tourRegistration(t *suite.T) {
 	if t.World == nil {
 		return
 	}
-	one := r.fresh(t)
+	one := r.freshRegistration(t)
 	t.Prepared(sendRegistrations(t, one), "register", http.StatusOK)
-	t.Ready(holds(t, one), "see the registration in the data API")
+	t.Ready(waitHeld(t, one), "see the registration in the data API")
 }

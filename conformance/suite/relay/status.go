@@ -9,8 +9,8 @@ import (
 
 const statusPath = "/eth/v1/builder/status"
 
-// status: GET /eth/v1/builder/status.
-func status(r *specs) {
+// describeStatus adds specs about GET /eth/v1/builder/status.
+func describeStatus(r *specs) {
 	r.It("REL-STA-01", "answers 200", func(t *suite.T) {
 		t.Status(t.Get(proposerAPI(t), statusPath), http.StatusOK)
 	})

@@ -23,46 +23,46 @@ func send(t *suite.T, media, encoding string, body []byte) *probe.Answer {
 	return t.Do(builderAPI(t), request)
 }
 
-// optional ends the spec as unsupported on status 415, by which a relay says that it does not read
-// an encoding.
-func optional(t *suite.T, answer *probe.Answer, what string) {
+// allowUnsupported ends the spec as unsupported on status 415, by which a relay says that it does
+// not read an encoding.
+func allowUnsupported(t *suite.T, answer *probe.Answer, what string) {
 	if answer.Status == http.StatusUnsupportedMediaType {
 		t.Unsupported("415 to %s", what)
 	}
 }
 
-// submit: POST /relay/v1/builder/blocks, for blocks that must be accepted, and their effect on the
-// auction.
-func submit(r *specs) {
+// describeSubmissions adds specs about POST /relay/v1/builder/blocks, for blocks that must be
+// accepted, and their effect on the auction.
+func describeSubmissions(r *specs) {
 	r.It("REL-SUB-01", "serves a block that came as JSON", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		s := a.block("a", gwei(1000))
-		a.taken(s)
-		a.serves(s)
+		a.checkTaken(s)
+		a.checkServed(s)
 	})
 	r.It("REL-SUB-02", "serves a block that came as SSZ", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		s := a.block("a", gwei(1000))
 		answer := send(t, sszType, "", s.ssz())
-		optional(t, answer, "SSZ")
+		allowUnsupported(t, answer, "SSZ")
 		t.Status(answer, http.StatusOK)
-		a.serves(s)
+		a.checkServed(s)
 	})
 	for _, form := range []struct{ name, media string }{{"JSON", jsonType}, {"SSZ", sszType}} {
 		r.It("REL-SUB-03", "reads packed "+form.name, func(t *suite.T) {
 			a := r.open(t)
-			a.ready()
+			a.prepareBid()
 			s := a.block("a", gwei(1000))
 			body := s.json()
 			if form.media == sszType {
 				body = s.ssz()
 			}
-			answer := send(t, form.media, "gzip", zipped(t, body))
-			optional(t, answer, "gzip")
+			answer := send(t, form.media, "gzip", compress(t, body))
+			allowUnsupported(t, answer, "gzip")
 			t.Status(answer, http.StatusOK)
-			a.serves(s)
+			a.checkServed(s)
 		})
 	}
 	r.It("REL-SUB-20", "never serves a bid of zero", func(t *suite.T) {
@@ -73,7 +73,7 @@ func submit(r *specs) {
 	})
 	r.It("REL-SUB-21", "lowers a bid with cancellations", func(t *suite.T) {
 		a := r.open(t)
-		a.ready()
+		a.prepareBid()
 		high, low := a.block("a", gwei(3000)), a.block("a", gwei(2000))
 		cancel := func(s *submission) *probe.Answer {
 			return t.Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
@@ -83,42 +83,42 @@ func submit(r *specs) {
 			t.Unsupported("cancellations are off: %s", first)
 		}
 		t.Prepared(first, "submit a valid block", http.StatusOK)
-		a.served(high)
+		a.prepareServed(high)
 		for _, s := range []*submission{low, a.block("a", gwei(1000))} { // and lower again
 			t.Status(cancel(s), http.StatusOK, http.StatusAccepted)
-			a.serves(s)
+			a.checkServed(s)
 		}
 	})
 	r.It("REL-SUB-22", "keeps the higher bid without cancellations", func(t *suite.T) {
 		a := r.open(t)
 		high, low := a.block("a", gwei(3000)), a.block("a", gwei(2000))
-		a.submitted(high)
-		a.submitted(low)
-		a.serves(high)
+		a.prepareSubmitted(high)
+		a.prepareSubmitted(low)
+		a.checkServed(high)
 	})
 	r.It("REL-SUB-23", "raises a bid", func(t *suite.T) {
 		a := r.open(t)
 		low, high, highest := a.block("a", gwei(2000)), a.block("a", gwei(3000)), a.block("a", gwei(4000))
-		a.submitted(low)
-		a.served(low)
+		a.prepareSubmitted(low)
+		a.prepareServed(low)
 		t.Status(a.submit(high), http.StatusOK)
-		a.serves(high)
+		a.checkServed(high)
 		t.Status(a.submit(highest), http.StatusOK) // as often as it likes
-		a.serves(highest)
+		a.checkServed(highest)
 	})
 	r.It("REL-SUB-31", "serves the higher of two builders' bids, first high", func(t *suite.T) {
 		a := r.open(t)
 		high, low := a.block("a", gwei(3000)), a.block("b", gwei(2000))
-		a.submitted(high)
-		a.submitted(low)
-		a.serves(high)
+		a.prepareSubmitted(high)
+		a.prepareSubmitted(low)
+		a.checkServed(high)
 	})
 	r.It("REL-SUB-31", "serves the higher of two builders' bids, first low", func(t *suite.T) {
 		a := r.open(t)
 		low, high := a.block("a", gwei(2000)), a.block("b", gwei(3000))
-		a.submitted(low)
-		a.submitted(high)
-		a.serves(high)
+		a.prepareSubmitted(low)
+		a.prepareSubmitted(high)
+		a.checkServed(high)
 	})
 	r.It("REL-SUB-31", "serves the higher of two builders' bids that can be cancelled", func(t *suite.T) {
 		a := r.open(t)
@@ -130,28 +130,28 @@ func submit(r *specs) {
 			}
 			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
 		}
-		a.serves(high)
+		a.checkServed(high)
 	})
 	r.It("REL-SUB-32", "leaves the leading bid where it is when another is refused", func(t *suite.T) {
 		a := r.open(t)
 		good, bad := a.block("a", gwei(2000)), a.block("b", gwei(3000))
-		a.submitted(good)
+		a.prepareSubmitted(good)
 		bad.Signature[0] ^= 0x04
-		t.Prepared(a.preparing().submit(bad), "submit a block with a wrong signature", http.StatusBadRequest)
-		a.serves(good)
+		t.Prepared(a.prepare().submit(bad), "submit a block with a wrong signature", http.StatusBadRequest)
+		a.checkServed(good)
 	})
 	r.It("REL-SUB-32", "leaves the leading bid where it is when a block is found invalid", func(t *suite.T) {
 		a := r.open(t)
 		good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
-		a.submitted(good)
+		a.prepareSubmitted(good)
 		bad.Message.Value.AddUint64(bad.Message.Value, 1)
 		t.Prepared(a.submit(bad.sign()), "submit a block that pays less than it says", http.StatusBadRequest)
-		a.serves(good)
+		a.checkServed(good)
 	})
 	r.It("REL-SUB-33", "leads with the next best after a cancellation", func(t *suite.T) {
 		a := r.open(t)
 		high, other, low := a.block("a", gwei(3000)), a.block("b", gwei(2500)), a.block("a", gwei(2000))
-		a.submitted(other)
+		a.prepareSubmitted(other)
 		for _, s := range []*submission{high, low} {
 			answer := t.Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
 			if answer.Status == http.StatusBadRequest {
@@ -159,7 +159,7 @@ func submit(r *specs) {
 			}
 			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
 		}
-		a.serves(other)
+		a.checkServed(other)
 	})
 	r.It("REL-SUB-33", "leads with the next best after a cancellation, also if it never led before", func(t *suite.T) {
 		a := r.open(t)
@@ -171,7 +171,7 @@ func submit(r *specs) {
 			}
 			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
 		}
-		a.serves(other)
+		a.checkServed(other)
 	})
 	r.It("REL-SUB-33", "leads with the best of the others after a cancellation, and not the newest", func(t *suite.T) {
 		a := r.open(t)
@@ -184,7 +184,7 @@ func submit(r *specs) {
 			}
 			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
 		}
-		a.serves(best)
+		a.checkServed(best)
 	})
 	r.It("REL-SUB-24", "refuses text/html", func(t *suite.T) {
 		t.Status(send(t, "text/html", "", []byte("<p>")), http.StatusUnsupportedMediaType, http.StatusBadRequest)
@@ -207,7 +207,7 @@ func submit(r *specs) {
 	})
 	r.It("REL-SUB-36", "refuses SSZ of a length that nothing has", func(t *suite.T) {
 		answer := send(t, sszType, "", bytes.Repeat([]byte{0}, 343))
-		optional(t, answer, "SSZ")
+		allowUnsupported(t, answer, "SSZ")
 		t.Status(answer, http.StatusBadRequest)
 	})
 	for _, row := range []struct {
@@ -219,12 +219,12 @@ func submit(r *specs) {
 	} {
 		r.It("REL-SUB-42", row.title, func(t *suite.T) {
 			a := r.open(t)
-			a.ready()
+			a.prepareBid()
 			s := a.block("a", gwei(1000))
 			answer := send(t, sszType, "", row.change(s.ssz()))
-			optional(t, answer, "SSZ")
+			allowUnsupported(t, answer, "SSZ")
 			t.Status(answer, http.StatusBadRequest)
-			a.notServed(s)
+			a.checkNotServed(s)
 			t.Status(send(t, sszType, "", s.ssz()), http.StatusOK) // as it was, it is right
 		})
 	}
@@ -253,8 +253,8 @@ const (
 	rivals, rounds = 4, 5
 )
 
-// atOnce: builders who bid at the same time.
-func atOnce(r *specs) {
+// describeRivalsAtOnce adds specs about builders who bid at the same time.
+func describeRivalsAtOnce(r *specs) {
 	r.It("REL-SUB-41", "serves the highest of the bids that come at once", func(t *suite.T) {
 		a := r.openToPropose(t)
 		var bids [rounds][]*submission
@@ -265,8 +265,8 @@ func atOnce(r *specs) {
 			}
 		}
 		for _, list := range bids {
-			a.submittedAtOnce(list)
-			a.serves(list[rivals-1])
+			a.submitAtOnce(list)
+			a.checkServed(list[rivals-1])
 		}
 		if t.Now().After(a.start().Add(clockMargin)) {
 			t.Inconclusive("the slot began before all bids were sent")
@@ -274,9 +274,9 @@ func atOnce(r *specs) {
 	})
 }
 
-// submittedAtOnce submits blocks at the same time. The spec is inconclusive unless all are
+// submitAtOnce submits blocks at the same time. The spec is inconclusive unless all are
 // accepted.
-func (a *auction) submittedAtOnce(list []*submission) {
+func (a *auction) submitAtOnce(list []*submission) {
 	answers, failures := make([]*probe.Answer, len(list)), make([]error, len(list))
 	client := builderAPI(a.t)
 	bodies := make([]probe.Request, len(list))

@@ -16,22 +16,22 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// signedAs posts a body with the given value of the signature header.
-func signedAs(t *suite.T, body []byte, value string) *probe.RPCAnswer {
+// postSigned posts a body with the given value of the signature header.
+func postSigned(t *suite.T, body []byte, value string) *probe.RPCAnswer {
 	answer, err := client(t).Post(t, map[string]string{"Content-Type": "application/json", probe.SignatureHeader: value},
 		body)
 	t.Check(err == nil, "an answer", err)
 	return answer
 }
 
-// accepted fails the spec unless the call succeeded.
-func accepted(t *suite.T, answer *probe.RPCAnswer) {
+// checkAccepted fails the spec unless the call succeeded.
+func checkAccepted(t *suite.T, answer *probe.RPCAnswer) {
 	var any json.RawMessage
-	result(t, answer, &any)
+	readResult(t, answer, &any)
 }
 
-// parts splits a value of the signature header into the address and the signature.
-func parts(value string) (address string, signature []byte) {
+// splitSignature splits a value of the signature header into the address and the signature.
+func splitSignature(value string) (address string, signature []byte) {
 	address, text, _ := strings.Cut(value, ":")
 	return address, hexutil.MustDecode(text)
 }
@@ -47,100 +47,101 @@ var methods = []string{
 	"buildernet_getDelayedRefundTotalsByRecipient",
 }
 
-// authentication: the signature header.
-func authentication(s *suite.Set) {
+// describeAuthentication adds specs about the signature header.
+func describeAuthentication(s *suite.Set) {
 	s.It("RPC-AUT-01", "refuses a request without the header", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-		refused(t, signedAs(t, harmlessBody(t), ""))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		checkRefused(t, postSigned(t, harmlessBody(t), ""))
 	})
 	s.It("RPC-AUT-02", "takes the signature of the hash's hex text", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
 	})
 	s.It("RPC-AUT-02", "takes the signature of a body of 100,000 bytes", func(t *suite.T) {
 		body := []byte(string(harmlessBody(t)) + strings.Repeat(" ", 100_000))
-		accepted(t, signedAs(t, body, probe.BodySignature(key(t), body)))
+		checkAccepted(t, postSigned(t, body, probe.BodySignature(key(t), body)))
 	})
 	s.It("RPC-AUT-03", "refuses the signature of a body that was sent before", func(t *suite.T) {
 		good := probe.BodySignature(key(t), harmlessBody(t))
-		accepted(t, signedAs(t, harmlessBody(t), good))
-		refused(t, signedAs(t, harmlessCall(t, 2).Body(), good))
+		checkAccepted(t, postSigned(t, harmlessBody(t), good))
+		checkRefused(t, postSigned(t, harmlessCall(t, 2).Body(), good))
 	})
 	s.It("RPC-AUT-03", "refuses the signature of another body", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-		refused(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), []byte("another body"))))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		checkRefused(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), []byte("another body"))))
 	})
 	s.It("RPC-AUT-04", "refuses the signature of another key than the address's", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-		_, signature := parts(probe.BodySignature(key(t), harmlessBody(t)))
-		refused(t, signedAs(t, harmlessBody(t), fmt.Sprintf("%s:%#x", crypto.PubkeyToAddress(key(t).PublicKey), signature)))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		_, signature := splitSignature(probe.BodySignature(key(t), harmlessBody(t)))
+		checkRefused(t, postSigned(t, harmlessBody(t), fmt.Sprintf("%s:%#x", crypto.PubkeyToAddress(key(t).PublicKey),
+			signature)))
 	})
 	s.It("RPC-AUT-04", "refuses an address that differs in one byte", func(t *suite.T) {
 		good := probe.BodySignature(key(t), harmlessBody(t))
-		accepted(t, signedAs(t, harmlessBody(t), good))
-		text, signature := parts(good)
+		checkAccepted(t, postSigned(t, harmlessBody(t), good))
+		text, signature := splitSignature(good)
 		for _, at := range []int{0, 10, 19} {
 			address := hexutil.MustDecode(text)
 			address[at] ^= 1
-			refused(t, signedAs(t, harmlessBody(t), fmt.Sprintf("%#x:%#x", address, signature)))
+			checkRefused(t, postSigned(t, harmlessBody(t), fmt.Sprintf("%#x:%#x", address, signature)))
 		}
 	})
 	s.It("RPC-AUT-05", "refuses the signature of the body itself", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-		refused(t, signedAs(t, harmlessBody(t), probe.SignatureOf(key(t), harmlessBody(t))))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		checkRefused(t, postSigned(t, harmlessBody(t), probe.SignatureOf(key(t), harmlessBody(t))))
 	})
 	s.It("RPC-AUT-06", "refuses the signature of the raw hash", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-		refused(t, signedAs(t, harmlessBody(t), probe.SignatureOf(key(t), crypto.Keccak256(harmlessBody(t)))))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		checkRefused(t, postSigned(t, harmlessBody(t), probe.SignatureOf(key(t), crypto.Keccak256(harmlessBody(t)))))
 	})
 	for _, v := range []byte{0, 27} {
 		s.It("RPC-AUT-07", fmt.Sprintf("takes v from %d", v), func(t *suite.T) {
-			address, signature := parts(probe.BodySignature(key(t), harmlessBody(t)))
+			address, signature := splitSignature(probe.BodySignature(key(t), harmlessBody(t)))
 			signature[64] += v
-			accepted(t, signedAs(t, harmlessBody(t), fmt.Sprintf("%s:%#x", address, signature)))
+			checkAccepted(t, postSigned(t, harmlessBody(t), fmt.Sprintf("%s:%#x", address, signature)))
 		})
 	}
 	for _, v := range []byte{2, 26, 29, 255} {
 		s.It("RPC-AUT-08", fmt.Sprintf("refuses v of %d", v), func(t *suite.T) {
-			accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-			address, signature := parts(probe.BodySignature(key(t), harmlessBody(t)))
+			checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+			address, signature := splitSignature(probe.BodySignature(key(t), harmlessBody(t)))
 			signature[64] = v
-			refused(t, signedAs(t, harmlessBody(t), fmt.Sprintf("%s:%#x", address, signature)))
+			checkRefused(t, postSigned(t, harmlessBody(t), fmt.Sprintf("%s:%#x", address, signature)))
 		})
 	}
 	s.It("RPC-AUT-09", "refuses high s", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-		address, signature := parts(probe.BodySignature(key(t), harmlessBody(t)))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		address, signature := splitSignature(probe.BodySignature(key(t), harmlessBody(t)))
 		high := new(big.Int).Sub(crypto.S256().Params().N, new(big.Int).SetBytes(signature[32:64]))
 		high.FillBytes(signature[32:64])
 		signature[64] ^= 1
-		refused(t, signedAs(t, harmlessBody(t), fmt.Sprintf("%s:%#x", address, signature)))
+		checkRefused(t, postSigned(t, harmlessBody(t), fmt.Sprintf("%s:%#x", address, signature)))
 	})
 	s.It("RPC-AUT-10", "refuses other header values", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
 		good := probe.BodySignature(key(t), harmlessBody(t))
-		address, signature := parts(good)
+		address, signature := splitSignature(good)
 		for _, value := range []string{
 			"x", ":", address, address + ":", address + ":0x", address + ":0x1234", ":" + hexutil.Encode(signature),
 			strings.Replace(good, ":", " ", 1), good + ":x", good + "00",
 			good[2:4] + ":" + hexutil.Encode(signature), address + ":" + hexutil.Encode(signature[:64]), "0x" +
 				strings.Repeat("z", 40) + ":" + hexutil.Encode(signature),
 		} {
-			refused(t, signedAs(t, harmlessBody(t), value))
+			checkRefused(t, postSigned(t, harmlessBody(t), value))
 		}
 	})
 	s.It("RPC-AUT-11", "takes the address in lower case", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), strings.ToLower(probe.BodySignature(key(t), harmlessBody(t)))))
+		checkAccepted(t, postSigned(t, harmlessBody(t), strings.ToLower(probe.BodySignature(key(t), harmlessBody(t)))))
 	})
 	s.It("RPC-AUT-12", "takes any key", func(t *suite.T) {
 		for range 24 { // a server that refuses a quarter of all keys passes once in a thousand runs
-			accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+			checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
 		}
 	})
 	for _, method := range methods {
 		s.It("RPC-AUT-13", "refuses "+method+" without a signature", func(t *suite.T) {
 			call(t, key(t), method) // ends the spec if the method is not known; the parameters may be refused
-			answer := signedAs(t, probe.Call{Method: method, Params: []any{}, ID: 1}.Body(), "")
-			refused(t, answer)
+			answer := postSigned(t, probe.Call{Method: method, Params: []any{}, ID: 1}.Body(), "")
+			checkRefused(t, answer)
 			t.Check(answer.Code() != -32601 && answer.Code() != -32602, "a refusal for the signature and not for the parameters",
 				answer)
 		})
@@ -151,19 +152,19 @@ func authentication(s *suite.Set) {
 			continue
 		}
 		s.It("RPC-AUT-13", "refuses "+neutral+" without a signature, if it is known", func(t *suite.T) {
-			if unknown(attempt(t, key(t), neutral)) {
+			if isUnknownMethod(tryCall(t, key(t), neutral)) {
 				return
 			}
-			answer := signedAs(t, probe.Call{Method: neutral, Params: []any{}, ID: 1}.Body(), "")
-			refused(t, answer)
+			answer := postSigned(t, probe.Call{Method: neutral, Params: []any{}, ID: 1}.Body(), "")
+			checkRefused(t, answer)
 			t.Check(answer.Code() != -32602, "a refusal for the signature and not for the parameters", answer)
 		})
 	}
 	s.It("RPC-AUT-14", "refuses a body with another blank", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
 		body := harmlessBody(t)
 		for _, changed := range []string{" " + string(body), string(body) + " ", string(body) + "\n"} {
-			refused(t, signedAs(t, []byte(changed), probe.BodySignature(key(t), body)))
+			checkRefused(t, postSigned(t, []byte(changed), probe.BodySignature(key(t), body)))
 		}
 	})
 	s.It("RPC-AUT-15", "takes X-Vendor-Signature", func(t *suite.T) {
@@ -174,11 +175,11 @@ func authentication(s *suite.Set) {
 		if answer.Refused() {
 			t.Unsupported("the neutral name is not known: %s", answer)
 		}
-		accepted(t, answer)
+		checkAccepted(t, answer)
 	})
 	s.It("RPC-AUT-16", "refuses with 403 or a JSON-RPC error", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-		answer := signedAs(t, harmlessBody(t), "")
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		answer := postSigned(t, harmlessBody(t), "")
 		t.Status(answer.Answer, http.StatusForbidden, http.StatusOK, http.StatusUnauthorized, http.StatusBadRequest)
 		t.Check(answer.Members["error"] != nil, "an error member", answer)
 	})
@@ -192,7 +193,7 @@ func authentication(s *suite.Set) {
 			t.Unsupported("no statistics: %s", answer)
 		}
 		var members object
-		result(t, answer, &members)
+		readResult(t, answer, &members)
 		t.Check(len(members) > 0, "an object", answer)
 	})
 	s.It("RPC-AUT-18", "takes the signature of UTF-8", func(t *suite.T) {
@@ -202,25 +203,25 @@ func authentication(s *suite.Set) {
 		t.Check(json.Unmarshal(answer.Members["id"], &id) == nil && id == "é✓𝄞", "the id é✓𝄞", string(answer.Members["id"]))
 	})
 	s.It("RPC-AUT-19", "refuses two headers that differ", func(t *suite.T) {
-		accepted(t, signedAs(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
-		refused(t, twice(t, probe.SignatureHeader, key(t), key(t)))
+		checkAccepted(t, postSigned(t, harmlessBody(t), probe.BodySignature(key(t), harmlessBody(t))))
+		checkRefused(t, callSignedTwice(t, probe.SignatureHeader, key(t), key(t)))
 	})
 	s.It("RPC-AUT-19", "refuses two headers of different names that differ, if it knows both", func(t *suite.T) {
 		k := key(t)
-		if twice(t, "X-Vendor-Signature", nil, k).Refused() {
+		if callSignedTwice(t, "X-Vendor-Signature", nil, k).Refused() {
 			return
 		}
-		accepted(t, twice(t, "X-Vendor-Signature", k, k))
-		refused(t, twice(t, "X-Vendor-Signature", k, key(t)))
+		checkAccepted(t, callSignedTwice(t, "X-Vendor-Signature", k, k))
+		checkRefused(t, callSignedTwice(t, "X-Vendor-Signature", k, key(t)))
 	})
 }
 
 // neutralNames makes the description's own names of methods.
 var neutralNames = strings.NewReplacer("flashbots_", "vendor_", "buildernet_", "pool_")
 
-// twice sends a harmless call with two signature headers; the second one has the given name. A
-// header without a key is left out.
-func twice(t *suite.T, second string, one, other *ecdsa.PrivateKey) *probe.RPCAnswer {
+// callSignedTwice sends a harmless call with two signature headers; the second one has the given
+// name. A header without a key is left out.
+func callSignedTwice(t *suite.T, second string, one, other *ecdsa.PrivateKey) *probe.RPCAnswer {
 	request, err := http.NewRequestWithContext(context.Context(t), http.MethodPost, t.Target.RPC.URL,
 		strings.NewReader(string(harmlessBody(t))))
 	t.Ready(err, "make a request")
@@ -234,8 +235,8 @@ func twice(t *suite.T, second string, one, other *ecdsa.PrivateKey) *probe.RPCAn
 	return probe.ReadRPC(answer)
 }
 
-// versions: neutral names and versions of methods.
-func versions(s *suite.Set) {
+// describeVersions adds specs about neutral names and versions of methods.
+func describeVersions(s *suite.Set) {
 	for _, row := range []struct {
 		clause, method string
 		params         any
@@ -249,13 +250,13 @@ func versions(s *suite.Set) {
 				t.Unsupported("the neutral name is not known")
 			}
 			var members map[string]json.RawMessage
-			result(t, known, &members)
-			isHex(t, members, "pending")
+			readResult(t, known, &members)
+			readQuantity(t, members, "pending")
 		})
 	}
 	s.It("RPC-VER-03", "knows all methods", func(t *suite.T) {
 		for _, method := range methods {
-			answer := attempt(t, key(t), method)
+			answer := tryCall(t, key(t), method)
 			t.Check(answer.Members != nil && answer.Code() != -32601, method+" to be known", answer)
 		}
 	})

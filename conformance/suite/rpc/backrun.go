@@ -34,29 +34,30 @@ type backrun struct {
 	targetHash   common.Hash
 }
 
-// followed sends an order of one transaction, has a searcher follow it by the hash that hints show,
-// and waits until the world's builder has included both in a block. The function order returns the
-// method and the parameter that send the raw transaction.
-func followed(t *suite.T, order func(t *suite.T, tx string) (method string, param object)) *backrun {
-	watched(t)
-	b := &backrun{owner: money(t)}
+// makeFollowed sends an order of one transaction, has a searcher follow it by the hash that hints
+// show, and waits until the world's builder has included both in a block. The function order
+// returns the method and the parameter that send the raw transaction.
+func makeFollowed(t *suite.T, order func(t *suite.T, tx string) (method string, param object)) *backrun {
+	requireBuilders(t)
+	b := &backrun{owner: newWallet(t)}
 	b.target = b.owner.send(1)
-	method, param := order(t, raw(t, b.target))
+	method, param := order(t, encodeTx(t, b.target))
 	if answer := call(t, key(t), method, param); answer.Refused() {
 		t.Inconclusive("%s refuses the order: %s", method, answer)
 	}
 	b.targetHash = b.target.Hash()
-	b.tx = money(t).create(paysWei, codePayment)
+	b.tx = newWallet(t).create(paysWei, codePayment)
 	b.follow(t)
 	b.land(t)
 	return b
 }
 
-// bundled sends transactions and a backrun behind them as one bundle without hints, and waits until
-// it is in a block. The first transaction is its owner's.
-func bundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transaction) *backrun {
-	b := &backrun{owner: owner, target: txs[0], tx: money(t).create(paysWei, codePayment)}
-	params := with(soon(t, patience), object{"body": body(t, append(txs, b.tx)...), "validity": object{"refund": refund}})
+// sendBundled sends transactions and a backrun behind them as one bundle without hints, and waits
+// until it is in a block. The first transaction is its owner's.
+func sendBundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transaction) *backrun {
+	b := &backrun{owner: owner, target: txs[0], tx: newWallet(t).create(paysWei, codePayment)}
+	params := change(makeSoonParams(t, patience), object{"body": body(t, append(txs, b.tx)...),
+		"validity": object{"refund": refund}})
 	if answer := call(t, key(t), "mev_sendBundle", params); answer.Refused() {
 		t.Inconclusive("the bundle is refused: %s", answer)
 	}
@@ -69,7 +70,7 @@ func (b *backrun) follow(t *suite.T) { b.followAs(t, key(t)) }
 
 // followAs is follow with a given signer. It returns the answer.
 func (b *backrun) followAs(t *suite.T, signer *ecdsa.PrivateKey) *probe.RPCAnswer {
-	params := with(soon(t, patience),
+	params := change(makeSoonParams(t, patience),
 		object{"body": append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, b.tx)...)})
 	var answer *probe.RPCAnswer
 	_ = t.Eventually(t.Target.Budgets.Hint(), func() error {
@@ -84,18 +85,18 @@ func (b *backrun) followAs(t *suite.T, signer *ecdsa.PrivateKey) *probe.RPCAnswe
 	return answer
 }
 
-// soon makes the parameters of mev_sendBundle, without a body, for a bundle that is valid in the
-// given number of next blocks.
-func soon(t *suite.T, blocks uint64) object {
+// makeSoonParams makes the parameters of mev_sendBundle, without a body, for a bundle that is valid
+// in the given number of next blocks.
+func makeSoonParams(t *suite.T, blocks uint64) object {
 	at := head(t)
-	return with(share(t), object{"inclusion": object{"block": hexNumber(at + 1), "maxBlock": hexNumber(at + blocks)}})
+	return change(share(t), object{"inclusion": object{"block": hexNumber(at + 1), "maxBlock": hexNumber(at + blocks)}})
 }
 
 // land waits until a builder has the order with both transactions, and has the builder include it
 // in a block.
 func (b *backrun) land(t *suite.T) {
 	err := t.Eventually(slots(t, 6), func() error {
-		for _, s := range sentTo(t, b.tx) {
+		for _, s := range listSent(t, b.tx) {
 			if slices.Contains(s.Txs, b.target.Hash()) {
 				return nil
 			}
@@ -104,7 +105,7 @@ func (b *backrun) land(t *suite.T) {
 	})
 	t.Ready(err, "wait for an order with both transactions at the world's builder "+world.BuilderNames[0])
 	include(t, b.tx)
-	if b.at = lands(t, b.tx, slots(t, 12)); b.at == nil {
+	if b.at = waitLanded(t, b.tx, slots(t, 12)); b.at == nil {
 		t.Inconclusive("the backrun is in no block")
 	}
 	if b.targetAt = receiptOf(t, b.target); b.targetAt == nil || b.targetAt.Block != b.at.Block {
@@ -127,9 +128,9 @@ func percentOf(wei *big.Int, percent int64) *big.Int {
 	return part.Quo(part, big.NewInt(100))
 }
 
-// gets fails the spec unless an account has received exactly this amount in the backrun's block.
-// What the account has spent on the followed order is added back first.
-func (b *backrun) gets(t *suite.T, who common.Address, wei *big.Int) {
+// checkGets fails the spec unless an account has received exactly this amount in the backrun's
+// block. What the account has spent on the followed order is added back first.
+func (b *backrun) checkGets(t *suite.T, who common.Address, wei *big.Int) {
 	got := balance(t, who, b.at.Block)
 	got.Sub(got, balance(t, who, b.at.Block-1))
 	if who == b.owner.address() {
@@ -139,64 +140,64 @@ func (b *backrun) gets(t *suite.T, who common.Address, wei *big.Int) {
 	t.Check(got.Cmp(wei) == 0, fmt.Sprintf("%s wei for %s of a backrun that paid %s", wei, who, b.valueWei), got)
 }
 
-// fresh returns an account without money, which only this spec knows.
-func fresh(t *suite.T) common.Address { return crypto.PubkeyToAddress(key(t).PublicKey) }
+// freshAccount returns an account without money, which only this spec knows.
+func freshAccount(t *suite.T) common.Address { return crypto.PubkeyToAddress(key(t).PublicKey) }
 
-// shared makes orders for followed: a bundle of one transaction with a hint and with the given
-// other members.
-func shared(changes func(t *suite.T) object) func(t *suite.T, tx string) (string, object) {
+// shareWith makes orders for makeFollowed: a bundle of one transaction with a hint and with the
+// given other members.
+func shareWith(changes func(t *suite.T) object) func(t *suite.T, tx string) (string, object) {
 	return func(t *suite.T, tx string) (string, object) {
-		param := with(soon(t, patience), object{"body": []object{{"tx": tx, "canRevert": false}},
+		param := change(makeSoonParams(t, patience), object{"body": []object{{"tx": tx, "canRevert": false}},
 			"privacy": object{"hints": []string{"hash"}}})
-		return "mev_sendBundle", with(param, changes(t))
+		return "mev_sendBundle", change(param, changes(t))
 	}
 }
 
-// backruns: the refunds that blocks pay for backruns.
-func backruns(s *suite.Set) {
+// describeBackruns adds specs about the refunds that blocks pay for backruns.
+func describeBackruns(s *suite.Set) {
 	s.It("RPC-SHR-27", "gives 90 % back to whom a bundle's transaction is of", func(t *suite.T) {
-		b := followed(t, shared(func(*suite.T) object { return nil }))
-		b.gets(t, b.owner.address(), b.refund(90, 1))
+		b := makeFollowed(t, shareWith(func(*suite.T) object { return nil }))
+		b.checkGets(t, b.owner.address(), b.refund(90, 1))
 	})
 	s.It("RPC-SHR-27", "gives 90 % back to whom a private transaction is of", func(t *suite.T) {
-		b := followed(t, func(_ *suite.T, tx string) (string, object) {
+		b := makeFollowed(t, func(_ *suite.T, tx string) (string, object) {
 			return "eth_sendPrivateTransaction", object{"tx": tx,
 				"preferences": object{"fast": false, "privacy": object{"hints": []string{"hash"}}}}
 		})
-		b.gets(t, b.owner.address(), b.refund(90, 1))
+		b.checkGets(t, b.owner.address(), b.refund(90, 1))
 	})
 	s.It("RPC-SHR-28", "splits a refund between addresses", func(t *suite.T) {
 		var one, other common.Address
-		b := followed(t, shared(func(t *suite.T) object {
-			one, other = fresh(t), fresh(t)
+		b := makeFollowed(t, shareWith(func(t *suite.T) object {
+			one, other = freshAccount(t), freshAccount(t)
 			return object{"validity": object{"refundConfig": []object{{"address": one.Hex(), "percent": 61},
 				{"address": other.Hex(), "percent": 33}}}}
 		}))
-		b.gets(t, one, percentOf(b.refund(90, 2), 61))
-		b.gets(t, other, percentOf(b.refund(90, 2), 33))
-		b.gets(t, b.owner.address(), new(big.Int))
+		b.checkGets(t, one, percentOf(b.refund(90, 2), 61))
+		b.checkGets(t, other, percentOf(b.refund(90, 2), 33))
+		b.checkGets(t, b.owner.address(), new(big.Int))
 	})
 	s.It("RPC-SHR-28", "splits the value between the bundle's transactions", func(t *suite.T) {
-		watched(t)
-		one, other := money(t), money(t)
+		requireBuilders(t)
+		one, other := newWallet(t), newWallet(t)
 		first, second := one.send(0), other.send(0)
-		b := bundled(t, one, []object{{"bodyIdx": 0, "percent": 37}, {"bodyIdx": 1, "percent": 41}}, first, second)
-		b.gets(t, one.address(), b.refund(37, 1))
+		b := sendBundled(t, one, []object{{"bodyIdx": 0, "percent": 37}, {"bodyIdx": 1, "percent": 41}}, first, second)
+		b.checkGets(t, one.address(), b.refund(37, 1))
 		if b.owner, b.target, b.targetAt = other, second, receiptOf(t, second); b.targetAt == nil {
 			t.Inconclusive("the bundle is not whole")
 		}
-		b.gets(t, other.address(), b.refund(41, 1))
+		b.checkGets(t, other.address(), b.refund(41, 1))
 	})
 	s.It("RPC-SHR-29", "refuses a backrun with hints of its own", func(t *suite.T) {
-		owner, searcher := money(t), money(t)
+		owner, searcher := newWallet(t), newWallet(t)
 		target := owner.send(1)
-		hashed(t, call(t, key(t), "mev_sendBundle",
-			with(soon(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})),
+		checkHash(t, call(t, key(t), "mev_sendBundle",
+			change(makeSoonParams(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})),
 			target.Hash())
 		b := &backrun{targetHash: target.Hash(), tx: searcher.send(1)}
 		b.follow(t) // the backrun without hints is accepted
 		follows := append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, searcher.send(2))...)
-		refused(t, call(t, key(t), "mev_sendBundle",
-			with(soon(t, patience), object{"body": follows, "privacy": object{"hints": []string{"hash"}}})))
+		checkRefused(t, call(t, key(t), "mev_sendBundle",
+			change(makeSoonParams(t, patience), object{"body": follows, "privacy": object{"hints": []string{"hash"}}})))
 	})
 }

@@ -13,14 +13,15 @@ import (
 // page is the origin of a page in a browser.
 const page = "https://wallet.example"
 
-// readable fails the spec unless the headers allow the page to read the answer.
-func readable(t *suite.T, header http.Header) {
+// checkReadable fails the spec unless the headers allow the page to read the answer.
+func checkReadable(t *suite.T, header http.Header) {
 	from := header.Get("Access-Control-Allow-Origin")
 	t.Check(from == "*" || from == page, "Access-Control-Allow-Origin of * or "+page, from)
 }
 
-// browsers: requests of pages in browsers, and requests for the service's description.
-func browsers(s *suite.Set) {
+// describeBrowsers adds specs about requests of pages in browsers, and requests for the service's
+// description.
+func describeBrowsers(s *suite.Set) {
 	s.It("RPC-ENV-20", "lets a page sign", func(t *suite.T) {
 		answer := t.Do(client(t), probe.Request{Method: http.MethodOptions, Path: "/", Header: map[string]string{
 			"Origin": page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type," +
@@ -31,7 +32,7 @@ func browsers(s *suite.Set) {
 			t.Unsupported("%d to a preflight request", answer.Status)
 		}
 		t.Status(answer, http.StatusOK, http.StatusNoContent)
-		readable(t, answer.Header)
+		checkReadable(t, answer.Header)
 		may := strings.ToLower(answer.Header.Get("Access-Control-Allow-Headers"))
 		for _, name := range []string{"content-type", strings.ToLower(probe.SignatureHeader)} {
 			t.Check(may == "*" || strings.Contains(may, name), "Access-Control-Allow-Headers with "+name, may)
@@ -51,10 +52,10 @@ func browsers(s *suite.Set) {
 				t.Unsupported("no page is let in")
 			}
 		}
-		readable(t, answer.Header)
+		checkReadable(t, answer.Header)
 	})
 	s.It("RPC-ENV-21", "describes itself", func(t *suite.T) {
-		document := asked(t, "rpc.discover")
+		document := askRefunds(t, "rpc.discover")
 		var version string
 		err := json.Unmarshal(document["openrpc"], &version)
 		t.Check(err == nil && strings.HasPrefix(version, "1."), "openrpc 1.x", string(document["openrpc"]))
@@ -74,8 +75,8 @@ func browsers(s *suite.Set) {
 	})
 }
 
-// statistics: the first versions of the methods about statistics.
-func statistics(s *suite.Set) {
+// describeStatistics adds specs about the first versions of the methods about statistics.
+func describeStatistics(s *suite.Set) {
 	// has fails the spec unless an object has all members.
 	has := func(t *suite.T, members map[string]json.RawMessage, names ...string) {
 		for _, name := range names {
@@ -83,13 +84,13 @@ func statistics(s *suite.Set) {
 		}
 	}
 	s.It("RPC-VER-04", "answers flashbots_getUserStats", func(t *suite.T) {
-		begun(t)
-		has(t, asked(t, "flashbots_getUserStats", hexNumber(head(t))), "is_high_priority", "all_time_miner_payments",
+		waitBegun(t)
+		has(t, askRefunds(t, "flashbots_getUserStats", hexNumber(head(t))), "is_high_priority", "all_time_miner_payments",
 			"all_time_gas_simulated",
 			"last_7d_miner_payments", "last_7d_gas_simulated", "last_1d_miner_payments", "last_1d_gas_simulated")
 	})
 	s.It("RPC-VER-04", "answers flashbots_getBundleStats", func(t *suite.T) {
-		w, signer := money(t), key(t)
+		w, signer := newWallet(t), key(t)
 		tx := w.send(1)
 		order := bundle(t, tx)
 		if answer := call(t, signer, "eth_sendBundle", order); answer.Refused() {
@@ -101,7 +102,7 @@ func statistics(s *suite.Set) {
 			t.Unsupported("flashbots_getBundleStats is not known")
 		}
 		var members map[string]json.RawMessage
-		result(t, answer, &members)
+		readResult(t, answer, &members)
 		has(t, members, "isSimulated", "isSentToMiners", "isHighPriority")
 	})
 }

@@ -23,9 +23,9 @@ import (
 // member of an order and forget it. They wait for several blocks, so they run beside the other
 // specs, and their orders share no hints.
 
-// watched ends the spec as inconclusive unless the target's RPC sends its orders to the world's
-// builders.
-func watched(t *suite.T) {
+// requireBuilders ends the spec as inconclusive unless the target's RPC sends its orders to the
+// world's builders.
+func requireBuilders(t *suite.T) {
 	if t.Target.RPC == nil || !t.Target.RPC.SendsToWorld {
 		t.Inconclusive("needs an RPC that sends its orders to the world's builders (rpc.sendsToWorld)")
 	}
@@ -34,18 +34,18 @@ func watched(t *suite.T) {
 // slots returns how long n slots of the world take.
 func slots(t *suite.T, n int) time.Duration { return t.World.Facts.Slots(n) }
 
-// sentTo returns what the target has sent to builders about a transaction.
-func sentTo(t *suite.T, tx *types.Transaction) []world.Sent {
+// listSent returns what the target has sent to builders about a transaction.
+func listSent(t *suite.T, tx *types.Transaction) []world.Sent {
 	list, err := t.World.Sent(t, tx.Hash())
 	t.Ready(err, "ask the world's builders")
 	return list
 }
 
-// builderHas waits until a builder has received an order with the transaction. If none has, the
+// waitBuilderHas waits until a builder has received an order with the transaction. If none has, the
 // spec is inconclusive, because the order cannot be included.
-func builderHas(t *suite.T, tx *types.Transaction) {
+func waitBuilderHas(t *suite.T, tx *types.Transaction) {
 	err := t.Eventually(slots(t, 6), func() error {
-		if len(sentTo(t, tx)) == 0 {
+		if len(listSent(t, tx)) == 0 {
 			return errNotSent
 		}
 		return nil
@@ -90,9 +90,9 @@ func receiptOf(t *suite.T, tx *types.Transaction) (r *receipt) {
 	return r
 }
 
-// lands waits until a transaction is in a block, and returns its receipt; nil if it is not included
-// in the given time.
-func lands(t *suite.T, tx *types.Transaction, within time.Duration) (r *receipt) {
+// waitLanded waits until a transaction is in a block, and returns its receipt; nil if it is not
+// included in the given time.
+func waitLanded(t *suite.T, tx *types.Transaction, within time.Duration) (r *receipt) {
 	_ = t.Eventually(within, func() error {
 		if r = receiptOf(t, tx); r == nil {
 			return errNotLanded
@@ -102,8 +102,8 @@ func lands(t *suite.T, tx *types.Transaction, within time.Duration) (r *receipt)
 	return r
 }
 
-// reached waits until the chain has a block.
-func reached(t *suite.T, number uint64) {
+// waitForBlock waits until the chain has a block.
+func waitForBlock(t *suite.T, number uint64) {
 	err := t.Eventually(slots(t, 12), func() error {
 		if head(t) < number {
 			return errNoBlock
@@ -113,9 +113,9 @@ func reached(t *suite.T, number uint64) {
 	t.Ready(err, fmt.Sprintf("wait for block %d", number))
 }
 
-// over returns the number of a block that has a successor, so that every node knows it.
-func over(t *suite.T) uint64 {
-	reached(t, 2)
+// settledBlock returns the number of a block that has a successor, so that every node knows it.
+func settledBlock(t *suite.T) uint64 {
+	waitForBlock(t, 2)
 	return head(t) - 1
 }
 
@@ -148,9 +148,9 @@ func balance(t *suite.T, of common.Address, number hexutil.Uint64) *big.Int {
 // their own, which the world's builder does not make.
 const tries = 20
 
-// until runs a spec that needs one certain block again until had returns true, which means that the
-// world's builder made the block.
-func until(t *suite.T, had func() bool) {
+// repeatUntilBuilt runs a spec that needs one certain block again until had returns true, which
+// means that the world's builder made the block.
+func repeatUntilBuilt(t *suite.T, had func() bool) {
 	for range tries {
 		if had() {
 			return
@@ -159,17 +159,17 @@ func until(t *suite.T, had func() bool) {
 	t.Inconclusive("none of %d blocks was made by the world's builder", tries)
 }
 
-// goesTo sends an order, and fails the spec unless the named builder is sent it, and no other but
-// the operator's own.
-func goesTo(t *suite.T, name string, send func(tx *types.Transaction)) {
-	watched(t)
-	tx := money(t).send(1)
+// checkGoesTo sends an order, and fails the spec unless the named builder is sent it, and no other
+// but the operator's own.
+func checkGoesTo(t *suite.T, name string, send func(tx *types.Transaction)) {
+	requireBuilders(t)
+	tx := newWallet(t).send(1)
 	at := head(t)
 	send(tx)
 	var names []string
 	err := t.Eventually(slots(t, 6), func() error {
 		names = nil
-		for _, s := range sentTo(t, tx) {
+		for _, s := range listSent(t, tx) {
 			names = append(names, s.Builder)
 		}
 		if !slices.Contains(names, name) {
@@ -178,31 +178,31 @@ func goesTo(t *suite.T, name string, send func(tx *types.Transaction)) {
 		return nil
 	})
 	t.Check(err == nil, "the order at the builder "+name, fmt.Sprintf("at %v", names))
-	reached(t, max(at+3, head(t)+1)) // so that it could have gone to the others
-	for _, s := range sentTo(t, tx) {
+	waitForBlock(t, max(at+3, head(t)+1)) // so that it could have gone to the others
+	for _, s := range listSent(t, tx) {
 		t.Check(s.Builder == name || s.Builder == world.BuilderNames[0], "no other builder to be sent it than "+name,
 			s.Builder)
 	}
 }
 
-// offeredFor fails the spec unless an order is offered for the last of its blocks, and for none
-// outside.
-func offeredFor(t *suite.T, tx *types.Transaction, from, to uint64) {
-	reached(t, to+3)
-	count, first, last := offered(t, tx)
+// checkOfferedFor fails the spec unless an order is offered for the last of its blocks, and for
+// none outside.
+func checkOfferedFor(t *suite.T, tx *types.Transaction, from, to uint64) {
+	waitForBlock(t, to+3)
+	count, first, last := countOffered(t, tx)
 	t.Check(count > 0 && first >= from && last <= to, fmt.Sprintf("offers for blocks %d to %d", from, to),
 		fmt.Sprintf("%d offers, for %d to %d", count, first, last))
 	t.Check(last+1 >= to, fmt.Sprintf("offers up to block %d", to), last) // one block may come too fast
 	t.Check(uint64(count)+2 >= to-from+1, fmt.Sprintf("offers for the blocks between %d and %d as well", from, to), count)
 }
 
-// offeredUpTo is offeredFor for an order that must be offered for its very last block in one of
-// three times: two blocks may come so close together that nothing can be sent between them.
-func offeredUpTo(t *suite.T, send func() (tx *types.Transaction, from, to uint64)) {
+// checkOfferedUpTo is checkOfferedFor for an order that must be offered for its very last block in
+// one of three times: two blocks may come so close together that nothing can be sent between them.
+func checkOfferedUpTo(t *suite.T, send func() (tx *types.Transaction, from, to uint64)) {
 	for range 3 {
 		tx, from, to := send()
-		offeredFor(t, tx, from, to)
-		if _, _, last := offered(t, tx); last == to {
+		checkOfferedFor(t, tx, from, to)
+		if _, _, last := countOffered(t, tx); last == to {
 			return
 		}
 	}

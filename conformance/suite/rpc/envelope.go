@@ -25,25 +25,25 @@ func post(t *suite.T, body string) *probe.RPCAnswer {
 	return answer
 }
 
-// code fails the spec unless the answer is a refusal. A code that is not the wanted one makes the
-// outcome lenient.
-func code(t *suite.T, answer *probe.RPCAnswer, want int) {
-	refused(t, answer)
+// checkCode fails the spec unless the answer is a refusal. A code that is not the wanted one makes
+// the outcome lenient.
+func checkCode(t *suite.T, answer *probe.RPCAnswer, want int) {
+	checkRefused(t, answer)
 	if got := answer.Code(); got != want {
 		t.Lenient("code %d in place of %d", got, want)
 	}
 }
 
-// envelope: rules that all calls have in common.
-func envelope(s *suite.Set) {
+// describeEnvelope adds specs about rules that all calls have in common.
+func describeEnvelope(s *suite.Set) {
 	s.It("RPC-ENV-01", "answers with jsonrpc, id and result", func(t *suite.T) {
 		answer := callHarmless(t)
-		accepted(t, answer)
+		checkAccepted(t, answer)
 		t.Check(string(answer.Members["jsonrpc"]) == `"2.0"` && string(answer.Members["id"]) == "1",
 			"jsonrpc 2.0 and id 1", answer)
 	})
 	s.It("RPC-ENV-01", "answers a result also where it is null", func(t *suite.T) {
-		answer := attempt(t, key(t), "eth_cancelBundle", object{"replacementUuid": uuid(t)})
+		answer := tryCall(t, key(t), "eth_cancelBundle", object{"replacementUuid": uuid(t)})
 		_, failed := answer.Members["error"]
 		_, answered := answer.Members["result"]
 		t.Check(failed || answered, "a result or an error", answer)
@@ -99,22 +99,22 @@ func envelope(s *suite.Set) {
 	})
 	s.It("RPC-ENV-05", "refuses a request with something behind it", func(t *suite.T) {
 		body := string(harmlessBody(t))
-		accepted(t, post(t, body))
-		refused(t, post(t, body+"x"))
-		refused(t, post(t, body+body))
+		checkAccepted(t, post(t, body))
+		checkRefused(t, post(t, body+"x"))
+		checkRefused(t, post(t, body+body))
 	})
-	s.It("RPC-ENV-05", "refuses what is not JSON", func(t *suite.T) { refused(t, post(t, "not json")) })
+	s.It("RPC-ENV-05", "refuses what is not JSON", func(t *suite.T) { checkRefused(t, post(t, "not json")) })
 	s.It("RPC-ENV-06", "refuses what is not JSON with -32700", func(t *suite.T) {
-		code(t, post(t, `{"jsonrpc":"2.0",`), -32700)
+		checkCode(t, post(t, `{"jsonrpc":"2.0",`), -32700)
 	})
 	s.It("RPC-ENV-07", "refuses an unknown method with -32601", func(t *suite.T) {
-		code(t, attempt(t, key(t), "conformance_nothing"), -32601)
+		checkCode(t, tryCall(t, key(t), "conformance_nothing"), -32601)
 	})
 	s.It("RPC-ENV-08", "refuses parameters of the wrong form with -32602", func(t *suite.T) {
-		code(t, call(t, key(t), cancelPrivateMethod, object{"txHash": 7}), -32602)
+		checkCode(t, call(t, key(t), cancelPrivateMethod, object{"txHash": 7}), -32602)
 	})
 	s.It("RPC-ENV-09", "refuses an object without a method with -32600", func(t *suite.T) {
-		code(t, post(t, `{"jsonrpc":"2.0","id":1}`), -32600)
+		checkCode(t, post(t, `{"jsonrpc":"2.0","id":1}`), -32600)
 	})
 	s.It("RPC-ENV-10", "answers a list", func(t *suite.T) {
 		one := string(harmlessCall(t, 1).Body())
@@ -132,9 +132,9 @@ func envelope(s *suite.Set) {
 		}
 		t.Check(seen["1"] && seen[`"two"`], "a result for each id", answer)
 	})
-	s.It("RPC-ENV-11", "refuses an empty list", func(t *suite.T) { code(t, post(t, "[]"), -32600) })
+	s.It("RPC-ENV-11", "refuses an empty list", func(t *suite.T) { checkCode(t, post(t, "[]"), -32600) })
 	s.It("RPC-ENV-12", "answers nothing to a request without id", func(t *suite.T) {
-		accepted(t, post(t, string(harmlessBody(t))))
+		checkAccepted(t, post(t, string(harmlessBody(t))))
 		answer, err := client(t).Call(t, key(t), harmlessCall(t, nil))
 		t.Check(err == nil && answer.Members["result"] == nil, "no answer object", answer)
 		t.Check(answer.Status < 300, "a status of success", answer)
@@ -152,8 +152,8 @@ func envelope(s *suite.Set) {
 	for _, version := range []string{`"1.0"`, `2`, `"2.1"`, `"2"`, `2.0`} {
 		s.It("RPC-ENV-13", "refuses version "+version, func(t *suite.T) {
 			body := string(harmlessBody(t))
-			accepted(t, post(t, body))
-			refused(t, post(t, strings.Replace(body, `"jsonrpc":"2.0"`, `"jsonrpc":`+version, 1)))
+			checkAccepted(t, post(t, body))
+			checkRefused(t, post(t, strings.Replace(body, `"jsonrpc":"2.0"`, `"jsonrpc":`+version, 1)))
 		})
 	}
 	s.It("RPC-ENV-14", "answers 415 to text/html", func(t *suite.T) {
@@ -164,13 +164,13 @@ func envelope(s *suite.Set) {
 		t.Status(answer.Answer, http.StatusUnsupportedMediaType)
 	})
 	s.It("RPC-ENV-15", "has no result for GET", func(t *suite.T) {
-		accepted(t, post(t, string(harmlessBody(t))))
+		checkAccepted(t, post(t, string(harmlessBody(t))))
 		answer := t.Get(client(t), "/")
 		t.Status(answer, http.StatusMethodNotAllowed, http.StatusNotFound, http.StatusOK)
 		t.Check(!bytes.Contains(answer.Body, []byte(`"result"`)), "no JSON-RPC result", answer)
 	})
 	s.It("RPC-ENV-16", "never answers 5xx to malformed input", func(t *suite.T) {
-		accepted(t, post(t, string(harmlessBody(t))))
+		checkAccepted(t, post(t, string(harmlessBody(t))))
 		for _, body := range []string{
 			"", "null", "1", `"x"`, "[[]]", "[1]", "{}", strings.Repeat("[", 10_000),
 			`{"jsonrpc":"2.0","id":{},"method":[],"params":1}`, "\x00\xff", `{"jsonrpc":"2.0","id":1,"method":7,"params":[]}`,
@@ -190,7 +190,7 @@ func envelope(s *suite.Set) {
 		answer := call(t, key(t), cancelPrivateMethod, object{"txHash": common.Hash{1}.Hex(), unknown: object{"a": []int{1}}})
 		if !answer.Refused() {
 			var cancelled bool
-			result(t, answer, &cancelled)
+			readResult(t, answer, &cancelled)
 			return
 		}
 		named := strings.Contains(string(answer.Members["error"]), unknown)
@@ -216,12 +216,12 @@ func envelope(s *suite.Set) {
 		if answer.Status == http.StatusUnsupportedMediaType {
 			t.Unsupported("415 to gzip")
 		}
-		accepted(t, answer)
+		checkAccepted(t, answer)
 	})
 	s.It("RPC-LIM-01", "takes ten thousand requests as fast as it answers", func(t *suite.T) {
 		body := harmlessBody(t)
-		accepted(t, post(t, string(body)))
-		refused := t.Crowds(t.Target.RPC.URL, probe.Request{Method: http.MethodPost, Path: "/", Body: body,
+		checkAccepted(t, post(t, string(body)))
+		refused := t.IsLimited(t.Target.RPC.URL, probe.Request{Method: http.MethodPost, Path: "/", Body: body,
 			Header: map[string]string{"Content-Type": "application/json",
 				probe.SignatureHeader: probe.BodySignature(key(t), body)}}, perSecond)
 		t.Check(!refused, "no refusal for the rate", "429")
@@ -243,14 +243,14 @@ func envelope(s *suite.Set) {
 			t.Lenient("the connection was closed: %v", err)
 			return
 		}
-		refused(t, answer)
+		checkRefused(t, answer)
 	})
 }
 
-// failures: the form of errors.
-func failures(s *suite.Set) {
+// describeFailures adds specs about the form of errors.
+func describeFailures(s *suite.Set) {
 	s.It("RPC-ERR-01", "marks a refusal as one", func(t *suite.T) {
-		refused(t, call(t, key(t), "eth_sendBundle", object{}))
+		checkRefused(t, call(t, key(t), "eth_sendBundle", object{}))
 	})
 	s.It("RPC-ERR-02", "refuses in one of the known forms", func(t *suite.T) {
 		answer := call(t, key(t), "eth_sendBundle", object{})
@@ -269,7 +269,7 @@ func failures(s *suite.Set) {
 			probe.SignatureHeader: probe.BodySignature(key(t), body),
 		}, body)
 		t.Check(err == nil, "an answer", err)
-		if unknown(answer) {
+		if isUnknownMethod(answer) {
 			t.Unsupported("flashbots_getUserStatsV2 is not known")
 		}
 		t.Check(answer.Code() != 0, "an error object with a code", answer)

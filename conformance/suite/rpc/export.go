@@ -14,8 +14,8 @@ import (
 // Wallet is an account with money. Specs of the stream send its transactions to the bundle RPC.
 type Wallet struct{ w *wallet }
 
-// Money returns a wallet that no other spec has.
-func Money(t *suite.T) Wallet { return Wallet{money(t)} }
+// NewWallet returns a wallet that no other spec has.
+func NewWallet(t *suite.T) Wallet { return Wallet{newWallet(t)} }
 
 // Transfer makes a transaction that sends a value and data to Sink.
 func (w Wallet) Transfer(valueWei int64, data ...byte) *types.Transaction {
@@ -68,25 +68,25 @@ func Fees() (tipCapWei, feeCap, gas uint64) { return tipWei, feeCapWei, 100_000 
 // bundle is valid from the next block on, so that its event needs no further block. It is valid for
 // five blocks, because on a busy machine two blocks may come while a server works on one.
 func Share(t *suite.T, hints []string, txs ...*types.Transaction) common.Hash {
-	params := with(soon(t, 5), object{"body": body(t, txs...)})
+	params := change(makeSoonParams(t, 5), object{"body": body(t, txs...)})
 	if hints != nil {
 		params["privacy"] = object{"hints": hints}
 	}
-	return sentAs(t, "mev_sendBundle", params)
+	return sendOrder(t, "mev_sendBundle", params)
 }
 
 // ShareAround is Share for a bundle with one transaction in a bundle inside, and one behind it.
 // Both bundles share the hints.
 func ShareAround(t *suite.T, hints []string, inner, outer *types.Transaction) common.Hash {
 	privacy := object{"privacy": object{"hints": hints}}
-	inside := with(with(soon(t, 5), object{"body": body(t, inner)}), privacy)
-	params := with(soon(t, 5), object{"body": append([]object{{"bundle": inside}}, body(t, outer)...)})
-	return sentAs(t, "mev_sendBundle", with(params, privacy))
+	inside := change(change(makeSoonParams(t, 5), object{"body": body(t, inner)}), privacy)
+	params := change(makeSoonParams(t, 5), object{"body": append([]object{{"bundle": inside}}, body(t, outer)...)})
+	return sendOrder(t, "mev_sendBundle", change(params, privacy))
 }
 
-// sentAs sends an order that prepares a spec, and returns its hash. The spec is inconclusive if the
-// order is refused.
-func sentAs(t *suite.T, method string, params ...any) common.Hash {
+// sendOrder sends an order that prepares a spec, and returns its hash. The spec is inconclusive if
+// the order is refused.
+func sendOrder(t *suite.T, method string, params ...any) common.Hash {
 	answer := call(t, key(t), method, params...)
 	if answer.Refused() {
 		t.Inconclusive("%s refuses the order: %s", method, answer)
@@ -105,22 +105,23 @@ func sentAs(t *suite.T, method string, params ...any) common.Hash {
 // Private sends a private transaction and returns the hash that the RPC answers. Preferences may be
 // nil.
 func Private(t *suite.T, tx *types.Transaction, preferences map[string]any) common.Hash {
-	params := object{"tx": raw(t, tx)}
+	params := object{"tx": encodeTx(t, tx)}
 	if preferences != nil {
 		params["preferences"] = preferences
 	}
-	return sentAs(t, "eth_sendPrivateTransaction", params)
+	return sendOrder(t, "eth_sendPrivateTransaction", params)
 }
 
 // PrivateRaw sends a private transaction by position and returns the hash that the RPC answers.
 func PrivateRaw(t *suite.T, tx *types.Transaction, preferences map[string]any) common.Hash {
-	return sentAs(t, "eth_sendPrivateRawTransaction", raw(t, tx), preferences)
+	return sendOrder(t, "eth_sendPrivateRawTransaction", encodeTx(t, tx), preferences)
 }
 
 // SendAndCancel sends a private transaction that shares its hash, and cancels it at once.
 func SendAndCancel(t *suite.T, tx *types.Transaction) {
 	signer := key(t)
-	param := object{"tx": raw(t, tx), "preferences": object{"fast": false, "privacy": object{"hints": []string{"hash"}}}}
+	param := object{"tx": encodeTx(t, tx), "preferences": object{"fast": false,
+		"privacy": object{"hints": []string{"hash"}}}}
 	if answer := call(t, signer, "eth_sendPrivateTransaction", param); answer.Refused() {
 		t.Inconclusive("the private transaction is refused: %s", answer)
 	}
@@ -133,8 +134,8 @@ func SendAndCancel(t *suite.T, tx *types.Transaction) {
 // Publish sends a transaction to the world's public pool and waits until it is in a block.
 func Publish(t *suite.T, tx *types.Transaction) {
 	var hash string
-	ask(t, &hash, "eth_sendRawTransaction", raw(t, tx))
-	if lands(t, tx, slots(t, 12)) == nil {
+	ask(t, &hash, "eth_sendRawTransaction", encodeTx(t, tx))
+	if waitLanded(t, tx, slots(t, 12)) == nil {
 		t.Inconclusive("a public transaction did not land")
 	}
 }
@@ -142,29 +143,30 @@ func Publish(t *suite.T, tx *types.Transaction) {
 // Simulate has the target simulate a transaction, which must cause no event.
 func Simulate(t *suite.T, tx *types.Transaction) { simulate(t, nil, tx) }
 
-// Others calls every method of the RPC that takes no order, about a transaction that is no order.
-func Others(t *suite.T, tx *types.Transaction) {
+// CallOthers calls every method of the RPC that takes no order, about a transaction that is no
+// order.
+func CallOthers(t *suite.T, tx *types.Transaction) {
 	signer, hash := key(t), tx.Hash().Hex()
 	own := crypto.PubkeyToAddress(signer.PublicKey).Hex()
-	attempt(t, signer, "mev_simBundle", with(now(t, tx), noRefunds))
-	attempt(t, signer, "eth_callBundle", object{"txs": raws(t, tx), "blockNumber": hexNumber(head(t) + 1),
+	tryCall(t, signer, "mev_simBundle", change(newestParams(t, tx), noRefunds))
+	tryCall(t, signer, "eth_callBundle", object{"txs": encodeTxs(t, tx), "blockNumber": hexNumber(head(t) + 1),
 		"stateBlockNumber": "latest"})
-	attempt(t, signer, "eth_cancelBundle", object{"replacementUuid": uuid(t)})
-	attempt(t, signer, cancelPrivateMethod, object{"txHash": hash})
-	attempt(t, signer, totalsOf, own)
-	attempt(t, signer, byRecipient, object{"recipient": own})
-	attempt(t, signer, byBundle, object{"bundle_hash": hash})
-	attempt(t, signer, byBlock, object{"block_number": hexNumber(head(t))})
-	attempt(t, signer, "flashbots_setFeeRefundRecipient", own, sink.Hex())
-	attempt(t, signer, delayedList, object{"recipient": own})
-	attempt(t, signer, delayedTotals, object{"recipient": own})
+	tryCall(t, signer, "eth_cancelBundle", object{"replacementUuid": uuid(t)})
+	tryCall(t, signer, cancelPrivateMethod, object{"txHash": hash})
+	tryCall(t, signer, totalsOf, own)
+	tryCall(t, signer, byRecipient, object{"recipient": own})
+	tryCall(t, signer, byBundle, object{"bundle_hash": hash})
+	tryCall(t, signer, byBlock, object{"block_number": hexNumber(head(t))})
+	tryCall(t, signer, "flashbots_setFeeRefundRecipient", own, sink.Hex())
+	tryCall(t, signer, delayedList, object{"recipient": own})
+	tryCall(t, signer, delayedTotals, object{"recipient": own})
 }
 
 // Head returns the number of the world's newest block.
 func Head(t *suite.T) uint64 { return head(t) }
 
-// Reached waits until the world's chain has a block.
-func Reached(t *suite.T, number uint64) { reached(t, number) }
+// WaitForBlock waits until the world's chain has a block.
+func WaitForBlock(t *suite.T, number uint64) { waitForBlock(t, number) }
 
 // Hash returns the hash of a bundle of these transactions.
 func Hash(txs ...*types.Transaction) common.Hash { return bundleHash(txs...) }
@@ -172,20 +174,20 @@ func Hash(txs ...*types.Transaction) common.Hash { return bundleHash(txs...) }
 // SimulateShared has the target simulate a bundle that shares its hash, by mev_simBundle, which
 // must cause no event.
 func SimulateShared(t *suite.T, tx *types.Transaction) {
-	works(t, with(now(t, tx), object{"privacy": object{"hints": []string{"hash"}}}))
+	simulateWell(t, change(newestParams(t, tx), object{"privacy": object{"hints": []string{"hash"}}}))
 }
 
-// BeforeFork begins a spec that goes over a fork; see beforeFork.
-func BeforeFork(t *suite.T, atLeast uint64) { beforeFork(t, atLeast) }
+// WaitBeforeFork begins a spec that goes over a fork; see waitBeforeFork.
+func WaitBeforeFork(t *suite.T, atLeast uint64) { waitBeforeFork(t, atLeast) }
 
-// NearFork waits until the target takes orders for blocks after the fork.
-func NearFork(t *suite.T) { nearFork(t) }
+// WaitNearFork waits until the target takes orders for blocks after the fork.
+func WaitNearFork(t *suite.T) { waitNearFork(t) }
 
-// OverFork waits until blocks of the new fork are known.
-func OverFork(t *suite.T) { overFork(t) }
+// WaitOverFork waits until blocks of the new fork are known.
+func WaitOverFork(t *suite.T) { waitOverFork(t) }
 
-// FirstOfFork returns the number of a block that is in the new fork.
-func FirstOfFork(t *suite.T) uint64 { return firstOfFork(t) }
+// FirstBlockOfFork returns the number of a block that is in the new fork.
+func FirstBlockOfFork(t *suite.T) uint64 { return firstBlockOfFork(t) }
 
 // OfNextFork makes a transaction that logs something if it is executed by the rules of the world's
 // second fork, and fails by those of the first.
@@ -193,12 +195,12 @@ func (w Wallet) OfNextFork() *types.Transaction { return w.w.create(0, codeOfNex
 
 // ShareFor is Share for a bundle of given blocks.
 func ShareFor(t *suite.T, hints []string, from, to uint64, txs ...*types.Transaction) common.Hash {
-	return sentAs(t, "mev_sendBundle", with(share(t, txs...), object{"privacy": object{"hints": hints},
+	return sendOrder(t, "mev_sendBundle", change(share(t, txs...), object{"privacy": object{"hints": hints},
 		"inclusion": object{"block": hexNumber(from), "maxBlock": hexNumber(to)}}))
 }
 
-// Worth simulates a transaction and returns what it pays for each gas, and the gas.
-func Worth(t *suite.T, tx *types.Transaction) (mevGasPriceWei, gasUsed *big.Int) {
-	m := works(t, now(t, tx))
-	return isHex(t, m, "mevGasPrice"), isHex(t, m, "gasUsed")
+// MeasureWorth simulates a transaction and returns what it pays for each gas, and the gas.
+func MeasureWorth(t *suite.T, tx *types.Transaction) (mevGasPriceWei, gasUsed *big.Int) {
+	m := simulateWell(t, newestParams(t, tx))
+	return readQuantity(t, m, "mevGasPrice"), readQuantity(t, m, "gasUsed")
 }

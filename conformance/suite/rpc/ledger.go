@@ -32,12 +32,12 @@ type refundSet struct {
 // makeOnce calls make, unless an earlier call of it succeeded. If make ends the spec, the next spec
 // that needs the refunds tries again.
 func (m *refundSet) makeOnce(t *suite.T, make func(t *suite.T)) {
-	watched(t)
-	begins(t)
+	requireBuilders(t)
+	waitRefundsListed(t)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.ready {
-		m.recipient, m.signer, m.backruns = fresh(t), key(t), nil
+		m.recipient, m.signer, m.backruns = freshAccount(t), key(t), nil
 		make(t)
 		m.ready = true
 	}
@@ -47,7 +47,7 @@ func (m *refundSet) makeOnce(t *suite.T, make func(t *suite.T)) {
 func (m *refundSet) makePaid(t *suite.T) {
 	m.makeOnce(t, func(t *suite.T) {
 		m.payTogether(t, refundsMade-1)
-		other := &refundSet{recipient: fresh(t), signer: m.signer} // whose refund is no page's of the first
+		other := &refundSet{recipient: freshAccount(t), signer: m.signer} // whose refund is no page's of the first
 		other.payTogether(t, 1)
 		m.payTogether(t, 1)
 	})
@@ -59,11 +59,11 @@ func (m *refundSet) payTogether(t *suite.T, count int) {
 	var group []*backrun
 	var txs []*types.Transaction
 	for range count {
-		b := &backrun{owner: money(t), tx: money(t).create(paysWei, codePayment)}
+		b := &backrun{owner: newWallet(t), tx: newWallet(t).create(paysWei, codePayment)}
 		b.target = b.owner.send(1)
-		inner := with(soon(t, patience), object{"body": body(t, b.target), "validity": object{
+		inner := change(makeSoonParams(t, patience), object{"body": body(t, b.target), "validity": object{
 			"refundConfig": []object{{"address": m.recipient.Hex(), "percent": 100}}}})
-		outer := with(soon(t, patience), object{"body": append([]object{{"bundle": inner}}, body(t, b.tx)...),
+		outer := change(makeSoonParams(t, patience), object{"body": append([]object{{"bundle": inner}}, body(t, b.tx)...),
 			"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 90}}}})
 		if answer := call(t, m.signer, "mev_sendBundle", outer); answer.Refused() {
 			t.Inconclusive("a bundle with a refund is refused: %s", answer)
@@ -71,11 +71,11 @@ func (m *refundSet) payTogether(t *suite.T, count int) {
 		group, txs = append(group, b), append(txs, b.tx)
 	}
 	for _, b := range group {
-		builderHas(t, b.tx)
+		waitBuilderHas(t, b.tx)
 	}
 	include(t, txs...)
 	for _, b := range group {
-		if b.at = lands(t, b.tx, slots(t, patience+2)); b.at == nil {
+		if b.at = waitLanded(t, b.tx, slots(t, patience+2)); b.at == nil {
 			t.Inconclusive("a bundle with a refund is in no block")
 		}
 	}
@@ -93,14 +93,14 @@ func (m *refundSet) makeDelayed(t *suite.T) {
 
 // delayInOneBlock makes so many delayed refunds in one block.
 func (m *refundSet) delayInOneBlock(t *suite.T, count int) {
-	until(t, func() bool {
+	repeatUntilBuilt(t, func() bool {
 		var group []*backrun
 		var txs []*types.Transaction
 		block := head(t) + 3
 		for range count {
-			b := &backrun{owner: money(t), tx: money(t).create(paysWei, codePayment)}
+			b := &backrun{owner: newWallet(t), tx: newWallet(t).create(paysWei, codePayment)}
 			b.target = b.owner.send(1)
-			params := object{"txs": raws(t, b.target, b.tx), "blockNumber": hexNumber(block), "refundPercent": 90,
+			params := object{"txs": encodeTxs(t, b.target, b.tx), "blockNumber": hexNumber(block), "refundPercent": 90,
 				"refundRecipient": m.recipient.Hex(), "delayedRefund": true}
 			if answer := call(t, m.signer, "eth_sendBundle", params); answer.Refused() {
 				t.Unsupported("a bundle cannot ask for a delayed refund: %s", answer)
@@ -108,7 +108,7 @@ func (m *refundSet) delayInOneBlock(t *suite.T, count int) {
 			group, txs = append(group, b), append(txs, b.tx)
 		}
 		include(t, txs...)
-		reached(t, block)
+		waitForBlock(t, block)
 		landed := 0
 		for _, b := range group {
 			if b.at = receiptOf(t, b.tx); b.at != nil {
@@ -134,7 +134,7 @@ type refundPage struct {
 
 // pageOf asks for one page.
 func pageOf(t *suite.T, method string, params ...any) (p refundPage) {
-	members := asked(t, method, params...)
+	members := askRefunds(t, method, params...)
 	for name, into := range map[string]any{"refunds": &p.Refunds, "cursor": &p.Cursor, "nextCursor": &p.NextCursor} {
 		if raw, has := members[name]; has {
 			err := json.Unmarshal(raw, into)
@@ -149,7 +149,7 @@ func pageOf(t *suite.T, method string, params ...any) (p refundPage) {
 func allOf(t *suite.T, method string, query object) (all []record, pages int) {
 	seen := map[record]bool{}
 	for cursor := any(nil); ; pages++ {
-		p := pageOf(t, method, with(query, object{"cursor": cursor}))
+		p := pageOf(t, method, change(query, object{"cursor": cursor}))
 		for _, r := range p.Refunds {
 			t.Check(!seen[r], "each record once", r)
 			seen[r] = true
@@ -164,8 +164,8 @@ func allOf(t *suite.T, method string, query object) (all []record, pages int) {
 	}
 }
 
-// listedAll waits until a method lists as many refunds as the blocks have, and returns them.
-func (m *refundSet) listedAll(t *suite.T, method string, query object) (all []record) {
+// listAll waits until a method lists as many refunds as the blocks have, and returns them.
+func (m *refundSet) listAll(t *suite.T, method string, query object) (all []record) {
 	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
 		if all, _ = allOf(t, method, query); len(all) < len(m.backruns) {
 			return errNoRecord
@@ -198,11 +198,11 @@ func sumByStatus(t *suite.T, list []record) (pending, received *big.Int) {
 func checkTotals(t *suite.T, totals map[string]json.RawMessage, list []record) {
 	pending, received := sumByStatus(t, list)
 	all := new(big.Int).Add(pending, received)
-	got := new(big.Int).Add(isHex(t, totals, "pending"), isHex(t, totals, "received"))
+	got := new(big.Int).Add(readQuantity(t, totals, "pending"), readQuantity(t, totals, "received"))
 	t.Check(all.Sign() > 0 && got.Cmp(all) == 0, fmt.Sprintf("pending and received of %s in sum, as the records", all),
 		got)
-	if isHex(t, totals, "received").Cmp(received) < 0 {
-		t.Check(false, fmt.Sprintf("received of %s", received), isHex(t, totals, "received"))
+	if readQuantity(t, totals, "received").Cmp(received) < 0 {
+		t.Check(false, fmt.Sprintf("received of %s", received), readQuantity(t, totals, "received"))
 	}
 }
 
@@ -223,27 +223,28 @@ const (
 	delayedTotals = "buildernet_getDelayedRefundTotalsByRecipient"
 )
 
-// refundLists: what the methods about fee refunds answer when there are refunds.
-func refundLists(s *suite.Set) {
+// describeRefundLists adds specs about what the methods about fee refunds answer when there are
+// refunds.
+func describeRefundLists(s *suite.Set) {
 	m := new(refundSet)
 	s.Slow("RPC-RFT-04", "adds up what is listed", func(t *suite.T) {
 		m.makePaid(t)
-		list := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})
-		totals := asked(t, totalsOf, m.recipient.Hex())
+		list := m.listAll(t, byRecipient, object{"recipient": m.recipient.Hex()})
+		totals := askRefunds(t, totalsOf, m.recipient.Hex())
 		checkTotals(t, totals, list)
-		t.Check(isHex(t, totals, "maxBlockNumber").Uint64() >= m.newest(), "maxBlockNumber of at least "+
+		t.Check(readQuantity(t, totals, "maxBlockNumber").Uint64() >= m.newest(), "maxBlockNumber of at least "+
 			hexNumber(m.newest()), string(totals["maxBlockNumber"]))
 	})
 	s.Slow("RPC-RFB-04", "lists the refund of an order", func(t *suite.T) {
 		m.makePaid(t)
-		one := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})[1]
+		one := m.listAll(t, byRecipient, object{"recipient": m.recipient.Hex()})[1]
 		list, _ := allOf(t, byBundle, object{"bundle_hash": one.Hash})
 		t.Check(len(list) == 1 && list[0].Hash == one.Hash && list[0].Amount == one.Amount && list[0].Block == one.Block &&
 			list[0].Recipient == one.Recipient, fmt.Sprintf("one record, %+v", one), list)
 	})
 	s.Slow("RPC-RFK-03", "lists the refunds of a block", func(t *suite.T) {
 		m.makePaid(t)
-		known := m.listedAll(t, byRecipient, object{"recipient": m.recipient.Hex()})
+		known := m.listAll(t, byRecipient, object{"recipient": m.recipient.Hex()})
 		for _, block := range []string{known[0].Block, known[len(known)-1].Block} { // the refunds are of two blocks
 			list, _ := allOf(t, byBlock, object{"block_number": block})
 			found := map[string]bool{}
@@ -262,59 +263,59 @@ func refundLists(s *suite.Set) {
 		}
 		m.makePaid(t)
 		query := object{"recipient": m.recipient.Hex()}
-		m.listedAll(t, byRecipient, query)
+		m.listAll(t, byRecipient, query)
 		for p := pageOf(t, byRecipient, query); p.Cursor != ""; {
-			p = pageOf(t, byRecipient, with(query, object{"cursor": p.Cursor}))
+			p = pageOf(t, byRecipient, change(query, object{"cursor": p.Cursor}))
 			t.Check(len(p.Refunds) > 0, "records at a cursor, which says that there are more", p)
 		}
 	})
 	s.Slow("RPC-RFR-09", "continues at its cursors, and ends", func(t *suite.T) {
 		m.makePaid(t)
 		query := object{"recipient": m.recipient.Hex()}
-		list := m.listedAll(t, byRecipient, query)
+		list := m.listAll(t, byRecipient, query)
 		most := t.Target.Limits.RefundsPerPage
 		first := pageOf(t, byRecipient, query)
 		t.Check(len(first.Refunds) == min(most, len(list)), fmt.Sprintf("%d of %d records", most, len(list)),
 			len(first.Refunds))
 		t.Check((first.Cursor != "") == (len(list) > most), "a cursor only if there are more records", first)
-		second := pageOf(t, byRecipient, with(query, object{"cursor": first.Cursor}))
+		second := pageOf(t, byRecipient, change(query, object{"cursor": first.Cursor}))
 		t.Check(len(second.Refunds) > 0 && second.Refunds[0] == list[len(first.Refunds)],
 			fmt.Sprintf("a second page that begins with %+v", list[len(first.Refunds)]), second)
 	})
 	s.Slow("RPC-RFR-10", "takes a cursor as the second parameter", func(t *suite.T) {
 		m.makePaid(t)
 		query := object{"recipient": m.recipient.Hex()}
-		m.listedAll(t, byRecipient, query)
+		m.listAll(t, byRecipient, query)
 		cursor := pageOf(t, byRecipient, query).Cursor
-		one, other := pageOf(t, byRecipient, with(query, object{"cursor": cursor})), pageOf(t, byRecipient, query, cursor)
+		one, other := pageOf(t, byRecipient, change(query, object{"cursor": cursor})), pageOf(t, byRecipient, query, cursor)
 		t.Check(fmt.Sprint(one.Refunds) == fmt.Sprint(other.Refunds), fmt.Sprintf("the same page: %v", one.Refunds),
 			other.Refunds)
 	})
 	s.Slow("RPC-SET-05", "sends later refunds to the new address", func(t *suite.T) {
-		watched(t)
-		begins(t)
-		owner, to := money(t), fresh(t)
+		requireBuilders(t)
+		waitRefundsListed(t)
+		owner, to := newWallet(t), freshAccount(t)
 		from, all := owner.address().Hex(), []object{{"bodyIdx": 0, "percent": 90}}
-		before := bundled(t, owner, all, owner.send(1))
-		before.recorded(t)
-		for _, next := range []common.Address{fresh(t), to} { // the last one counts
+		before := sendBundled(t, owner, all, owner.send(1))
+		before.waitRecorded(t)
+		for _, next := range []common.Address{freshAccount(t), to} { // the last one counts
 			if answer := call(t, owner.PrivateKey, "flashbots_setFeeRefundRecipient", from, next.Hex()); answer.Refused() {
 				t.Inconclusive("the redirection is refused: %s", answer)
 			}
 		}
-		b := bundled(t, owner, all, owner.send(2))
-		b.gets(t, to, b.refund(90, 1))
-		b.gets(t, owner.address(), new(big.Int))
+		b := sendBundled(t, owner, all, owner.send(2))
+		b.checkGets(t, to, b.refund(90, 1))
+		b.checkGets(t, owner.address(), new(big.Int))
 		var list []record
 		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
-			if list = records(t, to); len(list) == 0 {
+			if list = listRecords(t, to); len(list) == 0 {
 				return errNoRecord
 			}
 			return nil
 		})
 		t.Check(err == nil && len(list) == 1 && strings.EqualFold(list[0].Recipient, to.Hex()),
 			"a record of the refund with recipient "+to.Hex(), list)
-		before.recorded(t) // what was earned before stays the owner's
+		before.waitRecorded(t) // what was earned before stays the owner's
 	})
 	s.Slow("RPC-AUT-20", "counts what a signer's own orders paid, and nobody else's", func(t *suite.T) {
 		m.makePaid(t)
@@ -327,7 +328,7 @@ func refundLists(s *suite.Set) {
 				Paid *decimal `json:"allTimeValidatorPayments"`
 				Gas  *decimal `json:"allTimeGasSimulated"`
 			}
-			result(t, answer, &members)
+			readResult(t, answer, &members)
 			t.Check(members.Paid != nil && members.Gas != nil, "allTimeValidatorPayments and allTimeGasSimulated", answer)
 			return members.Paid.Int, members.Gas.Int
 		}
@@ -343,8 +344,9 @@ func refundLists(s *suite.Set) {
 	})
 }
 
-// delayedLists: what the methods about delayed refunds answer when there are some.
-func delayedLists(s *suite.Set) {
+// describeDelayedLists adds specs about what the methods about delayed refunds answer when there
+// are some.
+func describeDelayedLists(s *suite.Set) {
 	m := new(refundSet)
 	span := func(from, to uint64) object {
 		query := object{"recipient": m.recipient.Hex()}
@@ -358,21 +360,22 @@ func delayedLists(s *suite.Set) {
 	}
 	all := func(t *suite.T) []record {
 		m.makeDelayed(t)
-		return m.listedAll(t, delayedList, object{"recipient": m.recipient.Hex()})
+		return m.listAll(t, delayedList, object{"recipient": m.recipient.Hex()})
 	}
 	s.Slow("RPC-DLY-07", "lists what was delayed, by the bundle's hash", func(t *suite.T) {
 		all(t)
 		for _, b := range m.backruns {
 			want := strings.ToLower(bundleHash(b.target, b.tx).Hex())
-			list, _ := allOf(t, delayedList, with(span(uint64(b.at.Block), uint64(b.at.Block)), object{"hash": want}))
+			list, _ := allOf(t, delayedList, change(span(uint64(b.at.Block), uint64(b.at.Block)), object{"hash": want}))
 			t.Check(len(list) == 1 && strings.EqualFold(list[0].Hash, want), "one record of "+want, list)
 			t.Check(strings.EqualFold(list[0].Recipient, m.recipient.Hex()) &&
 				number(t, "blockNumber", list[0].Block).Uint64() ==
 					uint64(b.at.Block) && number(t, "amount", list[0].Amount).Sign() > 0,
 				fmt.Sprintf("an amount for %s of block %d", m.recipient, uint64(b.at.Block)), list[0])
 		}
-		members := asked(t, delayedList, object{"recipient": m.recipient.Hex()})
-		t.Check(isHex(t, members, "indexedUpTo").Uint64() >= m.newest(), "indexedUpTo of at least "+hexNumber(m.newest()),
+		members := askRefunds(t, delayedList, object{"recipient": m.recipient.Hex()})
+		t.Check(readQuantity(t, members, "indexedUpTo").Uint64() >= m.newest(),
+			"indexedUpTo of at least "+hexNumber(m.newest()),
 			string(members["indexedUpTo"]))
 	})
 	// ranges are ranges of blocks, with how many of the refunds lie in them. A bound of 0 is none.
@@ -406,12 +409,12 @@ func delayedLists(s *suite.Set) {
 		within, _ := allOf(t, delayedList, span(block, block))
 		t.Check(len(within) == refundsMade-1, fmt.Sprintf("%d records on the pages of block %d", refundsMade-1, block),
 			within)
-		second := pageOf(t, delayedList, with(query, object{"cursor": first.NextCursor}))
+		second := pageOf(t, delayedList, change(query, object{"cursor": first.NextCursor}))
 		t.Check(len(second.Refunds) > 0 && second.Refunds[0] == list[len(first.Refunds)],
 			fmt.Sprintf("a second page that begins with %+v", list[len(first.Refunds)]), second)
 	})
 	s.Slow("RPC-DLY-10", "has what came later when it is asked again", func(t *suite.T) {
-		watched(t)
+		requireBuilders(t)
 		later := &refundSet{}
 		var query object
 		later.makeOnce(t, func(t *suite.T) {
@@ -434,7 +437,7 @@ func delayedLists(s *suite.Set) {
 	})
 	s.Slow("RPC-DLT-04", "adds up what is listed, in a range too", func(t *suite.T) {
 		list := all(t)
-		checkTotals(t, asked(t, delayedTotals, object{"recipient": m.recipient.Hex()}), list)
+		checkTotals(t, askRefunds(t, delayedTotals, object{"recipient": m.recipient.Hex()}), list)
 		for bounds := range ranges(m) {
 			var within []record
 			for _, r := range list {
@@ -443,9 +446,9 @@ func delayedLists(s *suite.Set) {
 					within = append(within, r)
 				}
 			}
-			totals := asked(t, delayedTotals, span(bounds[0], bounds[1]))
+			totals := askRefunds(t, delayedTotals, span(bounds[0], bounds[1]))
 			if len(within) == 0 {
-				zeros(t, totals, "pending", "received")
+				checkZeros(t, totals, "pending", "received")
 				continue
 			}
 			checkTotals(t, totals, within)

@@ -17,20 +17,20 @@ import (
 	"github.com/gavel-relay/gavel/devnet/network"
 )
 
-// sent fails the spec unless the result is the transaction's hash.
-func sent(t *suite.T, answer *probe.RPCAnswer, tx *types.Transaction) {
+// checkSent fails the spec unless the result is the transaction's hash.
+func checkSent(t *suite.T, answer *probe.RPCAnswer, tx *types.Transaction) {
 	var hash string
-	result(t, answer, &hash)
+	readResult(t, answer, &hash)
 	t.Check(strings.EqualFold(hash, tx.Hash().Hex()), tx.Hash().Hex(), hash)
 }
 
-// sendPrivate: eth_sendPrivateTransaction.
-func sendPrivate(s *suite.Set) {
+// describeSendPrivate adds specs about eth_sendPrivateTransaction.
+func describeSendPrivate(s *suite.Set) {
 	const method = "eth_sendPrivateTransaction"
 	plain := func(clause, title string, members func(t *suite.T) object) {
 		s.It(clause, title, func(t *suite.T) {
-			tx := money(t).send(1)
-			sent(t, call(t, key(t), method, with(members(t), object{"tx": raw(t, tx)})), tx)
+			tx := newWallet(t).send(1)
+			checkSent(t, call(t, key(t), method, change(members(t), object{"tx": encodeTx(t, tx)})), tx)
 		})
 	}
 	prefers := func(preferences object) func(*suite.T) object {
@@ -44,20 +44,20 @@ func sendPrivate(s *suite.Set) {
 		return object{"maxBlockNumber": hexNumber(head(t) + 10)}
 	})
 	s.It("RPC-PRI-04", "refuses a maxBlockNumber that is there", func(t *suite.T) {
-		right(t, "eth_sendPrivateTransaction")
-		tx := money(t).send(1)
-		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "maxBlockNumber": hexNumber(over(t))}))
+		checkRightCall(t, "eth_sendPrivateTransaction")
+		tx := newWallet(t).send(1)
+		checkRefused(t, call(t, key(t), method, object{"tx": encodeTx(t, tx), "maxBlockNumber": hexNumber(settledBlock(t))}))
 	})
 	s.It("RPC-PRI-05", "refuses what is no transaction", func(t *suite.T) {
-		right(t, "eth_sendPrivateTransaction")
+		checkRightCall(t, "eth_sendPrivateTransaction")
 		for _, text := range []any{"0x", "0x02", "hello", 7, nil} {
-			refused(t, call(t, key(t), method, object{"tx": text}))
+			checkRefused(t, call(t, key(t), method, object{"tx": text}))
 		}
 	})
 	s.It("RPC-PRI-05", "refuses a transaction with a byte behind it", func(t *suite.T) {
-		tx := money(t).send(1)
-		refused(t, call(t, key(t), method, object{"tx": raw(t, tx) + "00"}))
-		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
+		tx := newWallet(t).send(1)
+		checkRefused(t, call(t, key(t), method, object{"tx": encodeTx(t, tx) + "00"}))
+		checkSent(t, call(t, key(t), method, object{"tx": encodeTx(t, tx)}), tx)
 	})
 	plain("RPC-PRI-06", "takes fast", prefers(object{"fast": true}))
 	plain("RPC-PRI-07", "takes preferences without fast", prefers(object{}))
@@ -70,15 +70,15 @@ func sendPrivate(s *suite.Set) {
 			prefers(object{"fast": false, "privacy": object{"hints": []string{hint}}}))
 	}
 	s.It("RPC-PRI-10", "refuses an unknown hint", func(t *suite.T) {
-		right(t, "eth_sendPrivateTransaction")
-		refused(t, call(t, key(t), method,
+		checkRightCall(t, "eth_sendPrivateTransaction")
+		checkRefused(t, call(t, key(t), method,
 			object{"tx": "0x02", "preferences": object{"fast": false, "privacy": object{"hints": []string{"everything"}}}}))
 	})
 	s.It("RPC-PRI-10", "refuses an unknown hint beside one that is known", func(t *suite.T) {
-		tx := money(t).send(1)
+		tx := newWallet(t).send(1)
 		wrong := object{"fast": false, "privacy": object{"hints": []string{"hash", "everything"}}}
-		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "preferences": wrong}))
-		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
+		checkRefused(t, call(t, key(t), method, object{"tx": encodeTx(t, tx), "preferences": wrong}))
+		checkSent(t, call(t, key(t), method, object{"tx": encodeTx(t, tx)}), tx)
 	})
 	plain("RPC-PRI-11", "takes the builder default",
 		prefers(object{"fast": false, "privacy": object{"builders": []string{"default"}}}))
@@ -88,28 +88,28 @@ func sendPrivate(s *suite.Set) {
 		{"address": sink.Hex(), "percent": 50}, {"address": common.Address{1}.Hex(), "percent": 50},
 	}}}))
 	s.It("RPC-PRI-13", "refuses refunds of 101 %", func(t *suite.T) {
-		tx := money(t).send(1)
+		tx := newWallet(t).send(1)
 		wrong := object{"fast": false, "validity": object{"refund": []object{{"address": sink.Hex(), "percent": 60},
 			{"address": common.Address{1}.Hex(), "percent": 41}}}}
-		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "preferences": wrong}))
-		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
+		checkRefused(t, call(t, key(t), method, object{"tx": encodeTx(t, tx), "preferences": wrong}))
+		checkSent(t, call(t, key(t), method, object{"tx": encodeTx(t, tx)}), tx)
 	})
 	s.It("RPC-PRI-13", "refuses refunds of 101 % for three", func(t *suite.T) {
-		tx := money(t).send(1)
+		tx := newWallet(t).send(1)
 		wrong := object{"fast": false, "validity": object{"refund": []object{{"address": sink.Hex(), "percent": 50},
 			{"address": common.Address{1}.Hex(), "percent": 40}, {"address": common.Address{2}.Hex(), "percent": 11}}}}
-		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "preferences": wrong}))
-		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
+		checkRefused(t, call(t, key(t), method, object{"tx": encodeTx(t, tx), "preferences": wrong}))
+		checkSent(t, call(t, key(t), method, object{"tx": encodeTx(t, tx)}), tx)
 	})
 	s.It("RPC-PRI-14", "takes the same transaction again", func(t *suite.T) {
-		tx, signer := money(t).send(1), key(t)
+		tx, signer := newWallet(t).send(1), key(t)
 		for range 2 {
-			sent(t, call(t, signer, method, object{"tx": raw(t, tx)}), tx)
+			checkSent(t, call(t, signer, method, object{"tx": encodeTx(t, tx)}), tx)
 		}
 	})
 	s.It("RPC-PRI-17", "keeps the transaction out of the public pool", func(t *suite.T) {
-		tx := money(t).send(1)
-		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
+		tx := newWallet(t).send(1)
+		checkSent(t, call(t, key(t), method, object{"tx": encodeTx(t, tx)}), tx)
 		end := t.Now().Add(200 * time.Millisecond)
 		for ; t.Now().Before(end); t.Until(t.Now().Add(10 * time.Millisecond)) {
 			var found json.RawMessage // look often: soon it may be in a block
@@ -123,126 +123,129 @@ func sendPrivate(s *suite.Set) {
 	})
 }
 
-// sendPrivateRaw: eth_sendPrivateRawTransaction.
-func sendPrivateRaw(s *suite.Set) {
+// describeSendPrivateRaw adds specs about eth_sendPrivateRawTransaction.
+func describeSendPrivateRaw(s *suite.Set) {
 	const method = "eth_sendPrivateRawTransaction"
 	s.It("RPC-PRR-01", "answers the hash", func(t *suite.T) {
-		tx := money(t).send(1)
-		sent(t, call(t, key(t), method, raw(t, tx)), tx)
+		tx := newWallet(t).send(1)
+		checkSent(t, call(t, key(t), method, encodeTx(t, tx)), tx)
 	})
 	s.It("RPC-PRR-02", "takes preferences", func(t *suite.T) {
-		tx := money(t).send(1)
-		sent(t, call(t, key(t), method, raw(t, tx), object{"fast": true, "privacy": object{"hints": []string{"hash"}}}), tx)
+		tx := newWallet(t).send(1)
+		checkSent(t, call(t, key(t), method, encodeTx(t, tx), object{"fast": true,
+			"privacy": object{"hints": []string{"hash"}}}), tx)
 	})
 	s.It("RPC-PRR-03", "refuses a transaction with a byte behind it", func(t *suite.T) {
-		tx := money(t).send(1)
-		refused(t, call(t, key(t), method, raw(t, tx)+"00"))
-		sent(t, call(t, key(t), method, raw(t, tx)), tx)
+		tx := newWallet(t).send(1)
+		checkRefused(t, call(t, key(t), method, encodeTx(t, tx)+"00"))
+		checkSent(t, call(t, key(t), method, encodeTx(t, tx)), tx)
 	})
 	s.It("RPC-PRR-03", "refuses what is no transaction", func(t *suite.T) {
-		right(t, "eth_sendPrivateRawTransaction")
+		checkRightCall(t, "eth_sendPrivateRawTransaction")
 		for _, text := range []any{"0x", "0x02", "hello", 7} {
-			refused(t, call(t, key(t), method, text))
+			checkRefused(t, call(t, key(t), method, text))
 		}
 	})
 }
 
-// cancelPrivate: eth_cancelPrivateTransaction.
-func cancelPrivate(s *suite.Set) {
+// describeCancelPrivate adds specs about eth_cancelPrivateTransaction.
+func describeCancelPrivate(s *suite.Set) {
 	// cancelled fails the spec unless the answer's result is the wanted one.
 	cancelled := func(t *suite.T, answer *probe.RPCAnswer, want bool) {
 		var got bool
-		result(t, answer, &got)
+		readResult(t, answer, &got)
 		t.Check(got == want, fmt.Sprint(want), got)
 	}
 	// pending makes a transaction that cannot be included, because its nonce is too high.
 	pending := func(t *suite.T) *types.Transaction {
-		w := money(t)
+		w := newWallet(t)
 		w.next = 5
 		return w.send(1)
 	}
 	s.It("RPC-CPR-01", "lets its signer cancel", func(t *suite.T) {
 		signer, tx := key(t), pending(t)
-		sent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": raw(t, tx)}), tx)
+		checkSent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": encodeTx(t, tx)}), tx)
 		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), true)
 	})
 	s.It("RPC-CPR-01", "lets its signer cancel what came raw", func(t *suite.T) {
 		signer, tx := key(t), pending(t)
-		sent(t, call(t, signer, "eth_sendPrivateRawTransaction", raw(t, tx)), tx)
+		checkSent(t, call(t, signer, "eth_sendPrivateRawTransaction", encodeTx(t, tx)), tx)
 		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), true)
 	})
 	s.It("RPC-CPR-02", "lets nobody else cancel", func(t *suite.T) {
 		signer, tx := key(t), pending(t)
-		sent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": raw(t, tx)}), tx)
+		checkSent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": encodeTx(t, tx)}), tx)
 		cancelled(t, call(t, key(t), cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), false)
 		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), true)
 	})
 	s.It("RPC-CPR-03", "answers false for what nobody sent", func(t *suite.T) {
-		begun(t)
+		waitBegun(t)
 		cancelled(t, call(t, key(t), cancelPrivateMethod, object{"txHash": common.Hash{1}.Hex()}), false)
 	})
 	s.It("RPC-CPR-04", "answers false the second time", func(t *suite.T) {
 		signer, tx := key(t), pending(t)
-		sent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": raw(t, tx)}), tx)
+		checkSent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": encodeTx(t, tx)}), tx)
 		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), true)
 		cancelled(t, call(t, signer, cancelPrivateMethod, object{"txHash": tx.Hash().Hex()}), false)
 	})
 	s.It("RPC-CPR-05", "refuses a call without txHash", func(t *suite.T) {
-		right(t, cancelPrivateMethod)
-		refused(t, call(t, key(t), cancelPrivateMethod, object{}))
+		checkRightCall(t, cancelPrivateMethod)
+		checkRefused(t, call(t, key(t), cancelPrivateMethod, object{}))
 	})
 }
 
-// privateTerms: for which blocks private transactions are offered, and to whom.
-func privateTerms(s *suite.Set) {
+// describePrivateTerms adds specs about for which blocks private transactions are offered, and to
+// whom.
+func describePrivateTerms(s *suite.Set) {
 	s.Slow("RPC-PRI-21", "is offered up to maxBlockNumber and no longer", func(t *suite.T) {
-		watched(t)
-		offeredUpTo(t, func() (tx *types.Transaction, from, to uint64) {
-			tx, at := money(t).send(1), head(t)
-			sent(t, call(t, key(t), "eth_sendPrivateTransaction",
-				object{"tx": raw(t, tx), "maxBlockNumber": hexNumber(at + 4), "preferences": quiet}), tx)
+		requireBuilders(t)
+		checkOfferedUpTo(t, func() (tx *types.Transaction, from, to uint64) {
+			tx, at := newWallet(t).send(1), head(t)
+			checkSent(t, call(t, key(t), "eth_sendPrivateTransaction",
+				object{"tx": encodeTx(t, tx), "maxBlockNumber": hexNumber(at + 4), "preferences": quiet}), tx)
 			return tx, at, at + 4 // the target's newest block may be the one before
 		})
 	})
 	s.Slow("RPC-PRI-20", "goes to the second of two builders that are named", func(t *suite.T) {
-		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
-			sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": object{
+		checkGoesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
+			checkSent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": encodeTx(t, tx), "preferences": object{
 				"fast": false, "privacy": object{"hints": []string{}, "builders": world.BuilderNames[:2]},
 			}}), tx)
 		})
 	})
 	s.Slow("RPC-PRI-20", "goes to the operator's builder and to no other", func(t *suite.T) {
-		goesTo(t, world.BuilderNames[0], func(tx *types.Transaction) {
-			sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": object{
+		checkGoesTo(t, world.BuilderNames[0], func(tx *types.Transaction) {
+			checkSent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": encodeTx(t, tx), "preferences": object{
 				"fast": false, "privacy": object{"hints": []string{}, "builders": []string{world.BuilderNames[0]}},
 			}}), tx)
 		})
 	})
 	s.Slow("RPC-CPR-06", "is not offered after its cancel", func(t *suite.T) {
-		watched(t)
-		signer, tx := key(t), money(t).send(1)
-		sent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": quiet}), tx)
-		builderHas(t, tx)
+		requireBuilders(t)
+		signer, tx := key(t), newWallet(t).send(1)
+		checkSent(t, call(t, signer, "eth_sendPrivateTransaction", object{"tx": encodeTx(t, tx), "preferences": quiet}), tx)
+		waitBuilderHas(t, tx)
 		var gone bool
-		result(t, call(t, signer, "eth_cancelPrivateTransaction", object{"txHash": tx.Hash().Hex()}), &gone)
+		readResult(t, call(t, signer, "eth_cancelPrivateTransaction", object{"txHash": tx.Hash().Hex()}), &gone)
 		t.Check(gone, "true", gone)
 		at := head(t)
-		reached(t, at+5)
-		for _, s := range sentTo(t, tx) {
+		waitForBlock(t, at+5)
+		for _, s := range listSent(t, tx) {
 			t.Check(s.Head <= at+1, fmt.Sprintf("no offer after block %d, when it was cancelled", at+1), s)
 		}
 		include(t, tx)
-		reached(t, at+7)
+		waitForBlock(t, at+7)
 		t.Check(receiptOf(t, tx) == nil, "no block with it", "it is in a block")
 	})
 }
 
-// fast: what preferences.fast does with a private transaction.
-func fast(s *suite.Set) {
+// describeFastMode adds specs about what preferences.fast does with a private transaction.
+func describeFastMode(s *suite.Set) {
 	s.It("RPC-PRI-16", "goes to all registered builders", func(t *suite.T) {
-		watched(t)
-		tx := money(t).send(1)
-		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": object{"fast": true}}),
+		requireBuilders(t)
+		tx := newWallet(t).send(1)
+		checkSent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": encodeTx(t, tx),
+			"preferences": object{"fast": true}}),
 			tx)
 		var missing []string
 		_ = t.Eventually(slots(t, 6), func() error {
@@ -250,7 +253,7 @@ func fast(s *suite.Set) {
 			for _, b := range t.World.Facts.Builders {
 				missing = append(missing, b.Name)
 			}
-			for _, s := range sentTo(t, tx) {
+			for _, s := range listSent(t, tx) {
 				missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Builder })
 			}
 			if len(missing) > 0 {
@@ -261,43 +264,45 @@ func fast(s *suite.Set) {
 		t.Check(len(missing) == 0, "the transaction at all of the world's builders", fmt.Sprintf("not at %v", missing))
 	})
 	s.It("RPC-PRI-16", "gives back half", func(t *suite.T) {
-		b := followed(t, func(t *suite.T, tx string) (string, object) {
+		b := makeFollowed(t, func(t *suite.T, tx string) (string, object) {
 			return "eth_sendPrivateTransaction", object{"tx": tx,
 				"preferences": object{"fast": true, "privacy": object{"hints": []string{"hash"}}}}
 		})
-		b.gets(t, b.owner.address(), b.refund(50, 1))
+		b.checkGets(t, b.owner.address(), b.refund(50, 1))
 	})
 }
 
-// privateRefunds: the shares of a backrun's value that blocks pay to the addresses that a private
-// transaction names.
-func privateRefunds(s *suite.Set) {
+// describePrivateRefunds adds specs about the shares of a backrun's value that blocks pay to the
+// addresses that a private transaction names.
+func describePrivateRefunds(s *suite.Set) {
 	s.It("RPC-PRI-18", "gives one address its percentage of the whole", func(t *suite.T) {
-		one := fresh(t)
-		b := followed(t, named(object{"address": one.Hex(), "percent": 61}))
-		b.getsPercent(t, one, 61, 1)
-		b.gets(t, b.owner.address(), new(big.Int))
+		one := freshAccount(t)
+		b := makeFollowed(t, privateWith(object{"address": one.Hex(), "percent": 61}))
+		b.checkGetsPercent(t, one, 61, 1)
+		b.checkGets(t, b.owner.address(), new(big.Int))
 	})
 	s.It("RPC-PRI-18", "gives two addresses their percentages, and keeps the rest", func(t *suite.T) {
-		one, other := fresh(t), fresh(t)
-		b := followed(t, named(object{"address": one.Hex(), "percent": 57}, object{"address": other.Hex(), "percent": 23}))
-		b.getsPercent(t, one, 57, 2)
-		b.getsPercent(t, other, 23, 2)
-		b.gets(t, b.owner.address(), new(big.Int))
+		one, other := freshAccount(t), freshAccount(t)
+		b := makeFollowed(t, privateWith(object{"address": one.Hex(), "percent": 57}, object{"address": other.Hex(),
+			"percent": 23}))
+		b.checkGetsPercent(t, one, 57, 2)
+		b.checkGetsPercent(t, other, 23, 2)
+		b.checkGets(t, b.owner.address(), new(big.Int))
 	})
 	s.It("RPC-PRI-18", "gives three addresses their percentages", func(t *suite.T) {
-		to := []common.Address{fresh(t), fresh(t), fresh(t)}
-		b := followed(t, named(object{"address": to[0].Hex(), "percent": 41}, object{"address": to[1].Hex(), "percent": 23},
+		to := []common.Address{freshAccount(t), freshAccount(t), freshAccount(t)}
+		b := makeFollowed(t, privateWith(object{"address": to[0].Hex(), "percent": 41}, object{"address": to[1].Hex(),
+			"percent": 23},
 			object{"address": to[2].Hex(), "percent": 17}))
 		for i, percent := range []int64{41, 23, 17} {
-			b.getsPercent(t, to[i], percent, 3)
+			b.checkGetsPercent(t, to[i], percent, 3)
 		}
 	})
 }
 
-// named makes orders for followed: a private transaction with a hint, whose refunds go to these
-// addresses.
-func named(refund ...object) func(*suite.T, string) (string, object) {
+// privateWith makes orders for makeFollowed: a private transaction with a hint, whose refunds go to
+// these addresses.
+func privateWith(refund ...object) func(*suite.T, string) (string, object) {
 	return func(_ *suite.T, tx string) (string, object) {
 		return "eth_sendPrivateTransaction", object{"tx": tx, "preferences": object{
 			"fast": false, "privacy": object{"hints": []string{"hash"}}, "validity": object{"refund": refund},
@@ -305,10 +310,10 @@ func named(refund ...object) func(*suite.T, string) (string, object) {
 	}
 }
 
-// getsPercent fails the spec unless an account has received a percentage of the backrun's value.
-// The description does not say who pays for the payouts to all sharers. So the account may have
-// received less, by at most the cost of all of them.
-func (b *backrun) getsPercent(t *suite.T, who common.Address, percent, sharers int64) {
+// checkGetsPercent fails the spec unless an account has received a percentage of the backrun's
+// value. The description does not say who pays for the payouts to all sharers. So the account may
+// have received less, by at most the cost of all of them.
+func (b *backrun) checkGetsPercent(t *suite.T, who common.Address, percent, sharers int64) {
 	most := percentOf(b.valueWei, percent)
 	least := new(big.Int).Mul(b.baseFee, big.NewInt(network.PayoutGas*sharers))
 	least.Sub(most, least)
@@ -330,11 +335,11 @@ const (
 // listen to the stream.
 var quiet = object{"fast": false, "privacy": object{"hints": []string{}}}
 
-// offered returns for which blocks builders were sent a transaction: how many, the first and the
-// last.
-func offered(t *suite.T, tx *types.Transaction) (count int, first, last uint64) {
+// countOffered returns for which blocks builders were sent a transaction: how many, the first and
+// the last.
+func countOffered(t *suite.T, tx *types.Transaction) (count int, first, last uint64) {
 	blocks := map[uint64]bool{}
-	for _, s := range sentTo(t, tx) {
+	for _, s := range listSent(t, tx) {
 		from, to := s.FirstBlock, s.LastBlock
 		if from == 0 {
 			from = s.Head + 1
@@ -353,13 +358,13 @@ func offered(t *suite.T, tx *types.Transaction) (count int, first, last uint64) 
 	return len(blocks), first, last
 }
 
-// tried: for how many blocks a private transaction is offered.
-func tried(s *suite.Set) {
+// describeOfferedBlocks adds specs about for how many blocks a private transaction is offered.
+func describeOfferedBlocks(s *suite.Set) {
 	s.Slow("RPC-PRI-15", "offers it for 25 blocks and no longer", func(t *suite.T) {
-		watched(t)
-		tx := money(t).send(1)
+		requireBuilders(t)
+		tx := newWallet(t).send(1)
 		before := head(t)
-		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": quiet}), tx)
+		checkSent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": encodeTx(t, tx), "preferences": quiet}), tx)
 		after := head(t)
 		least, most := before+blocksTried-1, after+blocksTried+1 // the target's head may differ by a block
 		var count int
@@ -367,11 +372,11 @@ func tried(s *suite.Set) {
 		// The loop ends when the last possible block is there, when an offer goes too far, or when
 		// no new offer has come for some blocks.
 		for at := head(t); ; at = head(t) {
-			if count, first, last = offered(t, tx); at > most || last < least && at > max(last, after)+blocksLost ||
+			if count, first, last = countOffered(t, tx); at > most || last < least && at > max(last, after)+blocksLost ||
 				last > most {
 				break
 			}
-			reached(t, at+1)
+			waitForBlock(t, at+1)
 		}
 		t.Check(last >= least && last <= most, fmt.Sprintf("offers for blocks up to %d, 25 from the newest one",
 			after+blocksTried), fmt.Sprintf("for %d to %d", first, last))

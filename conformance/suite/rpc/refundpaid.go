@@ -20,8 +20,8 @@ type record struct {
 	Recipient string `json:"recipient"`
 }
 
-// records returns the refunds that the RPC lists for a recipient.
-func records(t *suite.T, recipient common.Address) (list []record) {
+// listRecords returns the refunds that the RPC lists for a recipient.
+func listRecords(t *suite.T, recipient common.Address) (list []record) {
 	answer := call(t, key(t), "flashbots_getFeeRefundsByRecipient", object{"recipient": recipient.Hex()})
 	if answer.Code() == -32601 {
 		t.Unsupported("the reports about refunds are not known")
@@ -29,7 +29,7 @@ func records(t *suite.T, recipient common.Address) (list []record) {
 	var page struct {
 		Refunds []record `json:"refunds"`
 	}
-	result(t, answer, &page)
+	readResult(t, answer, &page)
 	return page.Refunds
 }
 
@@ -40,12 +40,12 @@ func number(t *suite.T, name, text string) *big.Int {
 	return n
 }
 
-// recorded waits for the record of the refund that a backrun paid to the owner of the followed
+// waitRecorded waits for the record of the refund that a backrun paid to the owner of the followed
 // order. It fails the spec unless there is exactly one.
-func (b *backrun) recorded(t *suite.T) record {
+func (b *backrun) waitRecorded(t *suite.T) record {
 	var list []record
 	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
-		if list = records(t, b.owner.address()); len(list) == 0 {
+		if list = listRecords(t, b.owner.address()); len(list) == 0 {
 			return errNoRecord
 		}
 		return nil
@@ -56,25 +56,25 @@ func (b *backrun) recorded(t *suite.T) record {
 
 const errNoRecord = errText("no record")
 
-// begins waits for the first block whose refunds may be listed.
-func begins(t *suite.T) {
+// waitRefundsListed waits for the first block whose refunds may be listed.
+func waitRefundsListed(t *suite.T) {
 	for head(t) < world.EarliestRefundBlock {
-		reached(t, head(t)+1)
+		waitForBlock(t, head(t)+1)
 	}
 }
 
-// listed makes a backrun in a block whose refunds may be listed.
-func listed(t *suite.T) *backrun {
-	watched(t)
-	begins(t)
-	return followed(t, shared(func(*suite.T) object { return nil }))
+// makeListed makes a backrun in a block whose refunds may be listed.
+func makeListed(t *suite.T) *backrun {
+	requireBuilders(t)
+	waitRefundsListed(t)
+	return makeFollowed(t, shareWith(func(*suite.T) object { return nil }))
 }
 
-// refundsPaid: the RPC's lists of refunds that blocks have paid.
-func refundsPaid(s *suite.Set) {
+// describeRefundsPaid adds specs about the RPC's lists of refunds that blocks have paid.
+func describeRefundsPaid(s *suite.Set) {
 	s.It("RPC-RFR-05", "has what was paid, to the wei", func(t *suite.T) {
-		b := listed(t)
-		r := b.recorded(t)
+		b := makeListed(t)
+		r := b.waitRecorded(t)
 		known := []string{strings.ToLower(b.targetHash.Hex()), strings.ToLower(bundleHash(b.target).Hex())}
 		t.Check(strings.ToLower(r.Hash) == known[0] || strings.ToLower(r.Hash) == known[1], "hash "+known[0], r.Hash)
 		// A service may list the amount before the payout's cost is subtracted.
@@ -87,17 +87,17 @@ func refundsPaid(s *suite.Set) {
 		t.Check(strings.EqualFold(r.Recipient, b.owner.address().Hex()), "recipient "+b.owner.address().Hex(), r.Recipient)
 	})
 	s.Slow("RPC-RFR-06", "lists nothing of the first blocks", func(t *suite.T) {
-		watched(t)
-		owner := money(t) // sends a bundle before the earliest block, if that is still to come, and one after it
+		requireBuilders(t)
+		owner := newWallet(t) // sends a bundle before the earliest block, if that is still to come, and one after it
 		refund := []object{{"bodyIdx": 0, "percent": 90}}
 		if head(t)+4 < world.EarliestRefundBlock {
-			bundled(t, owner, refund, owner.send(1))
+			sendBundled(t, owner, refund, owner.send(1))
 		}
-		begins(t)
-		later := bundled(t, owner, refund, owner.send(2))
+		waitRefundsListed(t)
+		later := sendBundled(t, owner, refund, owner.send(2))
 		var list []record
 		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
-			if list = records(t, owner.address()); len(list) == 0 {
+			if list = listRecords(t, owner.address()); len(list) == 0 {
 				return errNoRecord
 			}
 			return nil
@@ -110,13 +110,13 @@ func refundsPaid(s *suite.Set) {
 		}
 	})
 	s.It("RPC-RFR-08", "stays received", func(t *suite.T) {
-		b := listed(t)
-		if r := b.recorded(t); r.Status != "received" {
+		b := makeListed(t)
+		if r := b.waitRecorded(t); r.Status != "received" {
 			t.Inconclusive("the refund is %s", r.Status)
 		}
 		for range 3 {
-			reached(t, head(t)+1)
-			r := b.recorded(t)
+			waitForBlock(t, head(t)+1)
+			r := b.waitRecorded(t)
 			t.Check(r.Status == "received", "status received", r.Status)
 		}
 	})

@@ -30,7 +30,7 @@ func harmlessCalls() []probe.Call {
 // spec is unsupported if it knows none of them.
 func harmlessCall(t *suite.T, id any) probe.Call {
 	for _, one := range harmlessCalls() {
-		if !unknown(attempt(t, key(t), one.Method, one.Params.([]any)...)) {
+		if !isUnknownMethod(tryCall(t, key(t), one.Method, one.Params.([]any)...)) {
 			one.ID = id
 			return one
 		}
@@ -46,10 +46,10 @@ func callHarmless(t *suite.T) *probe.RPCAnswer {
 	return call(t, key(t), one.Method, one.Params.([]any)...)
 }
 
-// right ends the spec as inconclusive unless a right call of the method succeeds. In black mode
-// there is none for methods that take transactions; then only an unknown method ends the spec, at
-// its first call.
-func right(t *suite.T, method string) {
+// checkRightCall ends the spec as inconclusive unless a right call of the method succeeds. In black
+// mode there is none for methods that take transactions; then only an unknown method ends the spec,
+// at its first call.
+func checkRightCall(t *suite.T, method string) {
 	signer := key(t)
 	params := rightParams(t, signer, method)
 	if params == nil {
@@ -70,27 +70,27 @@ func rightParams(t *suite.T, signer *ecdsa.PrivateKey, method string) []any {
 	case "flashbots_setFeeRefundRecipient":
 		return []any{crypto.PubkeyToAddress(signer.PublicKey).Hex(), sink.Hex()}
 	case totalsOf:
-		return []any{stranger(t)}
+		return []any{strangerAddress(t)}
 	case byRecipient, delayedList, delayedTotals:
-		return []any{object{"recipient": stranger(t)}}
+		return []any{object{"recipient": strangerAddress(t)}}
 	case byBlock:
 		return []any{object{"block_number": "0x1"}}
 	}
 	if t.World == nil {
 		return nil
 	}
-	tx := money(t).send(1)
+	tx := newWallet(t).send(1)
 	switch method {
 	case "eth_sendBundle":
 		return []any{bundle(t, tx)}
 	case "eth_callBundle":
-		return []any{object{"txs": raws(t, tx), "blockNumber": hexNumber(head(t) + 1), "stateBlockNumber": "latest"}}
+		return []any{object{"txs": encodeTxs(t, tx), "blockNumber": hexNumber(head(t) + 1), "stateBlockNumber": "latest"}}
 	case "mev_sendBundle":
 		return []any{share(t, tx)}
 	case "eth_sendPrivateTransaction":
-		return []any{object{"tx": raw(t, tx), "preferences": quiet}}
+		return []any{object{"tx": encodeTx(t, tx), "preferences": quiet}}
 	case "eth_sendPrivateRawTransaction":
-		return []any{raw(t, tx), quiet}
+		return []any{encodeTx(t, tx), quiet}
 	}
 	panic("no right call of " + method) // a mistake in the suite
 }

@@ -23,14 +23,17 @@ import (
 
 // Specs adds all specs of the bundle RPC to a set.
 func Specs(s *suite.Set) {
-	s.Sane("rpc", sane)
+	s.Sane("rpc", checkWorld)
 	for _, add := range []func(*suite.Set){
-		envelope, failures, authentication, versions, sendBundle, callBundle, cancelBundle, sendShare, simBundle, sendPrivate,
-		sendPrivateRaw, cancelPrivate,
-		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid,
-		bundleTerms, shareTerms, wholeShare, privateTerms, timeouts, refundLists, delayedLists,
-		followers, browsers, statistics, deployed, literal,
-		ordersOverFork, cancelsOverFork, callsOverFork, refundsOverFork,
+		describeEnvelope, describeFailures, describeAuthentication, describeVersions, describeSendBundle,
+		describeCallBundle, describeCancelBundle, describeSendShare, describeSimBundle, describeSendPrivate,
+		describeSendPrivateRaw, describeCancelPrivate,
+		describeRefunds, describeSetRecipient, describeDelayedRefunds, describeWholeBundles, describeCancelledBundles,
+		describeOfferedBlocks, describeFastMode, describePrivateRefunds, describeBackruns, describeRefundsPaid,
+		describeBundleTerms, describeShareTerms, describeWholeShares, describePrivateTerms, describeTimeouts,
+		describeRefundLists, describeDelayedLists,
+		describeFollowers, describeBrowsers, describeStatistics, describeDeployedDialect, describeLiteral,
+		describeOrdersOverFork, describeCancelsOverFork, describeCallsOverFork, describeRefundsOverFork,
 	} {
 		add(s)
 	}
@@ -54,15 +57,15 @@ func client(t *suite.T) *probe.Client { return t.Client(t.Target.RPC.URL) }
 // call sends a signed request. Params are the elements of its list of parameters. The spec is
 // unsupported if the target does not know the method: that is no refusal of the call.
 func call(t *suite.T, signer *ecdsa.PrivateKey, method string, params ...any) *probe.RPCAnswer {
-	answer := attempt(t, signer, method, params...)
-	if unknown(answer) {
+	answer := tryCall(t, signer, method, params...)
+	if isUnknownMethod(answer) {
 		t.Unsupported("%s is not known: %s", method, answer)
 	}
 	return answer
 }
 
-// attempt is call for a method that may be unknown.
-func attempt(t *suite.T, signer *ecdsa.PrivateKey, method string, params ...any) *probe.RPCAnswer {
+// tryCall is call for a method that may be unknown.
+func tryCall(t *suite.T, signer *ecdsa.PrivateKey, method string, params ...any) *probe.RPCAnswer {
 	if params == nil {
 		params = []any{}
 	}
@@ -71,25 +74,25 @@ func attempt(t *suite.T, signer *ecdsa.PrivateKey, method string, params ...any)
 	return answer
 }
 
-// unknown says whether the answer means that there is no such method: by its code, or by the words
-// that servers without codes have for it.
-func unknown(answer *probe.RPCAnswer) bool {
+// isUnknownMethod says whether the answer means that there is no such method: by its code, or by
+// the words that servers without codes have for it.
+func isUnknownMethod(answer *probe.RPCAnswer) bool {
 	text := strings.ToLower(string(answer.Members["error"]))
 	return answer.Code() == -32601 || strings.Contains(text, "method not found") ||
 		strings.Contains(text, "does not exist/is not available")
 }
 
-// result decodes the result of a call. It fails the spec unless the call succeeded.
-func result(t *suite.T, answer *probe.RPCAnswer, into any) {
+// readResult decodes the result of a call. It fails the spec unless the call succeeded.
+func readResult(t *suite.T, answer *probe.RPCAnswer, into any) {
 	t.Check(answer.Status == 200 && !answer.Refused(), "status 200 and a result", answer)
 	err := answer.Result(into)
 	t.Check(err == nil, "a result of the documented form", err)
 }
 
-// refused fails the spec unless the answer is a refusal with a status below 500. A status without
-// an error member is accepted, as lenient, if it can only mean a refusal. 404 is not: it may also
-// mean that there is no such service.
-func refused(t *suite.T, answer *probe.RPCAnswer) {
+// checkRefused fails the spec unless the answer is a refusal with a status below 500. A status
+// without an error member is accepted, as lenient, if it can only mean a refusal. 404 is not: it
+// may also mean that there is no such service.
+func checkRefused(t *suite.T, answer *probe.RPCAnswer) {
 	t.Check(answer.Refused() && answer.Status < 500, "a refusal with a status below 500", answer)
 	if answer.Members["error"] == nil {
 		t.Check(slices.Contains([]int{400, 401, 403, 413, 415}, answer.Status), "an error member", answer)
@@ -109,18 +112,18 @@ type wallet struct {
 	chain *big.Int
 }
 
-func money(t *suite.T) *wallet {
+func newWallet(t *suite.T) *wallet {
 	account, err := t.World.Account(t)
 	t.Ready(err, "get an account")
 	k, err := crypto.ToECDSA(hexutil.MustDecode(account.SecretKey))
 	t.Ready(err, "read the account's key")
-	begun(t)
+	waitBegun(t)
 	return &wallet{PrivateKey: k, t: t, chain: new(big.Int).SetUint64(t.World.Facts.ChainID)}
 }
 
-// begun waits for three slots after genesis: then the world's chain has a block, and the target has
-// had time to see it.
-func begun(t *suite.T) {
+// waitBegun waits for three slots after genesis: then the world's chain has a block, and the target
+// has had time to see it.
+func waitBegun(t *suite.T) {
 	t.Until(t.World.Facts.At(3))
 }
 
@@ -149,8 +152,8 @@ func (w *wallet) tx(to *common.Address, valueWei int64, gas uint64, data []byte)
 	return w.sign(&types.DynamicFeeTx{Gas: gas, To: to, Value: big.NewInt(valueWei), Data: data})
 }
 
-// capped makes a transfer that tips all that its fee cap leaves.
-func (w *wallet) capped(feeCapWei int64) *types.Transaction {
+// sendCapped makes a transfer that tips all that its fee cap leaves.
+func (w *wallet) sendCapped(feeCapWei int64) *types.Transaction {
 	return w.sign(&types.DynamicFeeTx{Gas: 100_000, To: &sink, Value: new(big.Int),
 		GasTipCap: big.NewInt(feeCapWei), GasFeeCap: big.NewInt(feeCapWei)})
 }
@@ -168,16 +171,16 @@ func (w *wallet) sign(inner *types.DynamicFeeTx) *types.Transaction {
 	return tx
 }
 
-func raw(t *suite.T, tx *types.Transaction) string {
+func encodeTx(t *suite.T, tx *types.Transaction) string {
 	data, err := tx.MarshalBinary()
 	t.Ready(err, "encode a transaction")
 	return hexutil.Encode(data)
 }
 
-func raws(t *suite.T, txs ...*types.Transaction) []string {
+func encodeTxs(t *suite.T, txs ...*types.Transaction) []string {
 	list := make([]string, len(txs))
 	for i, tx := range txs {
-		list[i] = raw(t, tx)
+		list[i] = encodeTx(t, tx)
 	}
 	return list
 }
@@ -217,12 +220,12 @@ type object = map[string]any
 // bundle makes valid parameters of eth_sendBundle, for the third block from now, so that it is not
 // past before it is processed.
 func bundle(t *suite.T, txs ...*types.Transaction) object {
-	return object{"txs": raws(t, txs...), "blockNumber": hexNumber(head(t) + 3)}
+	return object{"txs": encodeTxs(t, txs...), "blockNumber": hexNumber(head(t) + 3)}
 }
 
-// with returns a copy of the object with changed members. A member that is changed to nil is
+// change returns a copy of the object with changed members. A member that is changed to nil is
 // removed.
-func with(o object, changes object) object {
+func change(o object, changes object) object {
 	copied := object{}
 	for name, value := range o {
 		copied[name] = value
@@ -235,9 +238,9 @@ func with(o object, changes object) object {
 	return copied
 }
 
-// isHex returns a member as a number. It fails the spec unless the member is a quantity in
+// readQuantity returns a member as a number. It fails the spec unless the member is a quantity in
 // hexadecimal.
-func isHex(t *suite.T, members map[string]json.RawMessage, name string) *big.Int {
+func readQuantity(t *suite.T, members map[string]json.RawMessage, name string) *big.Int {
 	var text string
 	err := json.Unmarshal(members[name], &text)
 	number, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)

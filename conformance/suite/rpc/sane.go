@@ -7,9 +7,9 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// sane ends as inconclusive if the RPC does not live in the world: if it says so itself, by another
-// chain's id, or if nobody has asked the world's execution node, even after a simulation.
-func sane(t *suite.T) {
+// checkWorld ends as inconclusive if the RPC does not live in the world: if it says so itself, by
+// another chain's id, or if nobody has asked the world's execution node, even after a simulation.
+func checkWorld(t *suite.T) {
 	if t.World == nil {
 		return
 	}
@@ -21,7 +21,8 @@ func sane(t *suite.T) {
 			t.World.Facts.ChainID)
 	}
 	err := t.Eventually(slots(t, 4), func() error {
-		attempt(t, key(t), "eth_callBundle", object{"txs": raws(t, money(t).send(1)), "blockNumber": hexNumber(head(t) + 1),
+		tryCall(t, key(t), "eth_callBundle", object{"txs": encodeTxs(t, newWallet(t).send(1)),
+			"blockNumber":      hexNumber(head(t) + 1),
 			"stateBlockNumber": "latest"})
 		asked, err := t.World.Followers(t)
 		if err == nil && asked.Execution == 0 {

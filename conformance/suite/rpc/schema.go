@@ -21,7 +21,7 @@ func tourEnvelope(t *suite.T) {
 		`{"jsonrpc":"2.0","id":"a","method":"eth_nothing","params":[]}`} {
 		post(t, body)
 	}
-	attempt(t, key(t), "eth_nothing")
+	tryCall(t, key(t), "eth_nothing")
 }
 
 // tourMethod calls a method without a mistake. A target that does not know the method, or refuses
@@ -32,7 +32,7 @@ func tourMethod(t *suite.T, method string) {
 	switch method {
 	case "flashbots_getUserStatsV2", "rpc.discover":
 	case "flashbots_getMevRefundTotalByRecipient", "flashbots_getMevRefundTotalBySender":
-		params = []any{stranger(t)}
+		params = []any{strangerAddress(t)}
 	case "flashbots_getUserStats":
 		if t.World != nil {
 			params = []any{hexNumber(head(t))}
@@ -52,30 +52,30 @@ func tourMethod(t *suite.T, method string) {
 			return
 		}
 	}
-	attempt(t, signer, method, params...)
+	tryCall(t, signer, method, params...)
 }
 
 // tourOrder calls a method that is about an order that was sent, or about a transaction.
 func tourOrder(t *suite.T, method string) {
-	signer, tx := key(t), money(t).send(1)
+	signer, tx := key(t), newWallet(t).send(1)
 	switch method {
 	case "mev_simBundle":
-		attempt(t, signer, method, now(t, tx))
+		tryCall(t, signer, method, newestParams(t, tx))
 		return
 	case "eth_sendRawTransaction":
-		attempt(t, signer, method, raw(t, tx))
+		tryCall(t, signer, method, encodeTx(t, tx))
 		return
 	case "eth_estimateGasBundle":
-		attempt(t, signer, method, object{"txs": raws(t, tx), "blockNumber": hexNumber(head(t) + 1)})
+		tryCall(t, signer, method, object{"txs": encodeTxs(t, tx), "blockNumber": hexNumber(head(t) + 1)})
 		return
 	}
 	order := bundle(t, tx)
-	if answer := attempt(t, signer, "eth_sendBundle", order); answer.Refused() {
+	if answer := tryCall(t, signer, "eth_sendBundle", order); answer.Refused() {
 		t.Inconclusive("the bundle is refused: %s", answer)
 	}
 	if method == "gavel_getOrderStatus" {
-		attempt(t, signer, method, bundleHash(tx).Hex())
+		tryCall(t, signer, method, bundleHash(tx).Hex())
 		return
 	}
-	attempt(t, signer, method, object{"bundleHash": bundleHash(tx).Hex(), "blockNumber": order["blockNumber"]})
+	tryCall(t, signer, method, object{"bundleHash": bundleHash(tx).Hex(), "blockNumber": order["blockNumber"]})
 }

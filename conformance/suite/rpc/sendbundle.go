@@ -20,36 +20,36 @@ func uuid(t *suite.T) string {
 		t.Random.Uint64()&0xffffffffffff)
 }
 
-// taken fails the spec unless eth_sendBundle answers the bundle's hash. It returns the result's
-// members.
-func taken(t *suite.T, answer *probe.RPCAnswer, txs ...*types.Transaction) object {
+// checkTaken fails the spec unless eth_sendBundle answers the bundle's hash. It returns the
+// result's members.
+func checkTaken(t *suite.T, answer *probe.RPCAnswer, txs ...*types.Transaction) object {
 	var members object
-	result(t, answer, &members)
+	readResult(t, answer, &members)
 	want := bundleHash(txs...).Hex()
 	got, _ := members["bundleHash"].(string)
 	t.Check(strings.EqualFold(got, want), "bundleHash "+want, members)
 	return members
 }
 
-// sendBundle: eth_sendBundle.
-func sendBundle(s *suite.Set) {
+// describeSendBundle adds specs about eth_sendBundle.
+func describeSendBundle(s *suite.Set) {
 	const method = "eth_sendBundle"
 	// plain adds a spec that sends a bundle of two transfers with changed members. The bundle must
 	// be accepted.
 	plain := func(clause, title string, changes func(t *suite.T) object) {
 		s.It(clause, title, func(t *suite.T) {
-			w := money(t)
+			w := newWallet(t)
 			txs := []*types.Transaction{w.send(1), w.send(2)}
-			taken(t, call(t, key(t), method, with(bundle(t, txs...), changes(t))), txs...)
+			checkTaken(t, call(t, key(t), method, change(bundle(t, txs...), changes(t))), txs...)
 		})
 	}
 	// never adds a spec that sends a bundle with changed members. The bundle must be refused. The
 	// spec is inconclusive if the bundle without the changes is refused too.
 	never := func(clause, title string, changes func(t *suite.T) object) {
 		s.It(clause, title, func(t *suite.T) {
-			w := money(t)
+			w := newWallet(t)
 			tx := w.send(1)
-			refused(t, call(t, key(t), method, with(bundle(t, tx), changes(t))))
+			checkRefused(t, call(t, key(t), method, change(bundle(t, tx), changes(t))))
 			answer := call(t, key(t), method, bundle(t, tx))
 			if answer.Refused() {
 				t.Inconclusive("the same bundle without the mistake is refused too: %s", answer)
@@ -60,73 +60,73 @@ func sendBundle(s *suite.Set) {
 
 	plain("RPC-BUN-01", "answers the hash of two transactions", fixed(nil))
 	s.It("RPC-BUN-01", "answers the hash of one transaction", func(t *suite.T) {
-		tx := money(t).send(1)
-		taken(t, call(t, key(t), method, bundle(t, tx)), tx)
+		tx := newWallet(t).send(1)
+		checkTaken(t, call(t, key(t), method, bundle(t, tx)), tx)
 	})
 	s.It("RPC-BUN-02", "refuses a bundle without txs", func(t *suite.T) {
-		right(t, "eth_sendBundle")
-		refused(t, call(t, key(t), method, object{"blockNumber": "0xffffff"}))
-		refused(t, call(t, key(t), method, object{"blockNumber": "0xffffff", "txs": []string{}}))
+		checkRightCall(t, "eth_sendBundle")
+		checkRefused(t, call(t, key(t), method, object{"blockNumber": "0xffffff"}))
+		checkRefused(t, call(t, key(t), method, object{"blockNumber": "0xffffff", "txs": []string{}}))
 	})
 	s.It("RPC-BUN-03", "takes 100 transactions", func(t *suite.T) {
-		w := money(t)
+		w := newWallet(t)
 		var txs []*types.Transaction
 		for range 100 {
 			txs = append(txs, w.send(1))
 		}
-		taken(t, call(t, key(t), method, bundle(t, txs...)), txs...)
+		checkTaken(t, call(t, key(t), method, bundle(t, txs...)), txs...)
 	})
 	s.It("RPC-BUN-03", "refuses 101 transactions", func(t *suite.T) {
-		right(t, "eth_sendBundle")
-		w := money(t)
+		checkRightCall(t, "eth_sendBundle")
+		w := newWallet(t)
 		var txs []*types.Transaction
 		for range 101 {
 			txs = append(txs, w.send(1))
 		}
-		refused(t, call(t, key(t), method, bundle(t, txs...)))
+		checkRefused(t, call(t, key(t), method, bundle(t, txs...)))
 	})
 	s.It("RPC-BUN-04", "refuses 300,001 bytes of transactions", func(t *suite.T) {
-		right(t, "eth_sendBundle")
-		w := money(t)
+		checkRightCall(t, "eth_sendBundle")
+		w := newWallet(t)
 		var txs []*types.Transaction
 		for range 4 {
 			txs = append(txs, w.tx(&sink, 0, 16_000_000, make([]byte, 75_000)))
 		}
-		refused(t, call(t, key(t), method, bundle(t, txs...)))
+		checkRefused(t, call(t, key(t), method, bundle(t, txs...)))
 	})
 	s.It("RPC-BUN-04", "takes 290,000 bytes of transactions", func(t *suite.T) {
-		w := money(t)
+		w := newWallet(t)
 		var txs []*types.Transaction
 		for range 4 {
 			txs = append(txs, w.tx(&sink, 0, 16_000_000, make([]byte, 72_000)))
 		}
-		taken(t, call(t, key(t), method, bundle(t, txs...)), txs...)
+		checkTaken(t, call(t, key(t), method, bundle(t, txs...)), txs...)
 	})
 	for _, text := range []string{"0x", "0x02", "0x1234", "no hex", "0x02f8"} {
 		s.It("RPC-BUN-05", "refuses the transaction "+text, func(t *suite.T) {
-			right(t, "eth_sendBundle")
-			refused(t, call(t, key(t), method, object{"txs": []string{text}, "blockNumber": "0xffffff"}))
+			checkRightCall(t, "eth_sendBundle")
+			checkRefused(t, call(t, key(t), method, object{"txs": []string{text}, "blockNumber": "0xffffff"}))
 		})
 	}
 	s.It("RPC-BUN-05", "refuses a transaction with a byte behind it", func(t *suite.T) {
-		tx := money(t).send(1)
+		tx := newWallet(t).send(1)
 		good := bundle(t, tx)
-		taken(t, call(t, key(t), method, good), tx)
-		refused(t, call(t, key(t), method, with(good, object{"txs": []string{raw(t, tx) + "00"}})))
+		checkTaken(t, call(t, key(t), method, good), tx)
+		checkRefused(t, call(t, key(t), method, change(good, object{"txs": []string{encodeTx(t, tx) + "00"}})))
 	})
 	s.It("RPC-BUN-05", "refuses what is no transaction behind one that is", func(t *suite.T) {
-		tx := money(t).send(1)
+		tx := newWallet(t).send(1)
 		good := bundle(t, tx)
-		taken(t, call(t, key(t), method, good), tx)
-		refused(t, call(t, key(t), method, with(good, object{"txs": []string{raw(t, tx), "0x1234"}})))
+		checkTaken(t, call(t, key(t), method, good), tx)
+		checkRefused(t, call(t, key(t), method, change(good, object{"txs": []string{encodeTx(t, tx), "0x1234"}})))
 	})
 	never("RPC-BUN-06", "refuses a block that is there", func(t *suite.T) object {
-		return object{"blockNumber": hexNumber(over(t))}
+		return object{"blockNumber": hexNumber(settledBlock(t))}
 	})
 	for _, number := range []any{"abc", "0xzz", []int{1}, true, -1} {
 		s.It("RPC-BUN-07", fmt.Sprintf("refuses the block %v", number), func(t *suite.T) {
-			right(t, "eth_sendBundle")
-			refused(t, call(t, key(t), method, object{"txs": []string{"0x02"}, "blockNumber": number}))
+			checkRightCall(t, "eth_sendBundle")
+			checkRefused(t, call(t, key(t), method, object{"txs": []string{"0x02"}, "blockNumber": number}))
 		})
 	}
 	never("RPC-BUN-07", "refuses digits with a letter behind them as block", func(t *suite.T) object {
@@ -150,69 +150,70 @@ func sendBundle(s *suite.Set) {
 	never("RPC-BUN-11", "refuses 36 digits without hyphens as replacementUuid",
 		fixed(object{"replacementUuid": strings.Repeat("0a1b", 9)}))
 	s.It("RPC-BUN-01", "hashes each of four transactions", func(t *suite.T) {
-		w := money(t)
+		w := newWallet(t)
 		txs := []*types.Transaction{w.send(1), w.send(2), w.send(3), w.send(4)}
-		taken(t, call(t, key(t), method, bundle(t, txs...)), txs...)
+		checkTaken(t, call(t, key(t), method, bundle(t, txs...)), txs...)
 	})
 	for _, builders := range [][]string{{"default"}, {"default", "conformance suite"}} {
 		s.It("RPC-BUN-12", fmt.Sprintf("answers smart with %d builders", len(builders)), func(t *suite.T) {
-			tx := money(t).send(1)
-			members := taken(t, call(t, key(t), method, with(bundle(t, tx), object{"builders": builders})), tx)
+			tx := newWallet(t).send(1)
+			members := checkTaken(t, call(t, key(t), method, change(bundle(t, tx), object{"builders": builders})), tx)
 			_, is := members["smart"].(string)
 			t.Check(is, "smart as a string", members)
 		})
 	}
 	s.It("RPC-BUN-13", "answers no smart without builders", func(t *suite.T) {
-		tx := money(t).send(1)
-		_, has := taken(t, call(t, key(t), method, bundle(t, tx)), tx)["smart"]
+		tx := newWallet(t).send(1)
+		_, has := checkTaken(t, call(t, key(t), method, bundle(t, tx)), tx)["smart"]
 		t.Check(!has, "no smart", "smart")
 	})
 	plain("RPC-BUN-14", "takes builders that nobody knows", fixed(object{"builders": []string{"conformance suite"}}))
 	s.It("RPC-BUN-15", "takes the same bundle again", func(t *suite.T) {
-		w, signer := money(t), key(t)
+		w, signer := newWallet(t), key(t)
 		tx := w.send(1)
 		for range 2 {
-			taken(t, call(t, signer, method, bundle(t, tx)), tx)
+			checkTaken(t, call(t, signer, method, bundle(t, tx)), tx)
 		}
 	})
 	s.It("RPC-BUN-16", "refuses a transaction of another chain", func(t *suite.T) {
-		right(t, "eth_sendBundle")
-		w := money(t)
+		checkRightCall(t, "eth_sendBundle")
+		w := newWallet(t)
 		w.chain = big.NewInt(424242)
-		refused(t, call(t, key(t), method, bundle(t, w.send(1))))
+		checkRefused(t, call(t, key(t), method, bundle(t, w.send(1))))
 	})
 	s.It("RPC-BUN-16", "refuses a transaction of another chain behind one of this", func(t *suite.T) {
-		w, other := money(t), money(t)
+		w, other := newWallet(t), newWallet(t)
 		one := w.send(1)
-		noted(t, call(t, key(t), method, bundle(t, one)))
+		checkNoted(t, call(t, key(t), method, bundle(t, one)))
 		other.chain = big.NewInt(424242)
-		refused(t, call(t, key(t), method, bundle(t, one, other.send(1))))
+		checkRefused(t, call(t, key(t), method, bundle(t, one, other.send(1))))
 	})
 	plain("RPC-BUN-17", "takes the nil UUID", fixed(object{"replacementUuid": "00000000-0000-0000-0000-000000000000"}))
 	plain("RPC-BUN-19", "takes a bundle without builders", fixed(object{"builders": []string{}}))
 }
 
-// bundleTerms: what the members of eth_sendBundle do.
-func bundleTerms(s *suite.Set) {
+// describeBundleTerms adds specs about what the members of eth_sendBundle do.
+func describeBundleTerms(s *suite.Set) {
 	s.Slow("RPC-BUN-21", "has the last of three versions in its block, and no earlier one", func(t *suite.T) {
-		watched(t)
+		requireBuilders(t)
 		missed := 0
-		until(t, func() bool {
+		repeatUntilBuilt(t, func() bool {
 			signer, name := key(t), object{"replacementUuid": uuid(t)}
-			versions, witness := []*types.Transaction{money(t).send(1), money(t).send(2), money(t).send(3)}, money(t).send(4)
+			versions, witness := []*types.Transaction{newWallet(t).send(1), newWallet(t).send(2), newWallet(t).send(3)},
+				newWallet(t).send(4)
 			block, last := head(t)+3, versions[2]
-			placed(t, block, nil, witness)
+			sendForBlock(t, block, nil, witness)
 			include(t, last, witness)
 			for i, tx := range versions {
-				params := with(object{"txs": raws(t, tx), "blockNumber": hexNumber(block)}, name)
-				taken(t, call(t, signer, "eth_sendBundle", params), tx)
+				params := change(object{"txs": encodeTxs(t, tx), "blockNumber": hexNumber(block)}, name)
+				checkTaken(t, call(t, signer, "eth_sendBundle", params), tx)
 				_ = t.Eventually(slots(t, 6), func() error { // a bid before that may have the version before
-					if len(sentTo(t, tx)) == 0 && head(t) < block {
+					if len(listSent(t, tx)) == 0 && head(t) < block {
 						return errNotSent
 					}
 					return nil
 				})
-				if len(sentTo(t, tx)) > 0 && head(t) < block {
+				if len(listSent(t, tx)) > 0 && head(t) < block {
 					continue
 				}
 				if missed++; i > 0 { // on a busy machine it may come too late for a block
@@ -222,7 +223,7 @@ func bundleTerms(s *suite.Set) {
 				return false
 			}
 			include(t, versions[:2]...)
-			reached(t, block)
+			waitForBlock(t, block)
 			for i, tx := range versions[:2] {
 				t.Check(receiptOf(t, tx) == nil, fmt.Sprintf("no block with version %d, which was replaced", i+1),
 					"it is in a block")
@@ -235,51 +236,51 @@ func bundleTerms(s *suite.Set) {
 		})
 	})
 	s.Slow("RPC-BUN-21", "has no version in its block whose successor is for the next", func(t *suite.T) {
-		watched(t)
-		until(t, func() bool {
+		requireBuilders(t)
+		repeatUntilBuilt(t, func() bool {
 			signer, name := key(t), object{"replacementUuid": uuid(t)}
-			older, newer, witness := money(t).send(1), money(t).send(2), money(t).send(3)
+			older, newer, witness := newWallet(t).send(1), newWallet(t).send(2), newWallet(t).send(3)
 			block := head(t) + 3
 			for i, tx := range []*types.Transaction{older, newer} {
-				params := with(object{"txs": raws(t, tx), "blockNumber": hexNumber(block + uint64(i))}, name)
-				taken(t, call(t, signer, "eth_sendBundle", params), tx)
+				params := change(object{"txs": encodeTxs(t, tx), "blockNumber": hexNumber(block + uint64(i))}, name)
+				checkTaken(t, call(t, signer, "eth_sendBundle", params), tx)
 			}
-			placed(t, block, nil, witness)
+			sendForBlock(t, block, nil, witness)
 			include(t, older, witness)
-			reached(t, block)
+			waitForBlock(t, block)
 			t.Check(receiptOf(t, older) == nil, "no block with the version that was replaced", "it is in a block")
 			return receiptOf(t, witness) != nil
 		})
 	})
 	s.Slow("RPC-BUN-17", "does not replace a bundle with the nil UUID", func(t *suite.T) {
-		watched(t)
-		until(t, func() bool {
+		requireBuilders(t)
+		repeatUntilBuilt(t, func() bool {
 			signer, none := key(t), object{"replacementUuid": "00000000-0000-0000-0000-000000000000"}
-			txs := []*types.Transaction{money(t).send(1), money(t).send(2)}
+			txs := []*types.Transaction{newWallet(t).send(1), newWallet(t).send(2)}
 			block := head(t) + 3
 			for _, tx := range txs {
-				params := with(object{"txs": raws(t, tx), "blockNumber": hexNumber(block)}, none)
-				taken(t, call(t, signer, "eth_sendBundle", params), tx)
+				params := change(object{"txs": encodeTxs(t, tx), "blockNumber": hexNumber(block)}, none)
+				checkTaken(t, call(t, signer, "eth_sendBundle", params), tx)
 			}
 			include(t, txs...)
-			reached(t, block)
+			waitForBlock(t, block)
 			one, other := receiptOf(t, txs[0]), receiptOf(t, txs[1])
 			t.Check((one == nil) == (other == nil), "both bundles in their block", "one of them")
 			return one != nil
 		})
 	})
 	s.Slow("RPC-BUN-22", "is in no block a second outside of its time, and in one at the very second", func(t *suite.T) {
-		watched(t)
-		until(t, func() bool {
-			early, late, exact, anyTime := money(t).send(1), money(t).send(2), money(t).send(3), money(t).send(4)
+		requireBuilders(t)
+		repeatUntilBuilt(t, func() bool {
+			early, late, exact, anyTime := newWallet(t).send(1), newWallet(t).send(2), newWallet(t).send(3), newWallet(t).send(4)
 			now := head(t)
 			block, at := now+3, timeOf(t, now)+uint64(slots(t, 3).Seconds())
-			placed(t, block, object{"minTimestamp": at + 1}, early)
-			placed(t, block, object{"maxTimestamp": at - 1}, late)
-			placed(t, block, object{"minTimestamp": at, "maxTimestamp": at}, exact)
-			placed(t, block, nil, anyTime)
+			sendForBlock(t, block, object{"minTimestamp": at + 1}, early)
+			sendForBlock(t, block, object{"maxTimestamp": at - 1}, late)
+			sendForBlock(t, block, object{"minTimestamp": at, "maxTimestamp": at}, exact)
+			sendForBlock(t, block, nil, anyTime)
 			include(t, early, late, exact, anyTime)
-			reached(t, block)
+			waitForBlock(t, block)
 			if timeOf(t, block) != at || receiptOf(t, anyTime) == nil {
 				return false // a slot was missed, or the block is somebody else's
 			}
@@ -290,54 +291,54 @@ func bundleTerms(s *suite.Set) {
 		})
 	})
 	s.Slow("RPC-BUN-23", "is in its block with two transactions that revert and may", func(t *suite.T) {
-		watched(t)
-		until(t, func() bool {
-			txs, witness := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert),
-				money(t).create(0, codeRevert)}, money(t).send(2)
+		requireBuilders(t)
+		repeatUntilBuilt(t, func() bool {
+			txs, witness := []*types.Transaction{newWallet(t).send(1), newWallet(t).create(0, codeRevert),
+				newWallet(t).create(0, codeRevert)}, newWallet(t).send(2)
 			block := head(t) + 3
-			placed(t, block, object{"revertingTxHashes": []string{txs[1].Hash().Hex(), txs[2].Hash().Hex()}}, txs...)
-			placed(t, block, nil, witness)
+			sendForBlock(t, block, object{"revertingTxHashes": []string{txs[1].Hash().Hex(), txs[2].Hash().Hex()}}, txs...)
+			sendForBlock(t, block, nil, witness)
 			include(t, append(txs, witness)...)
-			reached(t, block)
+			waitForBlock(t, block)
 			if receiptOf(t, witness) == nil {
 				return false
 			}
-			landedReverted(t, txs)
+			checkLandedReverted(t, txs)
 			return true
 		})
 	})
 	s.Slow("RPC-BUN-24", "goes to the second of two builders that are named", func(t *suite.T) {
-		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
-			placed(t, head(t)+3, object{"builders": world.BuilderNames[:2]}, tx)
+		checkGoesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
+			sendForBlock(t, head(t)+3, object{"builders": world.BuilderNames[:2]}, tx)
 		})
 	})
 	s.Slow("RPC-BUN-24", "goes to the builder that is named, and not to the other one", func(t *suite.T) {
-		goesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
-			placed(t, head(t)+3, object{"builders": []string{world.BuilderNames[1]}}, tx)
+		checkGoesTo(t, world.BuilderNames[1], func(tx *types.Transaction) {
+			sendForBlock(t, head(t)+3, object{"builders": []string{world.BuilderNames[1]}}, tx)
 		})
 	})
 }
 
-// placed sends transactions as one bundle for a block.
-func placed(t *suite.T, block uint64, changes object, txs ...*types.Transaction) {
-	params := with(object{"txs": raws(t, txs...), "blockNumber": hexNumber(block)}, changes)
+// sendForBlock sends transactions as one bundle for a block.
+func sendForBlock(t *suite.T, block uint64, changes object, txs ...*types.Transaction) {
+	params := change(object{"txs": encodeTxs(t, txs...), "blockNumber": hexNumber(block)}, changes)
 	if answer := call(t, key(t), "eth_sendBundle", params); answer.Refused() {
 		t.Inconclusive("the bundle is refused: %s", answer)
 	}
 }
 
-// whole: bundles are in the chain whole and in order.
-func whole(s *suite.Set) {
+// describeWholeBundles adds specs about bundles are in the chain whole and in order.
+func describeWholeBundles(s *suite.Set) {
 	s.It("RPC-BUN-18", "is in its block whole and in order", func(t *suite.T) {
-		watched(t)
-		until(t, func() bool {
+		requireBuilders(t)
+		repeatUntilBuilt(t, func() bool {
 			// from three wallets, so that each transaction would be valid alone
-			txs := []*types.Transaction{money(t).send(3), money(t).send(1), money(t).send(2)}
+			txs := []*types.Transaction{newWallet(t).send(3), newWallet(t).send(1), newWallet(t).send(2)}
 			block := head(t) + 2
-			placed(t, block, nil, txs...)
+			sendForBlock(t, block, nil, txs...)
 			include(t, txs...)
-			reached(t, block)
-			return wholeAt(t, block, txs) > 0
+			waitForBlock(t, block)
+			return checkWholeAt(t, block, txs) > 0
 		})
 	})
 	for _, row := range []struct {
@@ -349,24 +350,24 @@ func whole(s *suite.Set) {
 			object{"revertingTxHashes": []string{}}},
 	} {
 		s.It(row.clause, row.title, func(t *suite.T) {
-			watched(t)
-			until(t, func() bool {
-				txs, witness := []*types.Transaction{money(t).send(1), money(t).create(0, codeRevert)}, money(t).send(1)
+			requireBuilders(t)
+			repeatUntilBuilt(t, func() bool {
+				txs, witness := []*types.Transaction{newWallet(t).send(1), newWallet(t).create(0, codeRevert)}, newWallet(t).send(1)
 				block := head(t) + 2
-				placed(t, block, row.changes, txs...)
-				placed(t, block, nil, witness)
+				sendForBlock(t, block, row.changes, txs...)
+				sendForBlock(t, block, nil, witness)
 				include(t, append(txs, witness)...)
-				reached(t, block)
-				keptOut(t, txs)
+				waitForBlock(t, block)
+				checkKeptOut(t, txs)
 				return receiptOf(t, witness) != nil
 			})
 		})
 	}
 }
 
-// wholeAt fails the spec unless all transactions of a bundle are in the block, one right behind the
-// other, or none is. It returns how many are.
-func wholeAt(t *suite.T, block uint64, txs []*types.Transaction) (found int) {
+// checkWholeAt fails the spec unless all transactions of a bundle are in the block, one right
+// behind the other, or none is. It returns how many are.
+func checkWholeAt(t *suite.T, block uint64, txs []*types.Transaction) (found int) {
 	first := receiptOf(t, txs[0])
 	for i, tx := range txs {
 		if r := receiptOf(t, tx); r != nil {
@@ -381,9 +382,9 @@ func wholeAt(t *suite.T, block uint64, txs []*types.Transaction) (found int) {
 	return found
 }
 
-// landedReverted fails the spec unless both transactions of a bundle are in a block, and the second
-// one, which may, has reverted.
-func landedReverted(t *suite.T, txs []*types.Transaction) {
+// checkLandedReverted fails the spec unless both transactions of a bundle are in a block, and the
+// second one, which may, has reverted.
+func checkLandedReverted(t *suite.T, txs []*types.Transaction) {
 	for i, tx := range txs {
 		r := receiptOf(t, tx)
 		t.Check(r != nil, fmt.Sprintf("transaction %d of a bundle of which all but the first may revert in its block", i),
@@ -392,8 +393,8 @@ func landedReverted(t *suite.T, txs []*types.Transaction) {
 	}
 }
 
-// keptOut fails the spec if a transaction of a bundle whose second one reverts is in a block.
-func keptOut(t *suite.T, txs []*types.Transaction) {
+// checkKeptOut fails the spec if a transaction of a bundle whose second one reverts is in a block.
+func checkKeptOut(t *suite.T, txs []*types.Transaction) {
 	for i, tx := range txs {
 		t.Check(receiptOf(t, tx) == nil,
 			fmt.Sprintf("no transaction of a bundle whose second one reverts; transaction %d is not there", i),

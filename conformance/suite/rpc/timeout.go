@@ -25,10 +25,10 @@ const patienceForSlow = 40 * time.Second
 func burningBundle(t *suite.T, transactions int) object {
 	var list []object
 	for range transactions {
-		w := money(t)
-		list = append(list, object{"tx": raw(t, w.tx(nil, 0, burnGas, common.FromHex(codeBurn))), "canRevert": true})
+		w := newWallet(t)
+		list = append(list, object{"tx": encodeTx(t, w.tx(nil, 0, burnGas, common.FromHex(codeBurn))), "canRevert": true})
 	}
-	return with(with(now(t), noRefunds), object{"body": list})
+	return change(change(newestParams(t), noRefunds), object{"body": list})
 }
 
 // simulateFor says whether a bundle succeeds, and how long the answer took. timeoutSeconds of 0
@@ -67,8 +67,8 @@ func checkTimeout(t *suite.T, wanted time.Duration, timeoutSeconds int) {
 	t.NotRun("the target simulates %d gas in less than %s: no bundle takes longer", mostBurned*burnGas, wanted+slack)
 }
 
-// timeouts: when simulations are ended.
-func timeouts(s *suite.Set) {
+// describeTimeouts adds specs about when simulations are ended.
+func describeTimeouts(s *suite.Set) {
 	s.It("RPC-SIM-26", "ends a simulation at the timeout that was given", func(t *suite.T) {
 		checkTimeout(t, time.Second, 1)
 	})

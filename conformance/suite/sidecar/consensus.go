@@ -21,8 +21,8 @@ import (
 // The network around the client is the client's own. All specs judge one course of slots, because a
 // circuit breaker that has opened stays so.
 func ConsensusSpecs(s *suite.Set) {
-	s.Slow("CON-REG-01", "sends its validators' registrations to each relay", registered)
-	s.Slow("CON-HDR-01", "asks for the slot, on the announced parent, for its proposer", asked)
+	s.Slow("CON-REG-01", "sends its validators' registrations to each relay", checkRegistered)
+	s.Slow("CON-HDR-01", "asks for the slot, on the announced parent, for its proposer", checkRequests)
 	for _, row := range []struct {
 		clause string
 		does   []scripted.Behaviour
@@ -34,7 +34,7 @@ func ConsensusSpecs(s *suite.Set) {
 	} {
 		for _, does := range row.does {
 			s.Slow(row.clause, "proposes a block of its own when all relays "+string(does), func(t *suite.T) {
-				for _, one := range seen(t, does) {
+				for _, one := range findProposals(t, does) {
 					wantAsked(t, one)
 					t.Check(len(one.Signed) == 0, "no signed blinded block at a relay", name(one))
 					t.Check(one.Block, "a block in the slot", "none in "+name(one))
@@ -42,12 +42,12 @@ func ConsensusSpecs(s *suite.Set) {
 			})
 		}
 	}
-	once(s)
-	breaker(s)
+	describeSignedOnce(s)
+	describeBreaker(s)
 }
 
-// course is what was seen of the client. The spec is inconclusive if there is nothing.
-func course(t *suite.T) []scripted.Proposal {
+// runCourse is what was seen of the client. The spec is inconclusive if there is nothing.
+func runCourse(t *suite.T) []scripted.Proposal {
 	list, err := t.Proposals.Course(t)
 	if err != nil {
 		t.Inconclusive("%v", err)
@@ -55,9 +55,9 @@ func course(t *suite.T) []scripted.Proposal {
 	return list
 }
 
-// seen are the slots in which relays did one thing.
-func seen(t *suite.T, does scripted.Behaviour) (list []scripted.Proposal) {
-	for _, one := range course(t) {
+// findProposals are the slots in which relays did one thing.
+func findProposals(t *suite.T, does scripted.Behaviour) (list []scripted.Proposal) {
+	for _, one := range runCourse(t) {
 		if one.Relays == does {
 			list = append(list, one)
 		}
@@ -74,10 +74,11 @@ func wantAsked(t *suite.T, one scripted.Proposal) {
 	t.Check(len(one.Asked) > 0, "a request for a header in "+name(one), "none")
 }
 
-// asked: each request is about the slot's proposer and a parent that the beacon node has announced.
-func asked(t *suite.T) {
+// checkRequests: each request is about the slot's proposer and a parent that the beacon node has
+// announced.
+func checkRequests(t *suite.T) {
 	judged := 0
-	for _, one := range course(t) {
+	for _, one := range runCourse(t) {
 		for _, request := range one.Asked {
 			parts := strings.Split(request.Path, "/")
 			judged++
@@ -93,10 +94,10 @@ func asked(t *suite.T) {
 	}
 }
 
-// registered: each relay has the registration of each validator that proposes, signed by it.
-func registered(t *suite.T) {
+// checkRegistered: each relay has the registration of each validator that proposes, signed by it.
+func checkRegistered(t *suite.T) {
 	domain := t.Proposals.Network.BuilderDomain()
-	for _, one := range course(t) {
+	for _, one := range runCourse(t) {
 		for _, relay := range t.Proposals.All {
 			list := relay.Heard(scripted.Register, one.Proposer[:])
 			t.Check(len(list) > 0, fmt.Sprintf("a registration of %s at relay %s", one.Proposer, relay.Name), "none")

@@ -8,10 +8,10 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// failures: getHeader, with relays that do not do as they should.
-func failures(s *suite.Set) {
+// describeFailures adds specs about getHeader, with relays that do not do as they should.
+func describeFailures(s *suite.Set) {
 	half := func(a *sale) []byte {
-		raw, err := probe.Bid(a.Fork, a.honest(a.relay(0), "half", high)).MarshalSSZ()
+		raw, err := probe.Bid(a.Fork, a.makeHonestBid(a.relay(0), "half", high)).MarshalSSZ()
 		a.t.Ready(err, "encode a bid")
 		return raw[:len(raw)/2]
 	}
@@ -44,14 +44,14 @@ func failures(s *suite.Set) {
 	for _, row := range rows {
 		s.It(row.clause, "hands on the bid of another relay beside "+row.title, func(t *suite.T) {
 			a := open(t)
-			a.offers(0, row.answer(a))
-			a.offers(2, row.answer(a))
-			a.handsOn(a.bids(1, low))
+			a.offer(0, row.answer(a))
+			a.offer(2, row.answer(a))
+			a.checkHandsOn(a.offerHonest(1, low))
 		})
 		s.It("SID-HDR-21", "answers 204 when all that comes is "+row.title, func(t *suite.T) {
 			a := open(t)
 			for i := range t.Relays.All {
-				a.offers(i, row.answer(a))
+				a.offer(i, row.answer(a))
 			}
 			t.Status(a.ask(nil), http.StatusNoContent)
 		})
@@ -59,10 +59,10 @@ func failures(s *suite.Set) {
 	s.It("SID-HDR-22", "asks a relay again that has failed before", func(t *suite.T) {
 		for range 5 {
 			failed := open(t)
-			failed.offers(0, scripted.Refuse(http.StatusInternalServerError))
+			failed.offer(0, scripted.Refuse(http.StatusInternalServerError))
 			t.Prepared(failed.ask(nil), "ask while a relay fails", http.StatusNoContent)
 		}
 		a := open(t)
-		a.handsOn(a.bids(0, low))
+		a.checkHandsOn(a.offerHonest(0, low))
 	})
 }

@@ -19,19 +19,19 @@ type lie struct {
 	bid           func(a *sale, relay *scripted.Relay) *builderelectra.SignedBuilderBid
 }
 
-// lies: getHeader, with a relay whose bid is the highest and wrong.
-func lies(s *suite.Set) {
+// describeLies adds specs about getHeader, with a relay whose bid is the highest and wrong.
+func describeLies(s *suite.Set) {
 	for _, row := range wrongBids() {
 		s.It(row.clause, row.title, func(t *suite.T) {
 			a := open(t)
-			honest := a.bids(1, low)
-			a.offers(0, a.document(row.bid(a, a.relay(0))))
-			a.handsOn(honest)
+			honest := a.offerHonest(1, low)
+			a.offer(0, a.answerBid(row.bid(a, a.relay(0))))
+			a.checkHandsOn(honest)
 		})
 	}
 	s.It("SID-HDR-15", "hands on no bid that is worth nothing", func(t *suite.T) {
 		a := open(t)
-		a.bids(0, new(uint256.Int)) // alone, since any other bid is better
+		a.offerHonest(0, new(uint256.Int)) // alone, since any other bid is better
 		t.Status(a.ask(nil), http.StatusNoContent)
 	})
 	s.It("SID-HDR-17", "hands on no bid of another fork", func(t *suite.T) {
@@ -39,12 +39,12 @@ func lies(s *suite.Set) {
 		if !probe.Has(a.Fork - 1) {
 			t.NotRun("the network is of the first fork that has bids")
 		}
-		honest := a.bids(1, low)
+		honest := a.offerHonest(1, low)
 		other := *a
 		other.Fork--
-		wrong := other.honest(a.relay(0), "of another fork", high)
-		a.offers(0, scripted.Document(other.Fork, probe.Bid(other.Fork, wrong), scripted.Negotiated))
-		a.handsOn(honest)
+		wrong := other.makeHonestBid(a.relay(0), "of another fork", high)
+		a.offer(0, scripted.Document(other.Fork, probe.Bid(other.Fork, wrong), scripted.Negotiated))
+		a.checkHandsOn(honest)
 	})
 }
 
@@ -63,24 +63,24 @@ func wrongBids() []lie {
 	return []lie{
 		{"SID-HDR-10", "hands on no bid that another key has signed",
 			func(a *sale, relay *scripted.Relay) *builderelectra.SignedBuilderBid {
-				return a.sign(a.honest(relay, "a lie", high), probe.DeriveBLSKey("somebody else"))
+				return a.sign(a.makeHonestBid(relay, "a lie", high), probe.DeriveBLSKey("somebody else"))
 			}},
 		{"SID-HDR-10", "hands on no bid whose value was changed after it was signed",
 			func(a *sale, relay *scripted.Relay) *builderelectra.SignedBuilderBid {
-				bid := a.honest(relay, "a lie", low)
+				bid := a.makeHonestBid(relay, "a lie", low)
 				bid.Message.Value = high.Clone()
 				return bid
 			}},
 		{"SID-HDR-10", "hands on no bid with a signature of zeros",
 			func(a *sale, relay *scripted.Relay) *builderelectra.SignedBuilderBid {
-				bid := a.honest(relay, "a lie", high)
+				bid := a.makeHonestBid(relay, "a lie", high)
 				bid.Signature = phase0.BLSSignature{}
 				return bid
 			}},
 		{"SID-HDR-11", "hands on no bid of another network",
 			func(a *sale, relay *scripted.Relay) *builderelectra.SignedBuilderBid {
 				other := probe.Domain(probe.DomainBuilder, phase0.Version{1, 2, 3, 4}, phase0.Root{})
-				return a.Sign(a.honest(relay, "a lie", high), relay.Key, other)
+				return a.Sign(a.makeHonestBid(relay, "a lie", high), relay.Key, other)
 			}},
 		{"SID-HDR-12", "hands on no bid of a key that is not the relay's",
 			func(a *sale, _ *scripted.Relay) *builderelectra.SignedBuilderBid {
@@ -97,14 +97,14 @@ func wrongBids() []lie {
 			b.Header.Timestamp += uint64(a.t.Relays.Network.Slot.Seconds())
 		})},
 		{"SID-HDR-16", "hands on no bid without transactions", changed(func(_ *sale, b *builderelectra.BuilderBid) {
-			b.Header.TransactionsRoot = noTransactions()
+			b.Header.TransactionsRoot = emptyTransactionsRoot()
 		})},
 	}
 }
 
-// noTransactions returns the hash tree root of an empty list of transactions: that of 2^20 empty
-// chunks, mixed with the length 0.
-func noTransactions() (root phase0.Root) {
+// emptyTransactionsRoot returns the hash tree root of an empty list of transactions: that of 2^20
+// empty chunks, mixed with the length 0.
+func emptyTransactionsRoot() (root phase0.Root) {
 	const depth = 20
 	var node [32]byte
 	for range depth {

@@ -8,10 +8,10 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// once: who has signed a blinded block proposes no other.
-func once(s *suite.Set) {
+// describeSignedOnce adds specs about who has signed a blinded block proposes no other.
+func describeSignedOnce(s *suite.Set) {
 	s.Slow("CON-SIG-01", "proposes no second block when relays do not publish the first", func(t *suite.T) {
-		list := append(seen(t, scripted.Refuses), seen(t, scripted.Withholds)...)
+		list := append(findProposals(t, scripted.Refuses), findProposals(t, scripted.Withholds)...)
 		signed := 0
 		for _, one := range list {
 			if len(one.Signed) == 0 {
@@ -31,23 +31,23 @@ func once(s *suite.Set) {
 	})
 }
 
-// breaker: when relays are asked no more, and when they are.
-func breaker(s *suite.Set) {
+// describeBreaker adds specs about when relays are asked no more, and when they are.
+func describeBreaker(s *suite.Set) {
 	s.Slow("CON-BRK-01", "asks no relay any more after slots have been missed", func(t *suite.T) {
-		missed := seen(t, scripted.Withholds)
+		missed := findProposals(t, scripted.Withholds)
 		if !slices.ContainsFunc(missed, func(one scripted.Proposal) bool { return len(one.Signed) > 0 && !one.Block }) {
 			t.Inconclusive("no slot was missed: the client has signed no block that relays withhold")
 		}
 		last := missed[len(missed)-1]
 		t.Check(len(last.Asked) == 0, fmt.Sprintf("no request for a header after at most %d slots without a block",
 			len(missed)), "one in "+name(last))
-		for _, one := range append(seen(t, scripted.Unwelcome), last) {
+		for _, one := range append(findProposals(t, scripted.Unwelcome), last) {
 			t.Check(len(one.Asked) == 0, "no request for a header while the circuit breaker is open", "one in "+name(one))
 			t.Check(one.Block, "a block of the client's own", "none in "+name(one))
 		}
 	})
 	s.Slow("CON-BRK-02", "goes on asking relays that have failed, as long as no slot is missed", func(t *suite.T) {
-		for _, one := range course(t) {
+		for _, one := range runCourse(t) {
 			if one.Relays == scripted.Refuses {
 				return
 			}

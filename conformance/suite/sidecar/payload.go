@@ -31,15 +31,15 @@ func sell(t *suite.T, offering ...int) *sold {
 	p := a.Payload("sold")
 	var bid *builderelectra.SignedBuilderBid
 	for _, i := range offering {
-		bid = a.honest(a.relay(i), "sold", mid)
-		a.offers(i, a.document(bid))
+		bid = a.makeHonestBid(a.relay(i), "sold", mid)
+		a.offer(i, a.answerBid(bid))
 	}
-	a.prepared(bid)
+	a.prepareHandsOn(bid)
 	return &sold{sale: a, bid: bid, block: a.Blind(bid), hash: p.BlockHash}
 }
 
-// takes has a relay answer the block.
-func (s *sold) takes(index int, endpoint scripted.Endpoint, answer scripted.Answer) {
+// answerBlock has a relay answer the block.
+func (s *sold) answerBlock(index int, endpoint scripted.Endpoint, answer scripted.Answer) {
 	s.relay(index).On(endpoint, s.hash[:], answer)
 }
 
@@ -61,9 +61,9 @@ func (s *sold) submit(path, encoding string) *probe.Answer {
 	return answer
 }
 
-// heard waits until a relay was sent the block, and fails the spec unless it is the one that was
-// signed, with its fork.
-func (s *sold) heard(index int, endpoint scripted.Endpoint) {
+// checkHeard waits until a relay was sent the block, and fails the spec unless it is the one that
+// was signed, with its fork.
+func (s *sold) checkHeard(index int, endpoint scripted.Endpoint) {
 	relay := s.relay(index)
 	var asked []scripted.Asked
 	err := s.t.Eventually(s.t.Target.Budgets.Settle(), func() error {
@@ -88,72 +88,72 @@ func (s *sold) heard(index int, endpoint scripted.Endpoint) {
 	s.t.Check(err == nil && wantErr == nil && bytes.Equal(raw, want), "the block that the proposer has signed", "another")
 }
 
-// payload: POST /eth/v2/builder/blinded_blocks.
-func payload(s *suite.Set) {
+// describePayload adds specs about POST /eth/v2/builder/blinded_blocks.
+func describePayload(s *suite.Set) {
 	s.It("SID-PAY-01", "answers 202 without a body when a relay has taken the block", func(t *suite.T) {
 		a := sell(t, 0)
-		a.takes(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
+		a.answerBlock(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
 		answer := a.submit(payloadPathV2, jsonType)
 		t.Status(answer, http.StatusAccepted)
 		t.Check(len(answer.Body) == 0, "no body", answer)
 	})
 	s.It("SID-PAY-02", "sends the block to each relay that offered it", func(t *suite.T) {
 		a := sell(t, 0, 2)
-		a.takes(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
-		a.takes(2, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
+		a.answerBlock(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
+		a.answerBlock(2, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
 		t.Status(a.submit(payloadPathV2, jsonType), http.StatusAccepted)
-		a.heard(0, scripted.PayloadV2)
-		a.heard(2, scripted.PayloadV2)
+		a.checkHeard(0, scripted.PayloadV2)
+		a.checkHeard(2, scripted.PayloadV2)
 	})
 	s.It("SID-PAY-03", "changes nothing of the block in SSZ", func(t *suite.T) {
 		a := sell(t, 1)
-		a.takes(1, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
+		a.answerBlock(1, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
 		answer := a.submit(payloadPathV2, sszType)
 		if answer.Status == http.StatusUnsupportedMediaType {
 			t.Unsupported("415 to SSZ")
 		}
 		t.Status(answer, http.StatusAccepted)
-		a.heard(1, scripted.PayloadV2)
+		a.checkHeard(1, scripted.PayloadV2)
 	})
 	s.It("SID-PAY-04", "refuses when no relay takes the block", func(t *suite.T) {
 		a := sell(t, 0, 1)
 		answer := a.submit(payloadPathV2, jsonType)
 		t.Check(answer.Status >= http.StatusBadRequest, "a refusal", answer)
-		a.heard(0, scripted.PayloadV2)
-		a.heard(1, scripted.PayloadV2)
+		a.checkHeard(0, scripted.PayloadV2)
+		a.checkHeard(1, scripted.PayloadV2)
 	})
 	s.It("SID-PAY-04", "refuses when relays answer a block with errors", func(t *suite.T) {
 		a := sell(t, 0, 1)
-		a.takes(0, scripted.PayloadV2, scripted.Refuse(http.StatusInternalServerError))
-		a.takes(1, scripted.PayloadV2, scripted.HangUp)
+		a.answerBlock(0, scripted.PayloadV2, scripted.Refuse(http.StatusInternalServerError))
+		a.answerBlock(1, scripted.PayloadV2, scripted.HangUp)
 		answer := a.submit(payloadPathV2, jsonType)
 		t.Check(answer.Status >= http.StatusBadRequest, "a refusal", answer)
 	})
 	s.It("SID-PAY-05", "is content with one relay that takes the block", func(t *suite.T) {
 		a := sell(t, 0, 1, 2)
-		a.takes(0, scripted.PayloadV2, scripted.Refuse(http.StatusInternalServerError))
-		a.takes(1, scripted.PayloadV2, scripted.HangUp)
-		a.takes(2, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
+		a.answerBlock(0, scripted.PayloadV2, scripted.Refuse(http.StatusInternalServerError))
+		a.answerBlock(1, scripted.PayloadV2, scripted.HangUp)
+		a.answerBlock(2, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
 		t.Status(a.submit(payloadPathV2, jsonType), http.StatusAccepted)
 	})
 	s.It("SID-PAY-06", "does not wait for a relay that hangs when another has taken the block", func(t *suite.T) {
 		a := sell(t, 0, 1)
-		a.takes(0, scripted.PayloadV2, scripted.Hang)
-		a.takes(1, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
+		a.answerBlock(0, scripted.PayloadV2, scripted.Hang)
+		a.answerBlock(1, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
 		answer := a.submit(payloadPathV2, jsonType)
 		t.Status(answer, http.StatusAccepted)
 		t.Check(answer.Took < tolerance, "an answer within "+tolerance.String(), answer.Took)
 	})
 	s.It("SID-PAY-07", "sends the block by v1 to a relay without v2", func(t *suite.T) {
 		a := sell(t, 0)
-		a.takes(0, scripted.PayloadV2, scripted.Refuse(http.StatusNotFound))
-		a.takes(0, scripted.PayloadV1, scripted.Document(a.Fork, a.Revealed(a.Payload("sold")), scripted.Negotiated))
+		a.answerBlock(0, scripted.PayloadV2, scripted.Refuse(http.StatusNotFound))
+		a.answerBlock(0, scripted.PayloadV1, scripted.Document(a.Fork, a.Revealed(a.Payload("sold")), scripted.Negotiated))
 		t.Status(a.submit(payloadPathV2, jsonType), http.StatusAccepted)
-		a.heard(0, scripted.PayloadV1)
+		a.checkHeard(0, scripted.PayloadV1)
 	})
 	s.It("SID-PAY-08", "refuses a block that no relay knows", func(t *suite.T) {
 		a := sell(t, 0)
-		a.takes(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
+		a.answerBlock(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
 		other := a.Payload("never offered")
 		a.block = a.Blind(a.Bid(other, a.relay(0).Key.Public, mid))
 		answer := a.submit(payloadPathV2, jsonType)
@@ -180,7 +180,7 @@ func payload(s *suite.Set) {
 	}
 	s.It("SID-PAY-10", "takes JSON without the name of its fork", func(t *suite.T) {
 		a := sell(t, 0)
-		a.takes(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
+		a.answerBlock(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
 		raw, err := probe.Blinded(a.Fork, a.block).MarshalJSON()
 		t.Ready(err, "encode a blinded block")
 		t.Status(t.Do(client(t), post(payloadPathV2, jsonType, raw)), http.StatusAccepted)

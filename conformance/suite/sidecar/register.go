@@ -52,9 +52,9 @@ func send(t *suite.T, list []*builderv1.SignedValidatorRegistration) *probe.Answ
 	return t.Do(client(t), post(validatorPath, jsonType, raw))
 }
 
-// arrived waits until a relay has been sent a registration, and returns it decoded with those
+// waitArrived waits until a relay has been sent a registration, and returns it decoded with those
 // beside it. The spec fails if that does not happen.
-func arrived(t *suite.T, relay *scripted.Relay,
+func waitArrived(t *suite.T, relay *scripted.Relay,
 	one *builderv1.SignedValidatorRegistration) (list []*builderv1.SignedValidatorRegistration) {
 	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
 		heard := relay.Heard(scripted.Register, one.Message.Pubkey[:])
@@ -88,19 +88,19 @@ func decode(asked scripted.Asked) (list []*builderv1.SignedValidatorRegistration
 	return list, nil
 }
 
-// register: POST /eth/v1/builder/validators.
-func register(s *suite.Set) {
+// describeRegistering adds specs about POST /eth/v1/builder/validators.
+func describeRegistering(s *suite.Set) {
 	s.It("SID-REG-01", "sends registrations to each relay", func(t *suite.T) {
 		list := batch(t, 2)
 		t.Status(send(t, list), http.StatusOK)
 		for _, relay := range t.Relays.All {
-			arrived(t, relay, list[0])
+			waitArrived(t, relay, list[0])
 		}
 	})
 	unchanged := func(t *suite.T, list []*builderv1.SignedValidatorRegistration, answer *probe.Answer) {
 		t.Status(answer, http.StatusOK)
 		for _, relay := range t.Relays.All {
-			got := arrived(t, relay, list[0])
+			got := waitArrived(t, relay, list[0])
 			t.Check(bytes.Equal(ssz(t, got), ssz(t, list)), "the registrations that were sent, in their order",
 				fmt.Sprintf("others, %d of them", len(got)))
 		}
@@ -132,7 +132,7 @@ func register(s *suite.Set) {
 		told(list, scripted.Refuse(http.StatusBadRequest), t.Relays.All[0])
 		told(list, scripted.HangUp, t.Relays.All[1])
 		t.Status(send(t, list), http.StatusOK)
-		arrived(t, t.Relays.All[2], list[0])
+		waitArrived(t, t.Relays.All[2], list[0])
 	})
 	s.It("SID-REG-06", "does not say that they were taken when no relay takes them", func(t *suite.T) {
 		t.Prepared(send(t, batch(t, 2)), "send registrations that relays take", http.StatusOK)
@@ -146,7 +146,7 @@ func register(s *suite.Set) {
 		told(list, scripted.Hang, t.Relays.All[0])
 		t.Status(send(t, list), http.StatusOK)
 		for _, relay := range t.Relays.All[1:] {
-			arrived(t, relay, list[0])
+			waitArrived(t, relay, list[0])
 		}
 	})
 }

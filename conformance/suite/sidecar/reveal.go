@@ -10,13 +10,13 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// reveals has a relay answer v1 with the payload of a block of this name.
-func (s *sold) reveals(index int, block string) {
-	s.takes(index, scripted.PayloadV1, scripted.Document(s.Fork, s.Revealed(s.Payload(block)), scripted.Negotiated))
+// revealAt has a relay answer v1 with the payload of a block of this name.
+func (s *sold) revealAt(index int, block string) {
+	s.answerBlock(index, scripted.PayloadV1, scripted.Document(s.Fork, s.Revealed(s.Payload(block)), scripted.Negotiated))
 }
 
-// gets fails the spec unless an answer is the payload that was sold.
-func (s *sold) gets(answer *probe.Answer) {
+// checkGets fails the spec unless an answer is the payload that was sold.
+func (s *sold) checkGets(answer *probe.Answer) {
 	s.t.Status(answer, http.StatusOK)
 	var envelope struct {
 		Version string          `json:"version"`
@@ -34,26 +34,26 @@ func (s *sold) gets(answer *probe.Answer) {
 		fmt.Sprintf("%#x", got))
 }
 
-// reveal: POST /eth/v1/builder/blinded_blocks.
-func reveal(s *suite.Set) {
+// describeRevealedPayloads adds specs about POST /eth/v1/builder/blinded_blocks.
+func describeRevealedPayloads(s *suite.Set) {
 	s.It("SID-PAY-11", "hands the payload on", func(t *suite.T) {
 		a := sell(t, 0)
-		a.reveals(0, "sold")
-		a.gets(a.submit(payloadPath, jsonType))
-		a.heard(0, scripted.PayloadV1)
+		a.revealAt(0, "sold")
+		a.checkGets(a.submit(payloadPath, jsonType))
+		a.checkHeard(0, scripted.PayloadV1)
 	})
 	s.It("SID-PAY-12", "hands on no payload of another block", func(t *suite.T) {
 		a := sell(t, 0)
-		a.reveals(0, "another")
+		a.revealAt(0, "another")
 		answer := a.submit(payloadPath, jsonType)
 		t.Check(answer.Status >= http.StatusBadRequest, "a refusal", answer)
 	})
 	s.It("SID-PAY-12", "hands on the right payload beside another", func(t *suite.T) {
 		a := sell(t, 0, 1)
-		a.reveals(0, "another")
-		a.takes(1, scripted.PayloadV1, scripted.After(network, scripted.Document(a.Fork, a.Revealed(a.Payload("sold")),
+		a.revealAt(0, "another")
+		a.answerBlock(1, scripted.PayloadV1, scripted.After(network, scripted.Document(a.Fork, a.Revealed(a.Payload("sold")),
 			scripted.Negotiated)))
-		a.gets(a.submit(payloadPath, jsonType))
+		a.checkGets(a.submit(payloadPath, jsonType))
 	})
 	for _, row := range []struct {
 		title  string
@@ -66,17 +66,17 @@ func reveal(s *suite.Set) {
 	} {
 		s.It("SID-PAY-13", "refuses when all that comes is "+row.title, func(t *suite.T) {
 			a := sell(t, 0)
-			a.takes(0, scripted.PayloadV1, row.answer)
+			a.answerBlock(0, scripted.PayloadV1, row.answer)
 			said := a.submit(payloadPath, jsonType)
 			t.Check(said.Status >= http.StatusBadRequest, "a refusal", said)
 		})
 	}
 	s.It("SID-PAY-14", "hands the payload on beside a relay that hangs", func(t *suite.T) {
 		a := sell(t, 0, 1)
-		a.takes(0, scripted.PayloadV1, scripted.Hang)
-		a.reveals(1, "sold")
+		a.answerBlock(0, scripted.PayloadV1, scripted.Hang)
+		a.revealAt(1, "sold")
 		answer := a.submit(payloadPath, jsonType)
-		a.gets(answer)
+		a.checkGets(answer)
 		t.Check(answer.Took < tolerance, "an answer within "+tolerance.String(), answer.Took)
 	})
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// sane ends as inconclusive if the sidecar has asked none of the suite's relays, although a beacon
-// node has asked it for a header: then it was started with others.
-func sane(t *suite.T) {
+// checkWorld ends as inconclusive if the sidecar has asked none of the suite's relays, although a
+// beacon node has asked it for a header: then it was started with others.
+func checkWorld(t *suite.T) {
 	if t.Relays == nil {
 		return
 	}
 	for range headersAsked {
 		s := open(t)
 		for i := range t.Relays.All {
-			s.bids(i, mid)
+			s.offerHonest(i, mid)
 		}
 		// what is answered, or not answered, is for the specs
 		_, _ = client(t).Do(t, probe.Request{Method: http.MethodGet, Path: s.path(),

@@ -27,7 +27,7 @@ func tourRegister(t *suite.T) {
 func tourHeader(t *suite.T) {
 	t.Get(client(t), "/eth/v1/builder/header/1/0x12/0x34")
 	a := open(t)
-	a.prepared(a.bids(0, mid))
+	a.prepareHandsOn(a.offerHonest(0, mid))
 	a.ask(map[string]string{"Accept": sszType})
 	open(t).ask(nil) // of a sale without bids
 }
@@ -35,13 +35,13 @@ func tourHeader(t *suite.T) {
 func tourBlinded(t *suite.T) {
 	t.Do(client(t), post(payloadPath, jsonType, []byte("{")))
 	a := sell(t, 0)
-	a.reveals(0, "sold")
+	a.revealAt(0, "sold")
 	a.submit(payloadPath, jsonType)
 }
 
 func tourBlindedV2(t *suite.T) {
 	t.Do(client(t), post(payloadPathV2, jsonType, []byte("{")))
 	a := sell(t, 0)
-	a.takes(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
+	a.answerBlock(0, scripted.PayloadV2, scripted.Say(http.StatusAccepted))
 	a.submit(payloadPathV2, jsonType)
 }

@@ -25,8 +25,9 @@ import (
 
 // Specs adds all specs of sidecars to a set.
 func Specs(s *suite.Set) {
-	s.Sane("sidecar", sane)
-	for _, add := range []func(*suite.Set){status, register, header, lies, failures, timing, encodings, payload, reveal} {
+	s.Sane("sidecar", checkWorld)
+	for _, add := range []func(*suite.Set){describeStatus, describeRegistering, describeHeader, describeLies,
+		describeFailures, describeTiming, describeEncodings, describePayload, describeRevealedPayloads} {
 		add(s)
 	}
 }
@@ -90,8 +91,9 @@ func openIn(t *suite.T, slot phase0.Slot) *sale {
 // relay returns the scripted relay with this index.
 func (s *sale) relay(index int) *scripted.Relay { return s.t.Relays.All[index] }
 
-// honest makes a valid bid of a relay for a block with this name.
-func (s *sale) honest(relay *scripted.Relay, block string, valueWei *uint256.Int) *builderelectra.SignedBuilderBid {
+// makeHonestBid makes a valid bid of a relay for a block with this name.
+func (s *sale) makeHonestBid(relay *scripted.Relay, block string,
+	valueWei *uint256.Int) *builderelectra.SignedBuilderBid {
 	return s.sign(s.Bid(s.Payload(block), relay.Key.Public, valueWei), relay.Key)
 }
 
@@ -100,20 +102,20 @@ func (s *sale) sign(bid *builderelectra.SignedBuilderBid, key *probe.BLSKey) *bu
 	return s.Sign(bid, key, s.t.Relays.Network.BuilderDomain())
 }
 
-// offers has a relay answer this auction's getHeader.
-func (s *sale) offers(index int, answer scripted.Answer) {
+// offer has a relay answer this auction's getHeader.
+func (s *sale) offer(index int, answer scripted.Answer) {
 	s.relay(index).On(scripted.Header, s.Parent[:], answer)
 }
 
-// bids has a relay offer an honest bid for a block of its own. It returns the bid.
-func (s *sale) bids(index int, valueWei *uint256.Int) *builderelectra.SignedBuilderBid {
-	bid := s.honest(s.relay(index), fmt.Sprintf("block of %d", index), valueWei)
-	s.offers(index, s.document(bid))
+// offerHonest has a relay offer an honest bid for a block of its own. It returns the bid.
+func (s *sale) offerHonest(index int, valueWei *uint256.Int) *builderelectra.SignedBuilderBid {
+	bid := s.makeHonestBid(s.relay(index), fmt.Sprintf("block of %d", index), valueWei)
+	s.offer(index, s.answerBid(bid))
 	return bid
 }
 
-// document answers with a bid.
-func (s *sale) document(bid *builderelectra.SignedBuilderBid) scripted.Answer {
+// answerBid answers with a bid.
+func (s *sale) answerBid(bid *builderelectra.SignedBuilderBid) scripted.Answer {
 	return scripted.Document(s.Fork, probe.Bid(s.Fork, bid), scripted.Negotiated)
 }
 
@@ -156,20 +158,20 @@ func (s *sale) read(answer *probe.Answer) *builderelectra.SignedBuilderBid {
 	return bid
 }
 
-// handsOn fails the spec unless the sidecar hands this bid on.
-func (s *sale) handsOn(want *builderelectra.SignedBuilderBid) {
-	s.same(want, s.header())
+// checkHandsOn fails the spec unless the sidecar hands this bid on.
+func (s *sale) checkHandsOn(want *builderelectra.SignedBuilderBid) {
+	s.checkSame(want, s.header())
 }
 
-// same fails the spec unless a bid is the wanted one.
-func (s *sale) same(want, got *builderelectra.SignedBuilderBid) {
+// checkSame fails the spec unless a bid is the wanted one.
+func (s *sale) checkSame(want, got *builderelectra.SignedBuilderBid) {
 	s.t.Check(got != nil, "the bid of "+want.Message.Value.Dec()+" wei", "204, no bid")
 	s.t.Check(got.Message.Header.BlockHash == want.Message.Header.BlockHash, "the bid of "+want.Message.Value.Dec()+" wei",
 		"that of "+got.Message.Value.Dec()+" wei")
 }
 
-// prepared ends the spec as inconclusive unless the sidecar hands this bid on.
-func (s *sale) prepared(want *builderelectra.SignedBuilderBid) {
+// prepareHandsOn ends the spec as inconclusive unless the sidecar hands this bid on.
+func (s *sale) prepareHandsOn(want *builderelectra.SignedBuilderBid) {
 	answer := s.ask(nil)
 	s.t.Prepared(answer, "ask for the header of an honest bid", http.StatusOK)
 	if got := s.read(answer); got.Message.Header.BlockHash != want.Message.Header.BlockHash {

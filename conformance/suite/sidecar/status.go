@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// status: GET /eth/v1/builder/status.
-func status(s *suite.Set) {
+// describeStatus adds specs about GET /eth/v1/builder/status.
+func describeStatus(s *suite.Set) {
 	// down makes relays unhealthy until the spec ends.
 	down := func(t *suite.T, relays ...*scripted.Relay) (up func()) {
 		var withdraw []func()

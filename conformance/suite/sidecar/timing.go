@@ -26,34 +26,34 @@ func timingHeaders(patience time.Duration) map[string]string {
 	}
 }
 
-// timing: getHeader and time.
-func timing(s *suite.Set) {
+// describeTiming adds specs about getHeader and time.
+func describeTiming(s *suite.Set) {
 	s.It("SID-HDR-23", "answers in time beside a relay that hangs", func(t *suite.T) {
 		a := open(t)
-		want := a.bids(1, low)
-		a.offers(0, scripted.Hang)
+		want := a.offerHonest(1, low)
+		a.offer(0, scripted.Hang)
 		answer := a.ask(nil)
 		t.Check(answer.Took <= tolerance+network, "an answer within "+tolerance.String(), answer.Took)
-		a.same(want, a.read(answer))
+		a.checkSame(want, a.read(answer))
 	})
 	s.It("SID-HDR-24", "answers before a beacon node of less patience gives up", func(t *suite.T) {
 		a := open(t)
-		want := a.bids(1, low)
-		a.offers(0, scripted.Hang)
+		want := a.offerHonest(1, low)
+		a.offer(0, scripted.Hang)
 		answer := a.ask(timingHeaders(short))
 		t.Check(answer.Took <= short+network, "an answer within "+short.String(), answer.Took)
-		a.same(want, a.read(answer))
+		a.checkSame(want, a.read(answer))
 	})
 	s.It("SID-HDR-25", "waits for a better bid that is late", func(t *suite.T) {
 		a := open(t)
-		a.bids(1, low)
-		best := a.honest(a.relay(0), "late", high)
-		a.offers(0, scripted.After(200*time.Millisecond, a.document(best)))
-		a.handsOn(best)
+		a.offerHonest(1, low)
+		best := a.makeHonestBid(a.relay(0), "late", high)
+		a.offer(0, scripted.After(200*time.Millisecond, a.answerBid(best)))
+		a.checkHandsOn(best)
 	})
 	s.It("SID-HDR-26", "tells relays when it asks", func(t *suite.T) {
 		a := open(t)
-		a.prepared(a.bids(0, low))
+		a.prepareHandsOn(a.offerHonest(0, low))
 		for _, relay := range t.Relays.All {
 			asked := relay.Heard(scripted.Header, a.Parent[:])
 			t.Check(len(asked) > 0, "a request for the header at relay "+relay.Name, "none")
@@ -65,26 +65,26 @@ func timing(s *suite.Set) {
 	})
 	s.It("SID-HDR-27", "tells relays how long it waits", func(t *suite.T) {
 		a := open(t)
-		a.prepared(a.bids(0, low))
-		a.tellsPatience(tolerance)
+		a.prepareHandsOn(a.offerHonest(0, low))
+		a.checkTellsPatience(tolerance)
 	})
 	s.It("SID-HDR-27", "tells relays of no more patience than the beacon node has", func(t *suite.T) {
 		a := open(t)
-		want := a.bids(0, low)
-		a.same(want, a.read(a.ask(timingHeaders(short))))
-		a.tellsPatience(short)
+		want := a.offerHonest(0, low)
+		a.checkSame(want, a.read(a.ask(timingHeaders(short))))
+		a.checkTellsPatience(short)
 	})
 	s.It("SID-HDR-28", "asks when the beacon node asks a moment before the slot", func(t *suite.T) {
 		n := t.Relays.Network
 		a := openIn(t, n.At(time.Now())+1)
-		want := a.bids(0, low)
+		want := a.offerHonest(0, low)
 		t.Until(n.Start(a.Slot).Add(-100 * time.Millisecond))
-		a.handsOn(want)
+		a.checkHandsOn(want)
 	})
 }
 
-// tellsPatience fails the spec unless each relay was told of a wait, and of at most this one.
-func (s *sale) tellsPatience(most time.Duration) {
+// checkTellsPatience fails the spec unless each relay was told of a wait, and of at most this one.
+func (s *sale) checkTellsPatience(most time.Duration) {
 	for _, relay := range s.t.Relays.All {
 		asked := relay.Heard(scripted.Header, s.Parent[:])
 		s.t.Check(len(asked) > 0, "a request for the header at relay "+relay.Name, "none")

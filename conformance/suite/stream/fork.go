@@ -52,7 +52,7 @@ func (c *crossing) make(t *suite.T, floor *sync.Mutex) {
 	case c.begun:
 		t.Inconclusive("the way over the fork ended early: see the other clauses about it")
 	}
-	rpc.BeforeFork(t, 6)
+	rpc.WaitBeforeFork(t, 6)
 	c.begun = true
 	listener := listening(t)
 	defer listener.Close()
@@ -61,15 +61,15 @@ func (c *crossing) make(t *suite.T, floor *sync.Mutex) {
 	c.before = shareOnSide(t, floor, listener)
 	c.readBefore(t, numbered)
 
-	c.outdated = rpc.ShareFor(t, some, rpc.Head(t)+1, rpc.Head(t)+2, rpc.Money(t).OfNextFork())
-	rpc.NearFork(t)
-	first := rpc.FirstOfFork(t)
-	later := rpc.ShareFor(t, []string{"logs"}, first, first+10, rpc.Money(t).OfNextFork())
+	c.outdated = rpc.ShareFor(t, some, rpc.Head(t)+1, rpc.Head(t)+2, rpc.NewWallet(t).OfNextFork())
+	rpc.WaitNearFork(t)
+	first := rpc.FirstBlockOfFork(t)
+	later := rpc.ShareFor(t, []string{"logs"}, first, first+10, rpc.NewWallet(t).OfNextFork())
 	func() { // its event may come from the block before on
 		floor.Lock()
 		defer floor.Unlock()
-		rpc.OverFork(t)
-		c.later, c.told = heard(t, listener, later)
+		rpc.WaitOverFork(t)
+		c.later, c.told = waitForEvent(t, listener, later)
 	}()
 	c.after = shareOnSide(t, floor, listener)
 	c.events = listener.Events()
@@ -82,8 +82,8 @@ func shareOnSide(t *suite.T, floor *sync.Mutex, listener *probe.Stream) (orders 
 	floor.Lock()
 	defer floor.Unlock()
 	for range eachSide {
-		order := rpc.Share(t, some, rpc.Money(t).Transfer(1))
-		_, _ = heard(t, listener, order) // whether it came is judged at the end
+		order := rpc.Share(t, some, rpc.NewWallet(t).Transfer(1))
+		_, _ = waitForEvent(t, listener, order) // whether it came is judged at the end
 		orders = append(orders, order)
 	}
 	return orders
@@ -92,35 +92,35 @@ func shareOnSide(t *suite.T, floor *sync.Mutex, listener *probe.Stream) (orders 
 // readBefore reads what there is before the fork, and closes the second listener.
 func (c *crossing) readBefore(t *suite.T, numbered *probe.Stream) {
 	last := c.before[eachSide-1]
-	if _, found := heard(t, numbered, last); found {
+	if _, found := waitForEvent(t, numbered, last); found {
 		c.lastID = idOf(numbered, last)
 	}
 	numbered.Close()
 	t.Ready(t.Eventually(t.Target.Budgets.Settle(), func() error {
-		if c.older = recordsOf(t, c.before...); len(c.older) < eachSide {
+		if c.older = findRecords(t, c.before...); len(c.older) < eachSide {
 			return errNotThere
 		}
 		return nil
 	}), "wait for the records of before the fork")
-	c.infoBefore = about(t)
+	c.infoBefore = readFacts(t)
 }
 
 // readAfter reads what there is after the fork, and has the second listener come back.
 func (c *crossing) readAfter(t *suite.T) {
 	_ = t.Eventually(t.Target.Budgets.Settle(), func() error {
-		if len(recordsOf(t, c.after...)) < eachSide {
+		if len(findRecords(t, c.after...)) < eachSide {
 			return errNotThere
 		}
 		return nil
 	})
 	c.all = pages(t, "blockStart=%d", *c.older[0].Block)
-	c.infoAfter = about(t)
+	c.infoAfter = readFacts(t)
 	if c.lastID == "" {
 		return
 	}
 	back := openNumbered(t, c.lastID)
 	defer back.Close()
-	_, _ = heard(t, back, c.after[eachSide-1])
+	_, _ = waitForEvent(t, back, c.after[eachSide-1])
 	c.resumed = back.Events()
 }
 
@@ -139,16 +139,16 @@ func idOf(s *probe.Stream, order common.Hash) (id string) {
 		if text, is := strings.CutPrefix(line.Text, "id:"); is {
 			id = strings.TrimSpace(text)
 		}
-		if strings.Contains(strings.ToLower(line.Text), double(order)) {
+		if strings.Contains(strings.ToLower(line.Text), hashTwice(order)) {
 			return id
 		}
 	}
 	return ""
 }
 
-// recordsOf returns the records of orders, in the order of the history. It reads its last pages
+// findRecords returns the records of orders, in the order of the history. It reads its last pages
 // only.
-func recordsOf(t *suite.T, orders ...common.Hash) (found []record) {
+func findRecords(t *suite.T, orders ...common.Hash) (found []record) {
 	const last = 60
 	from := max(number(t, "count"), last) - last
 	for list := page(t, "offset=%d", from); len(list) > 0; list = page(t, "offset=%d", from) {
@@ -163,18 +163,18 @@ func recordsOf(t *suite.T, orders ...common.Hash) (found []record) {
 }
 
 func (r record) isOf(order common.Hash) bool {
-	return strings.Contains(strings.ToLower(string(r.Hint)), double(order))
+	return strings.Contains(strings.ToLower(string(r.Hint)), hashTwice(order))
 }
 
 const errNotThere = plainError("the records are not there")
 
-// placesOf returns where the events of orders are in a list; -1 for one that is missing. It fails
+// findPlaces returns where the events of orders are in a list; -1 for one that is missing. It fails
 // the spec if one is there twice.
-func placesOf(t *suite.T, list []string, orders ...common.Hash) (places []int) {
+func findPlaces(t *suite.T, list []string, orders ...common.Hash) (places []int) {
 	for _, order := range orders {
 		place := -1
 		for i, text := range list {
-			if strings.Contains(strings.ToLower(text), double(order)) {
+			if strings.Contains(strings.ToLower(text), hashTwice(order)) {
 				t.Check(place < 0, "the event of "+order.Hex()+" once", "twice")
 				place = i
 			}
@@ -190,7 +190,7 @@ func forks(floor *sync.Mutex) func(s *suite.Set) {
 	return func(s *suite.Set) {
 		s.Slow("STR-FRK-01", "tells one listener of both sides, each once and in order", func(t *suite.T) {
 			c.make(t, floor)
-			places := placesOf(t, c.events, append(slices.Clone(c.before), c.after...)...)
+			places := findPlaces(t, c.events, append(slices.Clone(c.before), c.after...)...)
 			t.Check(!slices.Contains(places, -1) && slices.IsSorted(places), "the events of both sides in their order",
 				fmt.Sprintf("at places %v of %d", places, len(c.events)))
 		})
@@ -200,7 +200,7 @@ func forks(floor *sync.Mutex) func(s *suite.Set) {
 			for _, r := range c.all {
 				hints = append(hints, string(r.Hint))
 			}
-			places := placesOf(t, hints, append(slices.Clone(c.before), c.after...)...)
+			places := findPlaces(t, hints, append(slices.Clone(c.before), c.after...)...)
 			t.Check(!slices.Contains(places, -1), "the records of both sides", fmt.Sprintf("at places %v", places))
 			for i, r := range c.older {
 				now := c.all[places[i]]
@@ -232,14 +232,14 @@ func forks(floor *sync.Mutex) func(s *suite.Set) {
 		})
 		s.Slow("STR-FRK-05", "does not tell of what fails by the rules before the fork", func(t *suite.T) {
 			c.make(t, floor)
-			t.Check(placesOf(t, c.events, c.outdated)[0] < 0, "no event of a bundle that fails in its blocks", "an event")
+			t.Check(findPlaces(t, c.events, c.outdated)[0] < 0, "no event of a bundle that fails in its blocks", "an event")
 		})
 		s.Slow("STR-FRK-06", "resumes after an event from before the fork", func(t *suite.T) {
 			c.make(t, floor)
 			if c.lastID == "" {
 				t.Unsupported("events have no ids with ?ids=1")
 			}
-			places := placesOf(t, c.resumed, append(slices.Clone(c.before), c.after...)...)
+			places := findPlaces(t, c.resumed, append(slices.Clone(c.before), c.after...)...)
 			t.Check(places[0] < 0 && places[1] < 0, "no event from before", fmt.Sprintf("places %v", places))
 			t.Check(places[2] >= 0 && places[2] < places[3], "the events of after in their order",
 				fmt.Sprintf("places %v", places))

@@ -26,9 +26,9 @@ const (
 // oneLog is code that writes one log with the block's number as its only topic. The log is no swap.
 const oneLog = "0x4360006000a100"
 
-// emits returns code that creates a contract and logs 32 bytes of data under topics. Topics are
+// emitCode returns code that creates a contract and logs 32 bytes of data under topics. Topics are
 // hexadecimal without 0x.
-func emits(topics ...string) string {
+func emitCode(topics ...string) string {
 	code := "60ff600052" // memory begins with 32 bytes that are not all zero
 	for _, topic := range slices.Backward(topics) {
 		code += "7f" + topic
@@ -55,8 +55,8 @@ type log struct {
 	data   string
 }
 
-// shared returns the logs of an event, decoded.
-func shared(t *suite.T, e event) (list []log) {
+// readLogs returns the logs of an event, decoded.
+func readLogs(t *suite.T, e event) (list []log) {
 	for _, members := range e.logs(t) {
 		var l log
 		err := json.Unmarshal(members["topics"], &l.topics)
@@ -69,13 +69,13 @@ func shared(t *suite.T, e event) (list []log) {
 	return list
 }
 
-// hints: what each hint shares.
-func hints(s *suite.Set) {
+// describeHints adds specs about what each hint shares.
+func describeHints(s *suite.Set) {
 	data := []byte{0xde, 0xad, 0xbe, 0xef, 0x01}
 	// one adds a spec that sends an order of one transaction with hints, and checks that
 	// transaction in its event.
 	one := func(clause, title string, names []string, check func(t *suite.T, tx map[string]any)) {
-		s.It(clause, title, func(t *suite.T) { check(t, told(t, names, rpc.Money(t).Transfer(1, data...)).tx(t)) })
+		s.It(clause, title, func(t *suite.T) { check(t, shareBundle(t, names, rpc.NewWallet(t).Transfer(1, data...)).tx(t)) })
 	}
 	one("STR-HNT-01", "shares the data", []string{"calldata"}, func(t *suite.T, tx map[string]any) {
 		has(t, tx, "callData", "0xdeadbeef01")
@@ -85,7 +85,8 @@ func hints(s *suite.Set) {
 			hasOnly(t, tx, "callData", "functionSelector", "to")
 		})
 	s.It("STR-HNT-03", "shares a selector without arguments", func(t *suite.T) {
-		has(t, told(t, []string{"function_selector"}, rpc.Money(t).Transfer(1, data[:4]...)).tx(t), "functionSelector",
+		has(t, shareBundle(t, []string{"function_selector"}, rpc.NewWallet(t).Transfer(1, data[:4]...)).tx(t),
+			"functionSelector",
 			"0xdeadbeef")
 	})
 	one("STR-HNT-03", "shares the selector", []string{"function_selector"}, func(t *suite.T, tx map[string]any) {
@@ -99,25 +100,26 @@ func hints(s *suite.Set) {
 		has(t, tx, "to", rpc.Sink().Hex())
 	})
 	s.It("STR-HNT-06", "shares logs as they are", func(t *suite.T) {
-		list := shared(t, told(t, []string{"logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB, topicC))))
+		list := readLogs(t, shareBundle(t, []string{"logs"}, rpc.NewWallet(t).Create(emitCode(swapV2, topicA, topicB,
+			topicC))))
 		want := []string{"0x" + swapV2, "0x" + topicA, "0x" + topicB, "0x" + topicC}
 		t.Check(len(list) == 1 && slices.Equal(list[0].topics, want) && len(list[0].data) == 66,
 			"the log with four topics and 32 bytes", fmt.Sprint(list))
 	})
 	s.It("STR-HNT-06", "shares each log of a transaction", func(t *suite.T) {
-		code := emits(swapV2, topicA, topicB)
+		code := emitCode(swapV2, topicA, topicB)
 		twice := strings.TrimSuffix(code, "00") + "60206000a0" + "00" // the second log has no topic
-		list := shared(t, told(t, []string{"logs"}, rpc.Money(t).Create(twice)))
+		list := readLogs(t, shareBundle(t, []string{"logs"}, rpc.NewWallet(t).Create(twice)))
 		t.Check(len(list) == 2, "two logs", fmt.Sprint(list))
 	})
 	s.It("STR-HNT-06", "shares a log without data", func(t *suite.T) {
-		list := shared(t, told(t, []string{"logs"}, rpc.Money(t).Create("0x7f"+topicA+"60006000a1"+"00")))
+		list := readLogs(t, shareBundle(t, []string{"logs"}, rpc.NewWallet(t).Create("0x7f"+topicA+"60006000a1"+"00")))
 		t.Check(len(list) == 1 && slices.Equal(list[0].topics, []string{"0x" + topicA}) && list[0].data == "0x",
 			"the log with a topic and no data", fmt.Sprint(list))
 	})
 	s.It("STR-HNT-07", "shares of a swap no amounts", func(t *suite.T) {
-		e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
-		list := shared(t, e)
+		e := shareBundle(t, []string{"default_logs"}, rpc.NewWallet(t).Create(emitCode(swapV2, topicA, topicB)))
+		list := readLogs(t, e)
 		t.Check(len(list) == 1 && list[0].topics[0] == "0x"+swapV2, "the swap's log", e.raw)
 		t.Check(list[0].data == "0x" && !strings.Contains(e.raw, topicA), "neither data nor other topics", e.raw)
 	})
@@ -130,53 +132,54 @@ func hints(s *suite.Set) {
 		{"STR-HNT-09", "Uniswap v4", swapV4, "0x" + topicA},
 	} {
 		s.It(venue.clause, "shares a swap of "+venue.name, func(t *suite.T) {
-			list := shared(t, told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(venue.topic, topicA, topicB))))
+			list := readLogs(t, shareBundle(t, []string{"default_logs"}, rpc.NewWallet(t).Create(emitCode(venue.topic, topicA,
+				topicB))))
 			want := []string{"0x" + venue.topic, venue.second, zero}
 			t.Check(len(list) == 1 && slices.Equal(list[0].topics, want) && list[0].data == "0x",
 				fmt.Sprintf("one log with the topics %s and no data", want), fmt.Sprint(list))
 		})
 	}
 	s.It("STR-HNT-10", "leaves out other logs", func(t *suite.T) {
-		e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(topicB, topicA)))
+		e := shareBundle(t, []string{"default_logs"}, rpc.NewWallet(t).Create(emitCode(topicB, topicA)))
 		t.Check(len(e.logs(t)) == 0, "no logs", e.raw)
 	})
 	s.It("STR-HNT-10", "leaves out what pools log besides swaps", func(t *suite.T) {
 		for name, topic := range noSwaps {
-			e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(topic, topicA, topicB)))
+			e := shareBundle(t, []string{"default_logs"}, rpc.NewWallet(t).Create(emitCode(topic, topicA, topicB)))
 			t.Check(len(e.logs(t)) == 0, "no logs, since "+name+" is no swap", e.raw)
 		}
 	})
 	s.It("STR-HNT-11", "shares nothing with hash alone", func(t *suite.T) {
-		e := told(t, []string{"hash"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
+		e := shareBundle(t, []string{"hash"}, rpc.NewWallet(t).Create(emitCode(swapV2, topicA, topicB)))
 		t.Check(len(e.txs) == 0 && len(e.logs(t)) == 0, "neither txs nor logs", e.raw)
 	})
 	s.It("STR-HNT-11", "shares of a bundle with hash alone not even how many transactions it has", func(t *suite.T) {
-		w := rpc.Money(t)
-		e := told(t, []string{"hash"}, w.Transfer(1), w.Create(emits(swapV2, topicA)))
+		w := rpc.NewWallet(t)
+		e := shareBundle(t, []string{"hash"}, w.Transfer(1), w.Create(emitCode(swapV2, topicA)))
 		t.Check(len(e.txs) == 0 && len(e.logs(t)) == 0, "neither txs nor logs", e.raw)
 	})
 	s.It("STR-HNT-12", "shares the hash with any other hint", func(t *suite.T) {
 		for _, hint := range []string{"calldata", "logs", "tx_hash"} {
-			e := told(t, []string{hint}, rpc.Money(t).Transfer(1, data...))
+			e := shareBundle(t, []string{hint}, rpc.NewWallet(t).Transfer(1, data...))
 			t.Check(e.all["hash"] != nil, "hash", e.raw)
 		}
 	})
 	s.It("STR-HNT-13", "shares the transaction's hash", func(t *suite.T) {
-		tx := rpc.Money(t).Transfer(1, data...)
-		has(t, told(t, []string{"tx_hash"}, tx).tx(t), "hash", tx.Hash().Hex())
+		tx := rpc.NewWallet(t).Transfer(1, data...)
+		has(t, shareBundle(t, []string{"tx_hash"}, tx).tx(t), "hash", tx.Hash().Hex())
 	})
 	s.It("STR-HNT-13", "shares the hash of each transaction of a bundle", func(t *suite.T) {
-		w := rpc.Money(t)
+		w := rpc.NewWallet(t)
 		txs := []*types.Transaction{w.Transfer(1, data...), w.Transfer(2), w.Transfer(3, data...), w.Transfer(4)}
-		e := told(t, []string{"tx_hash"}, txs...)
+		e := shareBundle(t, []string{"tx_hash"}, txs...)
 		t.Check(len(e.txs) == len(txs), "an element for each transaction", e.raw)
 		for i, tx := range txs {
 			has(t, e.txs[i], "hash", tx.Hash().Hex())
 		}
 	})
 	s.It("STR-HNT-14", "shares of each transaction of a bundle its own fields", func(t *suite.T) {
-		one, two := rpc.Money(t), rpc.Money(t)
-		e := told(t, []string{"full"}, one.Transfer(1, data...), two.Transfer(2), two.Transfer(3, data...))
+		one, two := rpc.NewWallet(t), rpc.NewWallet(t)
+		e := shareBundle(t, []string{"full"}, one.Transfer(1, data...), two.Transfer(2), two.Transfer(3, data...))
 		t.Check(len(e.txs) == 3, "three elements", e.raw)
 		for i, want := range []struct{ from, value, nonce string }{
 			{one.Address().Hex(), "0x1", "0x0"}, {two.Address().Hex(), "0x2", "0x0"}, {two.Address().Hex(), "0x3", "0x1"},
@@ -188,8 +191,8 @@ func hints(s *suite.Set) {
 	})
 	full := func(clause, title string, check func(t *suite.T, w rpc.Wallet, tx map[string]any)) {
 		s.It(clause, title, func(t *suite.T) {
-			w := rpc.Money(t)
-			check(t, w, told(t, []string{"full"}, w.Transfer(1, data...)).tx(t))
+			w := rpc.NewWallet(t)
+			check(t, w, shareBundle(t, []string{"full"}, w.Transfer(1, data...)).tx(t))
 		})
 	}
 	tip, feeCap, gas := rpc.Fees()
@@ -215,22 +218,22 @@ func hints(s *suite.Set) {
 	})
 	full("STR-HNT-17", "shares the type", func(t *suite.T, _ rpc.Wallet, tx map[string]any) { has(t, tx, "type", "0x2") })
 	s.It("STR-HNT-17", "shares the type of a legacy transaction", func(t *suite.T) {
-		has(t, told(t, []string{"full"}, rpc.Money(t).Legacy()).tx(t), "type", "0x0")
+		has(t, shareBundle(t, []string{"full"}, rpc.NewWallet(t).Legacy()).tx(t), "type", "0x0")
 	})
 	s.It("STR-HNT-17", "shares the access list", func(t *suite.T) {
 		want := types.AccessList{
 			{Address: common.Address{0xaa, 19: 0x01}, StorageKeys: []common.Hash{{0xbb, 31: 0x02}, {0xbb, 31: 0x03}}},
 			{Address: common.Address{0xaa, 19: 0x04}, StorageKeys: []common.Hash{{0xbb, 31: 0x05}}},
 		}
-		raw, err := json.Marshal(told(t, []string{"full"}, rpc.Money(t).WithAccess(want)).tx(t)["accessList"])
+		raw, err := json.Marshal(shareBundle(t, []string{"full"}, rpc.NewWallet(t).WithAccess(want)).tx(t)["accessList"])
 		t.Ready(err, "write the access list")
 		var list types.AccessList
 		err = json.Unmarshal(raw, &list)
 		t.Check(err == nil && fmt.Sprint(list) == fmt.Sprint(want), fmt.Sprintf("accessList %v", want), string(raw))
 	})
 	s.It("STR-HNT-18", "never shares the signature", func(t *suite.T) {
-		tx := rpc.Money(t).Transfer(1, data...)
-		e := told(t, []string{"full", "logs", "calldata", "tx_hash", "function_selector", "contract_address", "hash",
+		tx := rpc.NewWallet(t).Transfer(1, data...)
+		e := shareBundle(t, []string{"full", "logs", "calldata", "tx_hash", "function_selector", "contract_address", "hash",
 			"default_logs"}, tx)
 		_, r, v := tx.RawSignatureValues()
 		for _, secret := range []string{r.Text(16), v.Text(16)} {
@@ -251,26 +254,28 @@ func hints(s *suite.Set) {
 	s.It("STR-HNT-20", "does not tell of an order without hints", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()
-		untold(t, stream, rpc.Share(t, nil, rpc.Money(t).Transfer(1)))
+		checkUntold(t, stream, rpc.Share(t, nil, rpc.NewWallet(t).Transfer(1)))
 	})
 	s.It("STR-HNT-21", "shares hash and default_logs of a private transaction", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()
-		e, found := heard(t, stream, rpc.Private(t, rpc.Money(t).Create(emits(swapV2, topicA, topicB)), nil))
+		e, found := waitForEvent(t, stream, rpc.Private(t, rpc.NewWallet(t).Create(emitCode(swapV2, topicA, topicB)), nil))
 		t.Check(found, "an event", "none")
-		list := shared(t, e)
+		list := readLogs(t, e)
 		t.Check(len(e.txs) == 0 && len(list) == 1 && list[0].data == "0x", "the hash and one log without data", e.raw)
 	})
 	s.It("STR-HNT-22", "has no recipient of a contract's making", func(t *suite.T) {
-		e := told(t, []string{"function_selector"}, rpc.Money(t).Create(oneLog))
+		e := shareBundle(t, []string{"function_selector"}, rpc.NewWallet(t).Create(oneLog))
 		_, there := e.tx(t)["to"]
 		t.Check(!there, "no to", e.raw)
 	})
 	s.It("STR-HNT-23", "fills a short selector", func(t *suite.T) {
-		has(t, told(t, []string{"function_selector"}, rpc.Money(t).Transfer(1, 0xab)).tx(t), "functionSelector", "0xab000000")
+		has(t, shareBundle(t, []string{"function_selector"}, rpc.NewWallet(t).Transfer(1, 0xab)).tx(t), "functionSelector",
+			"0xab000000")
 	})
 	s.It("STR-HNT-24", "shares all of the logs with logs and default_logs", func(t *suite.T) {
-		list := shared(t, told(t, []string{"default_logs", "logs"}, rpc.Money(t).Create(emits(swapV2, topicA))))
+		list := readLogs(t, shareBundle(t, []string{"default_logs", "logs"}, rpc.NewWallet(t).Create(emitCode(swapV2,
+			topicA))))
 		t.Check(len(list) == 1 && len(list[0].data) == 66, "the log with its data", fmt.Sprint(list))
 	})
 	// Each set of hints shares exactly what its hints share. The bits of set choose the hints.
@@ -294,36 +299,36 @@ func hints(s *suite.Set) {
 				want = append(want, member)
 			}
 			slices.Sort(want)
-			hasOnly(t, told(t, chosen, rpc.Money(t).Transfer(1, data...)).tx(t), want...)
+			hasOnly(t, shareBundle(t, chosen, rpc.NewWallet(t).Transfer(1, data...)).tx(t), want...)
 		})
 	}
 	s.It("STR-HNT-25", "shares no hash of a transaction that shares its data and logs", func(t *suite.T) {
-		e := told(t, []string{"calldata", "logs"}, rpc.Money(t).Transfer(1, data...))
+		e := shareBundle(t, []string{"calldata", "logs"}, rpc.NewWallet(t).Transfer(1, data...))
 		hasOnly(t, e.tx(t), "callData", "functionSelector", "to")
 	})
 	s.It("STR-HNT-26", "shares no logs of a private transaction that shares its hash", func(t *suite.T) {
-		e := toldPrivately(t, []string{"hash"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
-		t.Check(len(e.txs) == 0 && len(shared(t, e)) == 0, "the hash alone", e.raw)
+		e := sharePrivate(t, []string{"hash"}, rpc.NewWallet(t).Create(emitCode(swapV2, topicA, topicB)))
+		t.Check(len(e.txs) == 0 && len(readLogs(t, e)) == 0, "the hash alone", e.raw)
 	})
 	s.It("STR-HNT-26", "shares no logs of a raw private transaction that shares its hash", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()
 		hints := map[string]any{"fast": false, "privacy": map[string]any{"hints": []string{"hash"}}}
-		e := eventOf(t, stream, rpc.PrivateRaw(t, rpc.Money(t).Create(emits(swapV2, topicA, topicB)), hints))
-		t.Check(len(e.txs) == 0 && len(shared(t, e)) == 0, "the hash alone", e.raw)
+		e := eventOf(t, stream, rpc.PrivateRaw(t, rpc.NewWallet(t).Create(emitCode(swapV2, topicA, topicB)), hints))
+		t.Check(len(e.txs) == 0 && len(readLogs(t, e)) == 0, "the hash alone", e.raw)
 	})
 	for n, hint := range []string{"contract_address", "function_selector", "calldata"} {
 		s.It("STR-HNT-26", "shares what "+hint+" of a private transaction shares", func(t *suite.T) {
 			members := []string{"to", "functionSelector", "callData"}[:n+1]
-			hasOnly(t, toldPrivately(t, []string{hint}, rpc.Money(t).Transfer(1, data...)).tx(t), members...)
+			hasOnly(t, sharePrivate(t, []string{hint}, rpc.NewWallet(t).Transfer(1, data...)).tx(t), members...)
 		})
 	}
 	s.It("STR-HNT-26", "shares all of a private transaction's logs with logs", func(t *suite.T) {
-		list := shared(t, toldPrivately(t, []string{"logs"}, rpc.Money(t).Create(emits(swapV2, topicA))))
+		list := readLogs(t, sharePrivate(t, []string{"logs"}, rpc.NewWallet(t).Create(emitCode(swapV2, topicA))))
 		t.Check(len(list) == 1 && len(list[0].data) == 66, "the log with its data", fmt.Sprint(list))
 	})
 	s.It("STR-NET-01", "shares the network's chain id", func(t *suite.T) {
-		has(t, told(t, []string{"full"}, rpc.Money(t).Transfer(1)).tx(t), "chainId",
+		has(t, shareBundle(t, []string{"full"}, rpc.NewWallet(t).Transfer(1)).tx(t), "chainId",
 			hexutil.EncodeUint64(t.World.Facts.ChainID))
 	})
 }

@@ -31,7 +31,7 @@ type facts struct {
 	MaxLimit     *uint64 `json:"maxLimit"`
 }
 
-func about(t *suite.T) facts {
+func readFacts(t *suite.T) facts {
 	answer := t.Get(client(t), infoPath)
 	t.Status(answer, http.StatusOK)
 	var f facts
@@ -42,7 +42,7 @@ func about(t *suite.T) facts {
 
 // number returns a member of info. It fails the spec if it is missing.
 func number(t *suite.T, name string) uint64 {
-	f := about(t)
+	f := readFacts(t)
 	value := map[string]*uint64{
 		"count": f.Count, "minBlock": f.MinBlock, "maxBlock": f.MaxBlock, "minTimestamp": f.MinTimestamp,
 		"maxTimestamp": f.MaxTimestamp,
@@ -87,15 +87,15 @@ func pages(t *suite.T, query string, args ...any) (all []record) {
 	return nil
 }
 
-// past causes n events, and returns the last one and its record in the history.
-func past(t *suite.T, n int) (event, record) {
+// causeEvents causes n events, and returns the last one and its record in the history.
+func causeEvents(t *suite.T, n int) (event, record) {
 	s := listening(t)
 	defer s.Close()
 	var last event
 	var order common.Hash
 	for range n {
-		order = rpc.Share(t, []string{"contract_address"}, rpc.Money(t).Transfer(1))
-		e, found := heard(t, s, order)
+		order = rpc.Share(t, []string{"contract_address"}, rpc.NewWallet(t).Transfer(1))
+		e, found := waitForEvent(t, s, order)
 		if !found {
 			t.Inconclusive("the event did not come")
 		}
@@ -110,7 +110,7 @@ func recordOf(t *suite.T, order common.Hash) record {
 	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
 		count := number(t, "count")
 		for _, r := range page(t, "offset=%d", max(count, 20)-20) {
-			if strings.Contains(string(r.Hint), double(order)) {
+			if strings.Contains(string(r.Hint), hashTwice(order)) {
 				mine = r
 				return nil
 			}
@@ -121,12 +121,12 @@ func recordOf(t *suite.T, order common.Hash) record {
 	return mine
 }
 
-// history: GET /api/v1/history.
-func history(s *suite.Set) {
+// describeHistory adds specs about GET /api/v1/history.
+func describeHistory(s *suite.Set) {
 	s.It("STR-HIS-01", "answers an array", func(t *suite.T) { page(t, "limit=1") })
 	s.It("STR-HIS-02", "says the block", func(t *suite.T) {
 		before := rpc.Head(t)
-		_, mine := past(t, 1)
+		_, mine := causeEvents(t, 1)
 		after := rpc.Head(t)
 		t.Check(*mine.Block+1 >= before && *mine.Block <= after, fmt.Sprintf("a block from %d to %d", before, after),
 			*mine.Block)
@@ -134,7 +134,7 @@ func history(s *suite.Set) {
 	s.It("STR-HIS-02", "says the block that was the newest when the event came", func(t *suite.T) {
 		for range 3 { // the chain may go on in between
 			before := rpc.Head(t)
-			_, mine := past(t, 1)
+			_, mine := causeEvents(t, 1)
 			if after := rpc.Head(t); after <= before+1 {
 				t.Check(*mine.Block <= after, fmt.Sprintf("a block up to %d", after), *mine.Block)
 			}
@@ -146,24 +146,24 @@ func history(s *suite.Set) {
 	})
 	s.It("STR-HIS-03", "says the time", func(t *suite.T) {
 		before := t.Now().Unix()
-		_, mine := past(t, 1)
+		_, mine := causeEvents(t, 1)
 		at := int64(*mine.Timestamp)
 		t.Check(at >= before-1 && at <= t.Now().Unix()+1, "the time of the event in seconds", at)
 	})
 	s.It("STR-HIS-03", "says the time of each of two events", func(t *suite.T) {
-		_, older := past(t, 1)
+		_, older := causeEvents(t, 1)
 		t.Until(t.Now().Add(2 * time.Second))
 		before := uint64(t.Now().Unix())
-		_, newer := past(t, 1)
+		_, newer := causeEvents(t, 1)
 		t.Check(*newer.Timestamp+1 >= before, fmt.Sprintf("a time from %d on", before-1), *newer.Timestamp)
 		t.Check(*newer.Timestamp > *older.Timestamp, fmt.Sprintf("a time after %d", *older.Timestamp), *newer.Timestamp)
 	})
 	s.It("STR-HIS-04", "holds the event as it was sent", func(t *suite.T) {
 		s := listening(t)
 		defer s.Close()
-		tx := rpc.Money(t).Transfer(1, bytes.Repeat([]byte{0xab, 0xcd}, 300)...)
+		tx := rpc.NewWallet(t).Transfer(1, bytes.Repeat([]byte{0xab, 0xcd}, 300)...)
 		order := rpc.Share(t, []string{"calldata", "logs", "tx_hash"}, tx)
-		e, found := heard(t, s, order)
+		e, found := waitForEvent(t, s, order)
 		if !found {
 			t.Inconclusive("the event did not come")
 		}
@@ -177,13 +177,13 @@ func history(s *suite.Set) {
 		t.Lenient("the same members in another form")
 	})
 	s.It("STR-HIS-05", "has no more than limit", func(t *suite.T) {
-		past(t, 3)
+		causeEvents(t, 3)
 		got := len(page(t, "limit=2"))
 		t.Check(got == 2, "two records", got)
 	})
 	s.It("STR-HIS-06", "has no more than maxLimit", func(t *suite.T) {
 		if t.World != nil && t.Target.RPC != nil {
-			past(t, 2)
+			causeEvents(t, 2)
 		}
 		got, most := len(page(t, "")), number(t, "maxLimit")
 		t.Check(uint64(got) <= most, fmt.Sprintf("at most %d", most), got)
@@ -198,7 +198,7 @@ func history(s *suite.Set) {
 		}
 	})
 	s.It("STR-HIS-08", "shows each record once on its pages", func(t *suite.T) {
-		past(t, 4)
+		causeEvents(t, 4)
 		count := number(t, "count")
 		seen := map[string]bool{}
 		const step = 3
@@ -212,9 +212,9 @@ func history(s *suite.Set) {
 		t.Check(uint64(len(seen)) >= count-from, fmt.Sprintf("%d records", count-from), len(seen))
 	})
 	s.It("STR-HIS-08", "does not shift pages when an event comes", func(t *suite.T) {
-		past(t, 2)
+		causeEvents(t, 2)
 		first, before := page(t, "limit=1"), number(t, "count")
-		rpc.Share(t, some, rpc.Money(t).Transfer(1))
+		rpc.Share(t, some, rpc.NewWallet(t).Transfer(1))
 		t.Ready(t.Eventually(t.Target.Budgets.Hint(), func() error { // no page is read meanwhile
 			if number(t, "count") == before {
 				return errNoRecord
@@ -229,9 +229,9 @@ func history(s *suite.Set) {
 			string(second[0].Hint))
 	})
 	s.It("STR-HIS-09", "puts the older of two events first", func(t *suite.T) {
-		_, older := past(t, 1)
+		_, older := causeEvents(t, 1)
 		t.Until(time.Unix(int64(*older.Timestamp)+1, 0)) // the order of events within one second is not defined
-		_, newer := past(t, 1)
+		_, newer := causeEvents(t, 1)
 		list := page(t, "timestampStart=%d&timestampEnd=%d", *older.Timestamp, *newer.Timestamp)
 		place := func(of record) int {
 			return slices.IndexFunc(list, func(r record) bool { return bytes.Equal(r.Hint, of.Hint) })
@@ -240,7 +240,7 @@ func history(s *suite.Set) {
 			fmt.Sprintf("places %d and %d", place(older), place(newer)))
 	})
 	s.It("STR-HIS-09", "begins with the oldest", func(t *suite.T) {
-		past(t, 2)
+		causeEvents(t, 2)
 		list := page(t, "limit=%d", min(50, number(t, "maxLimit")))
 		for i := 1; i < len(list); i++ {
 			t.Check(*list[i].Timestamp >= *list[i-1].Timestamp, "times that rise", *list[i].Timestamp)
@@ -260,7 +260,7 @@ func history(s *suite.Set) {
 		{"STR-HIS-13", "timestampEnd", func(r record) uint64 { return *r.Timestamp }, false},
 	} {
 		s.It(row.clause, "bounds by "+row.parameter, func(t *suite.T) {
-			_, mine := past(t, 2)
+			_, mine := causeEvents(t, 2)
 			bound := row.of(mine)
 			at := 0
 			for _, r := range pages(t, "%s=%d", row.parameter, bound) {
@@ -279,18 +279,18 @@ func history(s *suite.Set) {
 		})
 	}
 	s.It("STR-HIS-13", "bounds by a single second", func(t *suite.T) {
-		_, mine := past(t, 1)
+		_, mine := causeEvents(t, 1)
 		got := page(t, "timestampStart=%d&timestampEnd=%d", *mine.Timestamp, *mine.Timestamp)
 		t.Check(len(got) > 0, fmt.Sprintf("a record of second %d", *mine.Timestamp), "none")
 	})
 	s.It("STR-HIS-10", "has the block of its bound also beside an end", func(t *suite.T) {
-		_, mine := past(t, 1)
+		_, mine := causeEvents(t, 1)
 		got := page(t, "blockStart=%d&blockEnd=%d", *mine.Block, *mine.Block+1)
 		t.Check(len(got) > 0 && *got[0].Block == *mine.Block, fmt.Sprintf("a record of block %d", *mine.Block),
 			fmt.Sprint(got))
 	})
 	s.It("STR-HIS-11", "bounds by a single block", func(t *suite.T) {
-		_, mine := past(t, 1)
+		_, mine := causeEvents(t, 1)
 		got := page(t, "blockStart=%d&blockEnd=%d", *mine.Block, *mine.Block)
 		t.Check(len(got) > 0, fmt.Sprintf("a record of block %d", *mine.Block), "none")
 	})
@@ -310,7 +310,7 @@ func history(s *suite.Set) {
 	}
 	s.It("STR-HIS-17", "ignores unknown parameters", func(t *suite.T) { page(t, "conformance=suite") })
 	s.It("STR-HIS-18", "asks for no authentication", func(t *suite.T) { page(t, "limit=1") })
-	s.It("STR-HIS-19", "has what was streamed within a second", func(t *suite.T) { past(t, 1) })
+	s.It("STR-HIS-19", "has what was streamed within a second", func(t *suite.T) { causeEvents(t, 1) })
 	s.It("STR-HIS-20", "answers POST", func(t *suite.T) {
 		answer := t.Do(client(t), probe.Request{
 			Method: http.MethodPost, Path: historyPath, Header: map[string]string{"Content-Type": "application/json"},
@@ -325,9 +325,9 @@ func history(s *suite.Set) {
 		t.Check(err == nil && list != nil && len(list) <= 1, "an array of one record at most", answer)
 	})
 	s.It("STR-HIS-20", "answers POST with each parameter as it answers GET", func(t *suite.T) {
-		_, first := past(t, 2)
-		rpc.Reached(t, *first.Block+1)
-		_, last := past(t, 1)
+		_, first := causeEvents(t, 2)
+		rpc.WaitForBlock(t, *first.Block+1)
+		_, last := causeEvents(t, 1)
 		block, second := *first.Block, *first.Timestamp
 		for _, q := range []struct {
 			query, body string
@@ -362,14 +362,14 @@ func history(s *suite.Set) {
 	s.It("STR-HIS-21", "has null for what is not shared", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()
-		order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
-		if _, found := heard(t, stream, order); !found {
+		order := rpc.Share(t, []string{"hash"}, rpc.NewWallet(t).Transfer(1))
+		if _, found := waitForEvent(t, stream, order); !found {
 			t.Inconclusive("the event did not come")
 		}
 		var e event
 		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
 			for _, r := range page(t, "offset=%d", max(number(t, "count"), 20)-20) {
-				if strings.Contains(string(r.Hint), double(order)) {
+				if strings.Contains(string(r.Hint), hashTwice(order)) {
 					e = read(t, string(r.Hint))
 					return nil
 				}

@@ -11,10 +11,13 @@ import (
 // fewEvents is how many events the suite makes at most to fill a page of the history.
 const fewEvents = 64
 
-// info: GET /api/v1/history/info.
-func info(s *suite.Set) {
-	s.It("STR-INF-01", "answers one object", func(t *suite.T) { about(t) })
-	s.It("STR-INF-02", "counts hints", func(t *suite.T) { t.Check(about(t).Count != nil, "count as a number", "none") })
+// describeHistoryInfo adds specs about GET /api/v1/history/info.
+func describeHistoryInfo(s *suite.Set) {
+	s.It("STR-INF-01", "answers one object", func(t *suite.T) { readFacts(t) })
+	s.It("STR-INF-02", "counts hints", func(t *suite.T) {
+		t.Check(readFacts(t).Count != nil, "count as a number",
+			"none")
+	})
 	s.It("STR-INF-02", "counts all hints, also those that one page does not have", func(t *suite.T) {
 		if t.World == nil || t.Target.RPC == nil {
 			t.NotRun("nobody sends an order: needs a world (chain.worldUrl) and the bundle RPC (rpc.url)")
@@ -23,12 +26,12 @@ func info(s *suite.Set) {
 		if most > fewEvents {
 			t.NotRun("a page has up to %d hints, and the suite makes no more than %d to fill one", most, fewEvents)
 		}
-		count, wallets := number(t, "count"), rpc.Money(t)
+		count, wallets := number(t, "count"), rpc.NewWallet(t)
 		for made := count; made <= most; made++ {
 			rpc.Share(t, some, wallets.Again(int64(made)+1))
 		}
 		if count <= most {
-			past(t, 1) // the others have come by then
+			causeEvents(t, 1) // the others have come by then
 		}
 		counted := number(t, "count")
 		seen := uint64(len(pages(t, "limit=%d", most)))
@@ -36,18 +39,18 @@ func info(s *suite.Set) {
 		t.Check(number(t, "count") >= seen, fmt.Sprintf("a count of %d hints at least", seen), number(t, "count"))
 	})
 	s.It("STR-INF-07", "has a limit above 0", func(t *suite.T) {
-		f := about(t)
+		f := readFacts(t)
 		t.Check(f.MaxLimit != nil && *f.MaxLimit > 0, "maxLimit above 0", fmt.Sprint(f.MaxLimit))
 	})
 	s.It("STR-INF-07", "has a limit that pages take", func(t *suite.T) { page(t, "limit=%d", number(t, "maxLimit")) })
 	s.It("STR-INF-08", "has all six numbers", func(t *suite.T) {
-		f := about(t)
+		f := readFacts(t)
 		all := f.Count != nil && f.MinBlock != nil && f.MaxBlock != nil && f.MinTimestamp != nil && f.MaxTimestamp != nil &&
 			f.MaxLimit != nil
 		t.Check(all, "six numbers", fmt.Sprintf("%+v", f))
 	})
 	s.It("STR-INF-03", "has the lowest block", func(t *suite.T) {
-		past(t, 1)
+		causeEvents(t, 1)
 		first, lowest := page(t, "limit=1"), number(t, "minBlock")
 		t.Check(len(first) == 1 && *first[0].Block >= lowest, fmt.Sprintf("a first record at block %d or later", lowest),
 			fmt.Sprint(first))
@@ -58,7 +61,7 @@ func info(s *suite.Set) {
 		}
 	})
 	s.It("STR-INF-04", "has the highest block", func(t *suite.T) {
-		_, mine := past(t, 1)
+		_, mine := causeEvents(t, 1)
 		highest := number(t, "maxBlock")
 		t.Check(highest >= *mine.Block, fmt.Sprintf("maxBlock of at least %d", *mine.Block), highest)
 		t.Check(len(page(t, "blockStart=%d", highest)) > 0, "a record at maxBlock", "none")
@@ -66,22 +69,22 @@ func info(s *suite.Set) {
 		t.Check(len(beyond) == 0 || number(t, "maxBlock") > highest, "no record above maxBlock", beyond)
 	})
 	s.It("STR-INF-05", "has the earliest time", func(t *suite.T) {
-		past(t, 1)
+		causeEvents(t, 1)
 		earliest := number(t, "minTimestamp")
 		t.Check(len(page(t, "timestampEnd=%d", earliest)) > 0, "a record at minTimestamp", "none")
 		before := page(t, "timestampEnd=%d", max(earliest, 1)-1)
 		t.Check(len(before) == 0, "no record before minTimestamp", before)
 	})
 	s.It("STR-INF-05", "has the first record's time", func(t *suite.T) {
-		_, mine := past(t, 1)
+		_, mine := causeEvents(t, 1)
 		t.Until(time.Unix(int64(*mine.Timestamp)+1, 0)) // so that not all events are of one second
-		past(t, 1)
+		causeEvents(t, 1)
 		first, earliest := page(t, "limit=1"), number(t, "minTimestamp")
 		t.Check(len(first) == 1 && *first[0].Timestamp == earliest, fmt.Sprintf("a first record of %d", earliest),
 			fmt.Sprint(first))
 	})
 	s.It("STR-INF-06", "has the latest time", func(t *suite.T) {
-		_, mine := past(t, 1)
+		_, mine := causeEvents(t, 1)
 		latest := number(t, "maxTimestamp")
 		t.Check(latest >= *mine.Timestamp, fmt.Sprintf("maxTimestamp of at least %d", *mine.Timestamp), latest)
 		t.Check(len(page(t, "timestampStart=%d", latest)) > 0, "a record at maxTimestamp", "none")
@@ -90,7 +93,7 @@ func info(s *suite.Set) {
 	})
 	s.It("STR-INF-09", "counts each event", func(t *suite.T) {
 		before := number(t, "count")
-		past(t, 2)
+		causeEvents(t, 2)
 		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
 			if after := number(t, "count"); after < before+2 {
 				return fmt.Errorf("count went from %d to %d", before, after)

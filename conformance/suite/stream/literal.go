@@ -12,16 +12,17 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
 )
 
-// literal: the stream's rows of docs/differences.md, judged at the target's literal instance.
-func literal(s *suite.Set) {
+// describeLiteral adds specs about the stream's rows of docs/differences.md, judged at the target's
+// literal instance.
+func describeLiteral(s *suite.Set) {
 	s.It("STR-LIT-01", "has gasUsed in the history", func(t *suite.T) {
 		begun := rpc.Head(t)
-		tx := rpc.Money(t).Transfer(1)
-		told(t, some, tx)
+		tx := rpc.NewWallet(t).Transfer(1)
+		shareBundle(t, some, tx)
 		var found json.RawMessage
 		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
 			for _, r := range page(t, "blockStart=%d", max(begun, 1)-1) {
-				if strings.Contains(string(r.Hint), double(tx.Hash())) {
+				if strings.Contains(string(r.Hint), hashTwice(tx.Hash())) {
 					found = r.Hint
 					return nil
 				}
@@ -36,8 +37,8 @@ func literal(s *suite.Set) {
 		t.Check(err == nil && ok && gas.Cmp(big.NewInt(21_000)) == 0, "gasUsed of 21000 in hex", string(found))
 	})
 	s.It("STR-LIT-02", "has the gas limit by both names", func(t *suite.T) {
-		tx := rpc.Money(t).Transfer(1)
-		shown := told(t, []string{"full"}, tx).tx(t)
+		tx := rpc.NewWallet(t).Transfer(1)
+		shown := shareBundle(t, []string{"full"}, tx).tx(t)
 		for _, name := range []string{"gas", "gasLimit"} {
 			has(t, shown, name, hexutil.EncodeUint64(tx.Gas()))
 		}

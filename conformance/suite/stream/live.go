@@ -34,7 +34,7 @@ func (q *silence) wait(t *suite.T) []probe.Line {
 		defer s.Close()
 		q.opened = time.Now()
 		since := q.opened
-		for time.Since(since) < pingWithin && !pinged(s.Lines()) {
+		for time.Since(since) < pingWithin && !hasPing(s.Lines()) {
 			if (clock.Real{}).Until(t, time.Now().Add(20*time.Millisecond)) != nil {
 				break
 			}
@@ -47,8 +47,8 @@ func (q *silence) wait(t *suite.T) []probe.Line {
 	return q.lines
 }
 
-// pinged says whether the lines have a ping, in whatever form, and a line after it.
-func pinged(lines []probe.Line) bool {
+// hasPing says whether the lines have a ping, in whatever form, and a line after it.
+func hasPing(lines []probe.Line) bool {
 	at := slices.IndexFunc(lines, func(l probe.Line) bool { return strings.Contains(l.Text, "ping") })
 	return at >= 0 && at < len(lines)-1
 }
@@ -62,8 +62,8 @@ const (
 // mostListeners bounds how many streams the suite opens to reach a limit of listeners.
 const mostListeners = 4096
 
-// live: GET of the stream's address.
-func live(s *suite.Set) {
+// describeLiveEvents adds specs about GET of the stream's address.
+func describeLiveEvents(s *suite.Set) {
 	quiet := new(silence)
 	s.It("STR-LIV-01", "answers text/event-stream", func(t *suite.T) {
 		stream := open(t)
@@ -83,7 +83,7 @@ func live(s *suite.Set) {
 		}
 		stream := openWith(t, client(t).By(clock.Real{}))
 		defer stream.Close()
-		_, found := heard(t, stream, rpc.Share(t, some, rpc.Money(t).Transfer(1)))
+		_, found := waitForEvent(t, stream, rpc.Share(t, some, rpc.NewWallet(t).Transfer(1)))
 		t.Check(found, "an event", "none")
 		_ = (clock.Real{}).Until(t, time.Now().Add(pingWithin)) // the spec may be over
 		lines := stream.Lines()
@@ -151,11 +151,11 @@ func live(s *suite.Set) {
 	s.It("STR-LIV-04", "sends an event as one line of data", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()
-		order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
-		_, found := heard(t, stream, order)
+		order := rpc.Share(t, []string{"hash"}, rpc.NewWallet(t).Transfer(1))
+		_, found := waitForEvent(t, stream, order)
 		t.Check(found, "an event", "none")
 		for i, line := range stream.Lines() {
-			if strings.Contains(line.Text, double(order)) {
+			if strings.Contains(line.Text, hashTwice(order)) {
 				t.Check(strings.HasPrefix(line.Text, "data: {"), "data: and one object", line.Text)
 				t.Check(i == 0 || !strings.HasPrefix(stream.Lines()[i-1].Text, "data:"), "one line of data",
 					stream.Lines()[max(i-1, 0)].Text)
@@ -165,7 +165,7 @@ func live(s *suite.Set) {
 	s.It("STR-LIV-05", "names no events", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()
-		_, found := heard(t, stream, rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1)))
+		_, found := waitForEvent(t, stream, rpc.Share(t, []string{"hash"}, rpc.NewWallet(t).Transfer(1)))
 		t.Check(found, "an event", "none")
 		for _, line := range stream.Lines() {
 			named := strings.HasPrefix(line.Text, "event:") &&
@@ -178,9 +178,9 @@ func live(s *suite.Set) {
 		defer one.Close()
 		defer other.Close()
 		for range 5 {
-			order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
+			order := rpc.Share(t, []string{"hash"}, rpc.NewWallet(t).Transfer(1))
 			for _, stream := range []*probe.Stream{one, other} {
-				_, found := heard(t, stream, order)
+				_, found := waitForEvent(t, stream, order)
 				t.Check(found, "an event at both listeners", "none at one")
 			}
 		}
@@ -199,23 +199,23 @@ func live(s *suite.Set) {
 		}
 		// The events must fill the buffers of the sockets between the target and those who do not read.
 		for range deafEvents {
-			_, found := heard(t, stream, rpc.Share(t, []string{"calldata"}, rpc.Money(t).Large(deafEventBytes)))
+			_, found := waitForEvent(t, stream, rpc.Share(t, []string{"calldata"}, rpc.NewWallet(t).Large(deafEventBytes)))
 			t.Check(found, "an event in time", "none")
 		}
 	})
 	s.It("STR-LIV-11", "tells nothing from before", func(t *suite.T) {
 		first := listening(t)
 		defer first.Close()
-		order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
-		if _, found := heard(t, first, order); !found {
+		order := rpc.Share(t, []string{"hash"}, rpc.NewWallet(t).Transfer(1))
+		if _, found := waitForEvent(t, first, order); !found {
 			t.Inconclusive("the event did not come")
 		}
 		later := listening(t)
 		defer later.Close()
-		_, found := heard(t, later, rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1)))
+		_, found := waitForEvent(t, later, rpc.Share(t, []string{"hash"}, rpc.NewWallet(t).Transfer(1)))
 		t.Check(found, "the event of a later order", "none")
 		for _, text := range later.Events() {
-			t.Check(!strings.Contains(text, double(order)), "no event from before", text)
+			t.Check(!strings.Contains(text, hashTwice(order)), "no event from before", text)
 		}
 	})
 }

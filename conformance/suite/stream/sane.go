@@ -11,9 +11,9 @@ import (
 // has one block at most.
 const farAhead = 10
 
-// sane ends as inconclusive if the stream tells of another chain than the world's: its history has
-// blocks that the world cannot have yet.
-func sane(t *suite.T) {
+// checkWorld ends as inconclusive if the stream tells of another chain than the world's: its
+// history has blocks that the world cannot have yet.
+func checkWorld(t *suite.T) {
 	if t.World == nil {
 		return
 	}

@@ -24,14 +24,14 @@ func tourLive(t *suite.T) {
 		return
 	}
 	for _, hints := range [][]string{{"hash"}, {"full"}, {"tx_hash", "logs"}} {
-		told(t, hints, rpc.Money(t).Transfer(1))
+		shareBundle(t, hints, rpc.NewWallet(t).Transfer(1))
 	}
 }
 
 func tourHistory(t *suite.T) {
 	t.Get(client(t), historyPath+"?limit=x")
 	if t.World != nil && t.Target.RPC != nil {
-		past(t, 1)
+		causeEvents(t, 1)
 	}
 	t.Get(client(t), historyPath)
 }

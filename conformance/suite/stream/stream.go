@@ -24,9 +24,10 @@ import (
 
 // Specs adds all specs of the stream to a set.
 func Specs(s *suite.Set) {
-	s.Sane("stream", sane)
+	s.Sane("stream", checkWorld)
 	floor := new(sync.Mutex)
-	for _, add := range []func(*suite.Set){live, events(floor), hints, info, history, literal, forks(floor)} {
+	for _, add := range []func(*suite.Set){describeLiveEvents, events(floor), describeHints, describeHistoryInfo,
+		describeHistory, describeLiteral, forks(floor)} {
 		add(s)
 	}
 }
@@ -73,13 +74,13 @@ type event struct {
 	txs []map[string]any
 }
 
-// double returns the hash by which events name an order: the Keccak-256 of the order's hash.
-func double(hash common.Hash) string { return crypto.Keccak256Hash(hash.Bytes()).Hex() }
+// hashTwice returns the hash by which events name an order: the Keccak-256 of the order's hash.
+func hashTwice(hash common.Hash) string { return crypto.Keccak256Hash(hash.Bytes()).Hex() }
 
-// heard waits for the event of an order. It returns false if none comes in time.
-func heard(t *suite.T, s *probe.Stream, order common.Hash) (event, bool) {
+// waitForEvent waits for the event of an order. It returns false if none comes in time.
+func waitForEvent(t *suite.T, s *probe.Stream, order common.Hash) (event, bool) {
 	text, found := s.Wait(t.Target.Budgets.Hint(), func(e string) bool {
-		return strings.Contains(strings.ToLower(e), double(order))
+		return strings.Contains(strings.ToLower(e), hashTwice(order))
 	})
 	if !found {
 		return event{}, false
@@ -98,16 +99,16 @@ func read(t *suite.T, text string) event {
 	return e
 }
 
-// told sends a bundle with hints and returns its event. It fails the spec if none comes.
-func told(t *suite.T, hints []string, txs ...*types.Transaction) event {
+// shareBundle sends a bundle with hints and returns its event. It fails the spec if none comes.
+func shareBundle(t *suite.T, hints []string, txs ...*types.Transaction) event {
 	s := listening(t)
 	defer s.Close()
 	return eventOf(t, s, rpc.Share(t, hints, txs...))
 }
 
-// toldPrivately sends a private transaction with hints and returns its event. It fails the spec if
+// sharePrivate sends a private transaction with hints and returns its event. It fails the spec if
 // none comes.
-func toldPrivately(t *suite.T, hints []string, tx *types.Transaction) event {
+func sharePrivate(t *suite.T, hints []string, tx *types.Transaction) event {
 	s := listening(t)
 	defer s.Close()
 	return eventOf(t, s, rpc.Private(t, tx, map[string]any{"fast": false, "privacy": map[string]any{"hints": hints}}))
@@ -115,21 +116,21 @@ func toldPrivately(t *suite.T, hints []string, tx *types.Transaction) event {
 
 // eventOf waits for the event of an order, and fails the spec if none comes.
 func eventOf(t *suite.T, s *probe.Stream, order common.Hash) event {
-	e, found := heard(t, s, order)
+	e, found := waitForEvent(t, s, order)
 	t.Check(found, fmt.Sprintf("an event within %s", t.Target.Budgets.Hint()), "none of this order")
 	return e
 }
 
-// untold fails the spec if an event of the order comes. It sends a later order and waits for its
-// event: an event of the first order would have come about then too.
-func untold(t *suite.T, s *probe.Stream, order common.Hash) {
-	w := rpc.Money(t)
-	if _, found := heard(t, s, rpc.Share(t, []string{"hash"}, w.Transfer(1))); !found {
+// checkUntold fails the spec if an event of the order comes. It sends a later order and waits for
+// its event: an event of the first order would have come about then too.
+func checkUntold(t *suite.T, s *probe.Stream, order common.Hash) {
+	w := rpc.NewWallet(t)
+	if _, found := waitForEvent(t, s, rpc.Share(t, []string{"hash"}, w.Transfer(1))); !found {
 		t.Inconclusive("no event of a later order came")
 	}
 	t.Until(t.Now().Add(100 * time.Millisecond)) // simulations may end in another order
 	for _, text := range s.Events() {
-		t.Check(!strings.Contains(strings.ToLower(text), double(order)), "no event of the order", text)
+		t.Check(!strings.Contains(strings.ToLower(text), hashTwice(order)), "no event of the order", text)
 	}
 }
 
