@@ -48,6 +48,16 @@ func modelMutants() []Mutant {
 				}
 				return false
 			})},
+		{"rpc-fees-in-whole-gwei", "rpc", "gasFees of a transaction are whole gwei", []string{"RPC-MOD-01"},
+			member("eth_callBundle", "results", func(v any) any {
+				list, _ := v.([]any)
+				for _, one := range list {
+					if fees, is := object(one)["gasFees"].(string); is && len(fees) > 9 {
+						object(one)["gasFees"] = fees[:len(fees)-9] + "000000000"
+					}
+				}
+				return v
+			})},
 	}
 }
 
