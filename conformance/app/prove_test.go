@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,4 +114,57 @@ func mutantOf(t *testing.T, clause string) string {
 	}
 	t.Fatalf("no mutant is only for %s", clause)
 	return ""
+}
+
+// A mutant that survives its own clause is killed if a model fails and names this clause. A model
+// that fails for another reason does not count, and none is asked about a mutant that is killed.
+func TestModelsAreAskedAboutSurvivors(t *testing.T) {
+	const id = "REL-STA-01"
+	reporting := func(clause, outcome, message string) string {
+		return fmt.Sprintf(
+			`{"schema":1,"clauses":[{"id":"%s","verdict":"pass","specs":[{"name":"x","state":"%s","message":"%s"}]}]}`,
+			clause, outcome, message)
+	}
+	for _, row := range []struct {
+		name, own, model string
+		killed, asked    bool
+	}{
+		{"killed by its clause", reporting(id, "failed", "so"), reporting("REL-MOD-01", "passed", ""), true, false},
+		{"named by a model", reporting(id, "passed", ""), reporting("REL-MOD-01", "failed", id+": so"), true, true},
+		{"another one named", reporting(id, "passed", ""), reporting("REL-MOD-01", "failed", "REL-STA-02: so"),
+			false, true},
+		{"no model fails", reporting(id, "passed", ""), reporting("REL-MOD-01", "passed", id+" is named"), false, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, report := range map[string]string{"own": row.own, "model": row.model,
+				"right": reporting(id, "passed", "")} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(report), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			program := filepath.Join(dir, "suite")
+			script := `#!/bin/sh
+report=right
+case "$*" in
+*--mutant*REL-MOD-01*) report=model; touch "` + dir + `/asked" ;;
+*--mutant*) report=own ;;
+esac
+while [ "$1" != --out ]; do shift; done
+cp "` + dir + `/$report" "$2/report.json"
+`
+			if err := os.WriteFile(program, []byte(script), 0o700); err != nil { // it is to be run
+				t.Fatal(err)
+			}
+			proof := app.Proof{Program: program, Target: &target.Target{Relay: &target.Relay{ProposerURL: "http://relay"}},
+				Only: []string{mutantOf(t, id)}, Out: io.Discard}
+			proven, err := proof.Prove(t.Context())
+			if err != nil || len(proven.Killed) > 0 != row.killed || len(proven.Survived) == 0 != row.killed {
+				t.Errorf("%+v, %v", proven, err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "asked")); (err == nil) != row.asked {
+				t.Errorf("models were asked: %t", err == nil)
+			}
+		})
+	}
 }

@@ -13,17 +13,17 @@ import (
 // a single clause looks.
 func modelMutants() []Mutant {
 	return []Mutant{
-		{"delivered-thousands-of-wei", "relay", "values of deliveries end with three zeros", []string{"REL-MOD-01"},
+		{"relay-delivered-thousands-of-wei", "relay", "values of deliveries end with three zeros", []string{"REL-MOD-01"},
 			traces(deliveredPath, func(trace map[string]any) {
 				if value, is := trace["value"].(string); is && len(value) > 3 {
 					trace["value"] = value[:len(value)-3] + "000"
 				}
 			})},
-		{"delivered-filters-in-threes", "relay", "proposer_pubkey is ignored beside builder_pubkey and order_by",
+		{"relay-delivered-filters-in-threes", "relay", "proposer_pubkey is ignored beside builder_pubkey and order_by",
 			[]string{"REL-MOD-01"}, thirdFilter(deliveredPath, "builder_pubkey", "order_by", "proposer_pubkey")},
-		{"delivered-one-transaction", "relay", "num_tx is 1, whatever the block", []string{"REL-MOD-02"},
+		{"relay-delivered-one-transaction", "relay", "num_tx is 1, whatever the block", []string{"REL-MOD-02"},
 			traces(deliveredPath, func(trace map[string]any) { trace["num_tx"] = "1" })},
-		{"delivered-cursor-of-a-limited-list", "relay", "a cursor beside a limit is not listed itself",
+		{"relay-delivered-cursor-of-a-limited-list", "relay", "a cursor beside a limit is not listed itself",
 			[]string{"REL-MOD-02"}, asks(deliveredPath, func(e *Exchange) bool {
 				query := e.Request.URL.Query()
 				if last, err := strconv.ParseUint(query.Get("cursor"), 10, 64); err == nil && last > 0 && query.Has("limit") {
@@ -32,12 +32,13 @@ func modelMutants() []Mutant {
 				}
 				return false
 			})},
-		{"refused-builder-is-not-served", "relay", "the bids of a builder of whom a block was refused are not served",
+		{"relay-refused-builder-is-not-served", "relay", "the bids of a builder of whom a block was refused are not served",
 			[]string{"REL-MOD-03"}, silentAfterRefusal},
-		{"one-builder-cancels", "relay", "only the first builder of a slot may cancel", []string{"REL-MOD-04"}, firstCancels},
-		{"last-of-a-request", "relay", "of several registrations of a validator in one request the last counts",
+		{"relay-one-builder-cancels", "relay", "only the first builder of a slot may cancel",
+			[]string{"REL-MOD-04"}, firstCancels},
+		{"relay-last-of-a-request", "relay", "of several registrations of a validator in one request the last counts",
 			[]string{"REL-MOD-05"}, lastOfRequest},
-		{"accept-without-application", "relay", "application/* in Accept is not read", []string{"REL-MOD-06"},
+		{"relay-accept-without-application", "relay", "application/* in Accept is not read", []string{"REL-MOD-06"},
 			asks(headerPath, func(e *Exchange) bool {
 				ranges := strings.Split(e.Request.Header.Get("Accept"), ",")
 				if len(ranges) > 1 {
@@ -46,6 +47,16 @@ func modelMutants() []Mutant {
 					}), ","))
 				}
 				return false
+			})},
+		{"rpc-fees-in-whole-gwei", "rpc", "gasFees of a transaction are whole gwei", []string{"RPC-MOD-01"},
+			member("eth_callBundle", "results", func(v any) any {
+				list, _ := v.([]any)
+				for _, one := range list {
+					if fees, is := object(one)["gasFees"].(string); is && len(fees) > 9 {
+						object(one)["gasFees"] = fees[:len(fees)-9] + "000000000"
+					}
+				}
+				return v
 			})},
 	}
 }

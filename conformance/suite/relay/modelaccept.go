@@ -104,8 +104,8 @@ const (
 	acceptTries   = 8
 )
 
-// modelAccept: bids for random Accept headers.
-func modelAccept(r *specs) {
+// describeAcceptModel: bids for random Accept headers.
+func describeAcceptModel(r *specs) {
 	r.It("REL-MOD-06", "sends the bid in the form that random Accept headers prefer, or refuses", func(t *suite.T) {
 		a := r.open(t)
 		s := a.prepareSubmitted(a.block("a", gwei(1000)))

@@ -121,8 +121,8 @@ const (
 	auctionTries = 8
 )
 
-// modelAuctions: which bid is served at any moment of random auctions.
-func modelAuctions(r *specs) {
+// describeAuctionModels: which bid is served at any moment of random auctions.
+func describeAuctionModels(r *specs) {
 	for _, row := range []struct {
 		id, title string
 		binding   bool

@@ -21,9 +21,9 @@ const (
 	modelTries = 12
 )
 
-// modelData: the lists of the Data API for random queries, against what the suite submitted and
-// had delivered.
-func modelData(r *specs) {
+// describeListModels: the lists of the Data API for random queries, against what the suite
+// submitted and had delivered.
+func describeListModels(r *specs) {
 	names := []string{"slot", "cursor", "block_hash", "block_number", "builder_pubkey", "proposer_pubkey"}
 	r.Slow("REL-MOD-01", "lists deliveries as filters, limits and orders ask, each to the wei", func(t *suite.T) {
 		delivered, _ := r.trade(t, 1)
@@ -69,8 +69,9 @@ func (r *specs) trade(t *suite.T, blocks int) (delivered, received []traced) {
 				block := a.signBlind(a.makeBlinded(a.prepareServed(s)), a.proposer)
 				t.Prepared(a.prepare().ask(payloadPath, block), "get the payload", http.StatusOK)
 				delivered = append(delivered, one)
-				t.Ready(waitListed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String()), "see the delivery in the data API")
-				t.Ready(waitListed(t, receivedPath, "block_hash="+s.Message.BlockHash.String()), "see the received block")
+				query := "block_hash=" + s.Message.BlockHash.String()
+				t.Ready(waitListed(t, deliveredPath, query), "see the delivery in the data API")
+				t.Ready(waitListed(t, receivedPath, query), "see the received block")
 			}
 		}
 	}

@@ -115,8 +115,8 @@ const (
 	registrationTries = 3
 )
 
-// modelRegistrations: what is kept of random requests.
-func modelRegistrations(r *specs) {
+// describeRegistrationModel: what is kept of random requests.
+func describeRegistrationModel(r *specs) {
 	r.It("REL-MOD-05", "keeps the newest right registration of random requests", func(t *suite.T) {
 		suite.JudgePlan(t, registrationPlan(t.Random, registrationBatches), registrationTries,
 			func(steps []batch) *suite.Mismatch { return r.playRegistrations(t, steps) })

@@ -35,7 +35,8 @@ func Specs(s *suite.Set) {
 		describeForgedRegistrations, describeDuties, describeSubmissions, describeRivalsAtOnce, describeRuleBreaks,
 		describeHeader, describeReplacedRecipients, describePayload, describeFields, describeData,
 		describeSignedValues, describeRefusedPayloads, describeNulls, describeTrustedBuilders, describeCombinations,
-		describeFilterCombinations, modelData, modelAuctions, modelRegistrations, modelAccept, describeForks,
+		describeFilterCombinations, describeListModels, describeAuctionModels, describeRegistrationModel,
+		describeAcceptModel, describeForks,
 	} {
 		add(shared)
 	}

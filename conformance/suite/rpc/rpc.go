@@ -26,7 +26,8 @@ func Specs(s *suite.Set) {
 	s.Sane("rpc", checkWorld)
 	for _, add := range []func(*suite.Set){
 		describeEnvelope, describeFailures, describeAuthentication, describeVersions, describeSendBundle,
-		describeCallBundle, describeCancelBundle, describeSendShare, describeSimBundle, describeSendPrivate,
+		describeCallBundle, describeCallModel, describeCancelBundle, describeSendShare, describeSimBundle,
+		describeSendPrivate,
 		describeSendPrivateRaw, describeCancelPrivate,
 		describeRefunds, describeSetRecipient, describeDelayedRefunds, describeWholeBundles, describeCancelledBundles,
 		describeOfferedBlocks, describeFastMode, describePrivateRefunds, describeBackruns, describeRefundsPaid,
