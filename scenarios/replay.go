@@ -39,11 +39,11 @@ func Replay(facts []Record) ([]TopChange, error) {
 		var err error
 		switch fact.Subject {
 		case SubmissionJudged:
-			err = r.judged(fact)
+			err = r.noteJudged(fact)
 		case BuilderDemoted:
-			err = r.demoted(fact)
+			err = r.noteDemoted(fact)
 		case "submission_executed":
-			err = r.executed(fact)
+			err = r.noteExecuted(fact)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("replay fact %d: %w", fact.Seq, err)
@@ -66,9 +66,9 @@ func (r *replaying) of(relayName string) *auction.Books {
 	return r.books[relayName]
 }
 
-// judged enters a bid that counts. A bid that does not count is entered only if it is kept and can
-// replace an earlier bid of its builder.
-func (r *replaying) judged(fact Record) error {
+// noteJudged enters a bid that counts. A bid that does not count is entered only if it is kept and
+// can replace an earlier bid of its builder.
+func (r *replaying) noteJudged(fact Record) error {
 	var f relay.SubmissionJudged
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {
 		return fmt.Errorf("decode: %w", err)
@@ -102,8 +102,8 @@ func (r *replaying) note(fact Record, key relay.Key, outcome auction.Outcome) {
 	r.tops = append(r.tops, top)
 }
 
-// executed remembers a block that was found valid after its bid counted.
-func (r *replaying) executed(fact Record) error {
+// noteExecuted remembers a block that was found valid after its bid counted.
+func (r *replaying) noteExecuted(fact Record) error {
 	var f relay.SubmissionExecuted
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {
 		return fmt.Errorf("decode: %w", err)
@@ -114,8 +114,8 @@ func (r *replaying) executed(fact Record) error {
 	return nil
 }
 
-// demoted withdraws the bids of a builder whose blocks no execution has found valid.
-func (r *replaying) demoted(fact Record) error {
+// noteDemoted withdraws the bids of a builder whose blocks no execution has found valid.
+func (r *replaying) noteDemoted(fact Record) error {
 	var f relay.BuilderDemoted
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {
 		return fmt.Errorf("decode: %w", err)

@@ -47,7 +47,7 @@ func listCommand() *cli.Command {
 		Name: "list", Usage: "list clauses: what a server is judged by",
 		Flags: append(selection(), &cli.StringFlag{Name: "format", Value: "table", Usage: "table, json or md"}),
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			options, err := chosen(cmd)
+			options, err := readSelection(cmd)
 			if err == nil {
 				err = app.ListChosen(os.Stdout, cmd.String("format"), options)
 			}
@@ -56,8 +56,8 @@ func listCommand() *cli.Command {
 	}
 }
 
-// chosen reads the flags that selection returns.
-func chosen(cmd *cli.Command) (app.Options, error) {
+// readSelection reads the flags that selection returns.
+func readSelection(cmd *cli.Command) (app.Options, error) {
 	most, err := clauses.ParseMode(cmd.String("mode"))
 	if err != nil {
 		return app.Options{}, app.Mistake("%v", err)
@@ -161,11 +161,11 @@ func clientFlags() []cli.Flag {
 
 // runConformance runs the suite as the flags say.
 func runConformance(ctx context.Context, cmd *cli.Command) error {
-	options, err := chosen(cmd)
+	options, err := readSelection(cmd)
 	if err != nil {
 		return err
 	}
-	if err := policy(cmd, &options); err != nil {
+	if err := readPolicy(cmd, &options); err != nil {
 		return err
 	}
 	options.Progress = app.Progress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
@@ -187,9 +187,9 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	return j.Run(ctx)
 }
 
-// policy reads the flags that say how often and how long specs are tried, and how strictly they are
-// judged.
-func policy(cmd *cli.Command, o *app.Options) (err error) {
+// readPolicy reads the flags that say how often and how long specs are tried, and how strictly they
+// are judged.
+func readPolicy(cmd *cli.Command, o *app.Options) (err error) {
 	if o.Expected, err = app.LoadExpected(cmd.String("expect")); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func scenarioCommand(start scenarioapp.Start) *cli.Command {
 			{
 				Name: "explain", Usage: "say in words what a scenario does", ArgsUsage: "NAME|FILE",
 				Action: func(_ context.Context, cmd *cli.Command) error {
-					plans, err := chosenPlans(cmd)
+					plans, err := openPlans(cmd)
 					for _, p := range plans {
 						_, failed := io.WriteString(cmd.Root().Writer, p.Explain())
 						err = errors.Join(err, failed)
@@ -115,9 +115,9 @@ func beService(ctx context.Context, cmd *cli.Command) error {
 	}
 }
 
-// chosenPlans opens the scenarios that flags or arguments name, with the seed of the flag if it was
+// openPlans opens the scenarios that flags or arguments name, with the seed of the flag if it was
 // given.
-func chosenPlans(cmd *cli.Command) ([]*scenarios.Plan, error) {
+func openPlans(cmd *cli.Command) ([]*scenarios.Plan, error) {
 	names := cmd.Args().Slice()
 	switch {
 	case cmd.Bool("all"):
@@ -156,7 +156,7 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start scenarioapp.Start
 	if atOnce < 1 || atOnce > 16 || atOnce > 1 && cmd.Bool("watch") {
 		return run.Usage(fmt.Errorf("at-once is %d: give a number from 1 to 16; only 1 can be watched", atOnce))
 	}
-	plans, err := chosenPlans(cmd)
+	plans, err := openPlans(cmd)
 	if err != nil {
 		return err
 	}

@@ -71,10 +71,10 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 		return cfg, err
 	}
 	cfg.relay.Journal.EscrowInMemory = cmd.Bool("escrow-in-memory")
-	if cfg.relay.Key, err = secretKey(cmd.String("secret-key-file"), getenv); err != nil {
+	if cfg.relay.Key, err = readSecretKey(cmd.String("secret-key-file"), getenv); err != nil {
 		return cfg, err
 	}
-	if cfg.relay.Gloas, err = stakedBuilder(cmd, getenv); err != nil {
+	if cfg.relay.Gloas, err = readStakedBuilder(cmd, getenv); err != nil {
 		return cfg, err
 	}
 	if cfg.relay.AdminToken, err = adminToken(cmd.String("admin-token-file"), getenv); err != nil {
@@ -144,14 +144,14 @@ func unbounded(n int) int {
 	return n
 }
 
-// secretKey reads the key that the relay signs its bids with.
-func secretKey(path string, getenv func(string) string) (*bls.SecretKey, error) {
+// readSecretKey reads the key that the relay signs its bids with.
+func readSecretKey(path string, getenv func(string) string) (*bls.SecretKey, error) {
 	return keyIn("secret-key-file", path, secretKeyEnv, getenv)
 }
 
 // keyIn reads a BLS key from the file of a flag, or from an environment variable.
 func keyIn(flag, path, variable string, getenv func(string) string) (*bls.SecretKey, error) {
-	text, err := secret(path, variable, getenv)
+	text, err := readSecret(path, variable, getenv)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
@@ -165,8 +165,8 @@ func keyIn(flag, path, variable string, getenv func(string) string) (*bls.Secret
 	return bls.NewSecretKey(raw)
 }
 
-// stakedBuilder reads the builder that bids for the relay from gloas on; nil if there is none.
-func stakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas, error) {
+// readStakedBuilder reads the builder that bids for the relay from gloas on; nil if there is none.
+func readStakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas, error) {
 	data := listOf(cmd.String("gloas-auth-data"))
 	if cmd.String("gloas-builder-index") == "" {
 		if cmd.String("gloas-builder-key-file") != "" || len(data) > 0 {
@@ -194,7 +194,7 @@ func stakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas, er
 const leastToken = 16
 
 func adminToken(path string, getenv func(string) string) (string, error) {
-	token, err := secret(path, adminTokenEnv, getenv)
+	token, err := readSecret(path, adminTokenEnv, getenv)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("admin-token-file: %w", err)
@@ -204,9 +204,9 @@ func adminToken(path string, getenv func(string) string) (string, error) {
 	return token, nil
 }
 
-// secret reads a secret from a file, or from an environment variable if no file is given. It is
+// readSecret reads a secret from a file, or from an environment variable if no file is given. It is
 // empty if there is neither.
-func secret(path, variable string, getenv func(string) string) (string, error) {
+func readSecret(path, variable string, getenv func(string) string) (string, error) {
 	if path == "" {
 		return strings.TrimSpace(getenv(variable)), nil
 	}

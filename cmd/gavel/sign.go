@@ -51,7 +51,7 @@ func signCommand() *cli.Command {
 // requestKey reads the key that signs requests, from the file that a flag names, or from an
 // environment variable.
 func requestKey(flag, path, variable string, getenv func(string) string) (*ecdsa.PrivateKey, error) {
-	text, err := secret(path, variable, getenv)
+	text, err := readSecret(path, variable, getenv)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

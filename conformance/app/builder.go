@@ -110,7 +110,7 @@ func BeforeRelays(id string) bool {
 // startBuilder starts the builder, with a mutant between it and the relays if there is one.
 func startBuilder(ctx context.Context, b *target.Builder, a *scripted.Auctions, s BuilderSource) (
 	stop func() error, err error) {
-	urls, withdraw, err := before(a, s.Mutant)
+	urls, withdraw, err := putBeforeRelays(a, s.Mutant)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func startBuilder(ctx context.Context, b *target.Builder, a *scripted.Auctions, 
 		end, ended, err = runCommand(ctx, b.Command, a, urls, s.Log)
 	}
 	if err == nil {
-		if err = contact(ctx, a, s.Patience, ended); err != nil {
+		if err = waitContact(ctx, a, s.Patience, ended); err != nil {
 			err = errors.Join(err, end())
 		}
 	}
@@ -138,9 +138,9 @@ func startBuilder(ctx context.Context, b *target.Builder, a *scripted.Auctions, 
 	return func() error { return errors.Join(end(), withdraw()) }, nil
 }
 
-// contact waits until a relay has been asked for anything, as long as patience says. Ended is
+// waitContact waits until a relay has been asked for anything, as long as patience says. Ended is
 // closed when the builder ends.
-func contact(ctx context.Context, a *scripted.Auctions, patience time.Duration, ended <-chan struct{}) error {
+func waitContact(ctx context.Context, a *scripted.Auctions, patience time.Duration, ended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	heard := func() bool {
@@ -168,8 +168,8 @@ func contact(ctx context.Context, a *scripted.Auctions, patience time.Duration, 
 	return nil
 }
 
-// before puts a mutant before each relay. It returns the addresses that the builder gets.
-func before(a *scripted.Auctions, id string) (urls []string, withdraw func() error, err error) {
+// putBeforeRelays puts a mutant before each relay. It returns the addresses that the builder gets.
+func putBeforeRelays(a *scripted.Auctions, id string) (urls []string, withdraw func() error, err error) {
 	if id == "" {
 		return a.URLs(), func() error { return nil }, nil
 	}

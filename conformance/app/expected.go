@@ -80,7 +80,7 @@ func expectations(r *report.Report, reason, until string) ([]clauses.Expectation
 		if expect == "" {
 			continue
 		}
-		e := clauses.Expectation{Clause: c.ID, Expect: expect, Match: stable(messageOf(c)), Reason: reason, Until: until}
+		e := clauses.Expectation{Clause: c.ID, Expect: expect, Match: findStable(messageOf(c)), Reason: reason, Until: until}
 		if e.Match != "" {
 			list = append(list, e)
 		}
@@ -107,8 +107,8 @@ func messageOf(c report.Clause) string {
 // numbers, and line ends.
 var varies = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9.]+(ms|µs|s)\b|[0-9]+[0-9.:]*[0-9]+|[\r\n]+`)
 
-// stable returns the longest part of a message that the same failure has in another run.
-func stable(message string) (longest string) {
+// findStable returns the longest part of a message that the same failure has in another run.
+func findStable(message string) (longest string) {
 	const most = 120
 	from := 0
 	for _, span := range append(varies.FindAllStringIndex(message, -1), []int{len(message), len(message)}) {

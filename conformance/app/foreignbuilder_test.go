@@ -216,7 +216,7 @@ func startBeside(t *testing.T, has habits, o Options) Options {
 		stop()
 		running.Wait()
 	})
-	if err := contact(ctx, auctions, builderStart, nil); err != nil {
+	if err := waitContact(ctx, auctions, builderStart, nil); err != nil {
 		t.Fatal(err)
 	}
 	o.Target, o.Auctions, o.Clock, o.Timeout = opened.Target, auctions, paced, ownTimeout
@@ -296,7 +296,7 @@ func TestABuilderThatNeverComesIsUnusable(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		err := contact(t.Context(), &scripted.Auctions{Relays: &scripted.Relays{All: []*scripted.Relay{{}}}},
+		err := waitContact(t.Context(), &scripted.Auctions{Relays: &scripted.Relays{All: []*scripted.Relay{{}}}},
 			builderStart, nil)
 		if err == nil || !strings.Contains(err.Error(), "asks no relay for anything") || time.Since(began) != builderStart {
 			t.Errorf("%v after %v", err, time.Since(began))

@@ -85,11 +85,11 @@ func (f Forks) Run(ctx context.Context) (exit int, err error) {
 	var reports []*report.Report
 	for i, r := range runs {
 		fmt.Fprintf(f.Said, "\n== %s\n%s", f.Forks[i], r.said)
-		exit = worse(exit, r.exit)
+		exit = worseOf(exit, r.exit)
 		reports = append(reports, r.report)
 	}
 	if err != nil {
-		return worse(exit, clauses.SuiteFault), err
+		return worseOf(exit, clauses.SuiteFault), err
 	}
 	return exit, WriteMatrix(filepath.Join(f.Out, "matrix.html"), reports)
 }
@@ -132,8 +132,8 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.to.Write(p)
 }
 
-// worse returns the status that somebody should look at first.
-func worse(a, b int) int {
+// worseOf returns the status that somebody should look at first.
+func worseOf(a, b int) int {
 	if a == clauses.Conformant && b == clauses.Conformant {
 		return clauses.Conformant
 	}

@@ -36,7 +36,7 @@ func TestWorseStatus(t *testing.T) {
 		{clauses.SuiteFault, clauses.Nonconformant, clauses.SuiteFault},
 		{clauses.Conformant, -1, clauses.SuiteFault},
 	} {
-		if got := worse(row[0], row[1]); got != row[2] {
+		if got := worseOf(row[0], row[1]); got != row[2] {
 			t.Errorf("worse of %d and %d is %d, want %d", row[0], row[1], got, row[2])
 		}
 	}

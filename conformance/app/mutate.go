@@ -125,12 +125,12 @@ func swap(o *Options, iface string) (stop func()) {
 	return func() {}
 }
 
-// wrongs returns all mutants: those before a target, and those inside our services.
-func wrongs() []mutant.Mutant { return slices.Concat(mutant.All(), mutant.InServices()) }
+// listMutants returns all mutants: those before a target, and those inside our services.
+func listMutants() []mutant.Mutant { return slices.Concat(mutant.All(), mutant.InServices()) }
 
 // killersOf returns the mutants on which a clause must fail, each with what it does wrong.
 func killersOf(id string) (killers []string) {
-	for _, m := range wrongs() {
+	for _, m := range listMutants() {
 		if slices.Contains(m.MustKill, id) {
 			killers = append(killers, m.ID+": "+m.What)
 		}
@@ -142,7 +142,7 @@ func killersOf(id string) (killers []string) {
 // them. Blanket mutants, such as one that refuses everything, prove no clause.
 func Killers() map[string][]string {
 	all := map[string][]string{}
-	for _, m := range wrongs() {
+	for _, m := range listMutants() {
 		if m.Blanket() {
 			continue
 		}

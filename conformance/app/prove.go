@@ -145,7 +145,7 @@ func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.M
 			word, reasons := "killed", []string{}
 			for _, c := range alive {
 				result.Unnoticed[c.ID] = append(result.Unnoticed[c.ID], m.ID)
-				reasons = append(reasons, said(c))
+				reasons = append(reasons, describeVerdict(c))
 			}
 			why := strings.Join(reasons, "; ")
 			if why == "" {
@@ -186,7 +186,7 @@ func (p Proof) askModels(ctx context.Context, f folder, m mutant.Mutant,
 		return nil, "", err
 	}
 	for _, model := range r.Clauses {
-		if !slices.Contains(models, model.ID) || !failed(model) {
+		if !slices.Contains(models, model.ID) || !hasFailed(model) {
 			continue
 		}
 		by = "noticed by " + model.ID
@@ -199,7 +199,7 @@ func (p Proof) askModels(ctx context.Context, f folder, m mutant.Mutant,
 
 // chosen returns the mutants to run.
 func (p Proof) chosen() (list []mutant.Mutant) {
-	for _, m := range wrongs() {
+	for _, m := range listMutants() {
 		named := len(p.Only) == 0 || slices.Contains(p.Only, m.ID)
 		able := !m.Inside() || p.Mutants != ""
 		if named && able && (len(p.Interfaces) == 0 || slices.Contains(p.Interfaces, m.Iface)) && p.Target.Has(m.Iface) {
@@ -218,7 +218,7 @@ func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (alive []repo
 		return nil, err
 	}
 	for _, c := range r.Clauses {
-		if slices.Contains(m.MustKill, c.ID) && !failed(c) {
+		if slices.Contains(m.MustKill, c.ID) && !hasFailed(c) {
 			alive = append(alive, c)
 		}
 	}
@@ -239,7 +239,7 @@ func (p Proof) started(f folder, m mutant.Mutant) (program string, how []string)
 		how = []string{"--builder", OwnBuilder, "--mutant", m.ID}
 	case m.Inside():
 		program, how = p.Mutants, append(p.devnet(m.MustKill), "--inside", m.ID)
-	case crosses(m.MustKill):
+	case isAtFork(m.MustKill):
 		how = append(p.devnet(m.MustKill), "--mutant", m.ID)
 	}
 	return program, how
@@ -249,19 +249,19 @@ func (p Proof) started(f folder, m mutant.Mutant) (program string, how []string)
 // clauses are about that.
 func (p Proof) devnet(clauses []string) []string {
 	how := []string{"--devnet", "--slot", p.Slot.String()}
-	if crosses(clauses) {
+	if isAtFork(clauses) {
 		how = append(how, "--fork", "electra", "--fork-at", "fulu@3")
 	}
 	return how
 }
 
-// crosses says whether clauses are judged in a world with a fork in its middle, and nowhere else.
-func crosses(clauses []string) bool {
+// isAtFork says whether clauses are judged in a world with a fork in its middle, and nowhere else.
+func isAtFork(clauses []string) bool {
 	return slices.ContainsFunc(clauses, func(id string) bool { return strings.Contains(id, "-FRK-") })
 }
 
-// failed says whether a spec of the clause failed, whatever the verdict on the clause is.
-func failed(c report.Clause) bool {
+// hasFailed says whether a spec of the clause failed, whatever the verdict on the clause is.
+func hasFailed(c report.Clause) bool {
 	return slices.ContainsFunc(c.Specs, func(s report.Spec) bool { return s.Outcome == clauses.Failed })
 }
 
@@ -315,7 +315,7 @@ func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 		}
 		again, unsaid, err = p.judge(ctx, f, again)
 		for _, c := range unsaid {
-			still = append(still, said(c))
+			still = append(still, describeVerdict(c))
 		}
 		wrong = slices.Concat(wrong, again, still)
 	}
@@ -328,7 +328,7 @@ func (p Proof) judge(ctx context.Context, f folder,
 	needed []string) (wrong []string, unsaid []report.Clause, err error) {
 	parts := map[bool][]string{} // by whether their world has a fork in its middle
 	for _, id := range needed {
-		across := crosses([]string{id})
+		across := isAtFork([]string{id})
 		parts[across] = append(parts[across], id)
 	}
 	for _, part := range parts {
@@ -339,8 +339,8 @@ func (p Proof) judge(ctx context.Context, f folder,
 		for _, c := range r.Clauses {
 			switch {
 			case !slices.Contains(part, c.ID):
-			case failed(c):
-				wrong = append(wrong, said(c))
+			case hasFailed(c):
+				wrong = append(wrong, describeVerdict(c))
 			case c.Verdict == clauses.NotSure || c.Verdict == clauses.NotRun:
 				unsaid = append(unsaid, c)
 			}
@@ -349,8 +349,10 @@ func (p Proof) judge(ctx context.Context, f folder,
 	return wrong, unsaid, nil
 }
 
-// said describes the verdict on a clause in one line.
-func said(c report.Clause) string { return fmt.Sprintf("%s is %s %s", c.ID, c.Verdict, c.Why) }
+// describeVerdict describes the verdict on a clause in one line.
+func describeVerdict(c report.Clause) string {
+	return fmt.Sprintf("%s is %s %s", c.ID, c.Verdict, c.Why)
+}
 
 // allowed are the clauses that may pass on targets that answer everything with one status, by that
 // status, and why (docs/conformance.md, How the suite is proven).
@@ -370,14 +372,14 @@ func (p Proof) tooEasy(ctx context.Context, f folder) (list []string, err error)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, unlike(passed, id)...)
+		list = append(list, describeDifference(passed, id)...)
 	}
 	return list, nil
 }
 
-// unlike says in words how the clauses that pass on a target of one status differ from those that
-// allowed lists for it.
-func unlike(passed []string, status string) (list []string) {
+// describeDifference says in words how the clauses that pass on a target of one status differ from
+// those that allowed lists for it.
+func describeDifference(passed []string, status string) (list []string) {
 	for _, clause := range passed {
 		if _, may := allowed[status][clause]; !may {
 			list = append(list, fmt.Sprintf("%s passes on a target that answers everything with %s", clause, status))

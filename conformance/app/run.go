@@ -219,13 +219,13 @@ func (o *Options) enter(ctx context.Context) (around *world.Client, err error) {
 		return nil, UsageError{fmt.Sprintf("chain.worldUrl: %v", err)}
 	}
 	o.Timeout = cmp.Or(o.Timeout, max(time.Minute, 2*around.Facts.Patience()))
-	o.Target = within(o.Target, around.Facts)
+	o.Target = fitToWorld(o.Target, around.Facts)
 	return around, nil
 }
 
-// within returns the target with budgets that suit its world: an answer may wait for its slot to
-// begin, as one to a proposer that asks for its payload early.
-func within(t *target.Target, f world.Facts) *target.Target {
+// fitToWorld returns the target with budgets that suit its world: an answer may wait for its slot
+// to begin, as one to a proposer that asks for its payload early.
+func fitToWorld(t *target.Target, f world.Facts) *target.Target {
 	patient := *t
 	patient.Budgets.AnswerMs = max(t.Budgets.AnswerMs, int((f.Slots(1) + time.Second).Milliseconds()))
 	return &patient
@@ -245,7 +245,7 @@ func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen ma
 				entry.Specs = append(entry.Specs, report.Spec{
 					Title: result.Title, Outcome: result.Outcome, Message: result.Message, Expected: result.Expected,
 					Actual: result.Actual, FirstTry: result.FirstTry, Tries: result.Tries, TookMs: result.TookMs,
-					Exchanges: kept(result),
+					Exchanges: keptExchanges(result),
 				})
 				r.Tries += max(result.Tries, 1)
 			}
@@ -286,9 +286,9 @@ func runsOf(r suite.Result) (runs []clauses.Run) {
 	return append(runs, clauses.Run{Outcome: r.Outcome, Message: r.Message})
 }
 
-// kept returns the exchanges that a report shows: the last one of a spec that passed, and all of
-// any other.
-func kept(r suite.Result) (list []probe.Exchange) {
+// keptExchanges returns the exchanges that a report shows: the last one of a spec that passed, and
+// all of any other.
+func keptExchanges(r suite.Result) (list []probe.Exchange) {
 	if r.Outcome == clauses.OK && len(r.Exchanges) > 1 {
 		return r.Exchanges[len(r.Exchanges)-1:]
 	}

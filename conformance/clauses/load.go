@@ -99,7 +99,7 @@ func Read(from fs.FS) (*Catalogue, error) {
 		}
 		for _, g := range groups {
 			for _, e := range g.Clauses {
-				clause, err := e.within(g)
+				clause, err := e.makeClause(g)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %s: %w", path.Base(name), e.ID, err)
 				}
@@ -132,8 +132,9 @@ func decode(from fs.FS, name string, into any) error {
 	return nil
 }
 
-// within makes the clause of an entry: members that the entry leaves out are those of its group.
-func (e entry) within(g group) (Clause, error) {
+// makeClause makes the clause of an entry: members that the entry leaves out are those of its
+// group.
+func (e entry) makeClause(g group) (Clause, error) {
 	c := Clause{
 		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: cmp.Or(e.Source, g.Source), Quote: e.Quote,
 		Paraphrase: e.Paraphrase, Profile: g.Profile,

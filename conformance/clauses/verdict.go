@@ -124,15 +124,15 @@ func (e Expectation) names(id string) bool {
 // isPattern says whether the entry is about several clauses, of which not all need to fail.
 func (e Expectation) isPattern() bool { return strings.ContainsAny(e.Clause, "*?[") }
 
-// counts says whether the entry's last day is not over.
-func (e Expectation) counts(at time.Time) bool {
+// isInForce says whether the entry's last day is not over.
+func (e Expectation) isInForce(at time.Time) bool {
 	until, err := time.Parse(time.DateOnly, e.Until)
 	return err != nil || at.Before(until.AddDate(0, 0, 1))
 }
 
 // covers says whether the entry is about this spec, and counts at this time.
 func (e Expectation) covers(s Spec, at time.Time) bool {
-	return e.names(s.Clause) && (e.Spec == "" || e.Spec == s.Title) && e.counts(at)
+	return e.names(s.Clause) && (e.Spec == "" || e.Spec == s.Title) && e.isInForce(at)
 }
 
 // Result is the verdict on a clause, and why in words.
@@ -158,7 +158,7 @@ func Judge(c Subject, specs []Spec, expected []Expectation, at time.Time) Result
 	}
 	result.Why = "no spec tests it"
 	for i, spec := range specs {
-		now := ofSpec(c, spec, expected, at)
+		now := judgeSpec(c, spec, expected, at)
 		// A pass wins over a spec that was not tested, because all of the clause that could be
 		// tested passes.
 		yields := func(v Verdict) bool { return v == NotFeature || v == NotRun }
@@ -201,8 +201,8 @@ func count(runs []Run) (t tally) {
 	return t
 }
 
-// ofSpec judges one spec by its runs.
-func ofSpec(c Subject, spec Spec, expected []Expectation, at time.Time) Result {
+// judgeSpec judges one spec by its runs.
+func judgeSpec(c Subject, spec Spec, expected []Expectation, at time.Time) Result {
 	t := count(spec.Runs)
 	var entry *Expectation
 	if i := slices.IndexFunc(expected, func(e Expectation) bool { return e.covers(spec, at) }); i >= 0 {
@@ -215,10 +215,10 @@ func ofSpec(c Subject, spec Spec, expected []Expectation, at time.Time) Result {
 	case len(spec.Runs) == 0:
 		return is(NotRun, "it never ran")
 	case t.failed > 0:
-		return is(ofFailure(c, entry, t))
+		return is(judgeFailure(c, entry, t))
 	case t.worst == Unsupported && c.Required:
 		t.failure = "the feature is required, and the target lacks it: " + t.message
-		return is(ofFailure(c, entry, t))
+		return is(judgeFailure(c, entry, t))
 	case t.passed > 0 && entry != nil && entry.Expect == "flaky":
 		return is(Flaky, "passed this time; "+entry.Reason)
 	case t.passed > 0 && entry != nil && !entry.isPattern():
@@ -240,8 +240,8 @@ func ofSpec(c Subject, spec Spec, expected []Expectation, at time.Time) Result {
 	}
 }
 
-// ofFailure judges a spec that failed, perhaps not in all of its runs.
-func ofFailure(c Subject, entry *Expectation, t tally) (Verdict, string) {
+// judgeFailure judges a spec that failed, perhaps not in all of its runs.
+func judgeFailure(c Subject, entry *Expectation, t tally) (Verdict, string) {
 	matches := entry != nil && strings.Contains(t.failure, entry.Match)
 	why := t.failure
 	switch {
@@ -280,7 +280,7 @@ func Stale(expected []Expectation, results []Result, at time.Time) []string {
 			stale = append(stale, e.Clause+": there is no such clause")
 		case !e.isPattern() && slices.Contains(about, XPass):
 			stale = append(stale, e.Clause+": passes now")
-		case !e.counts(at):
+		case !e.isInForce(at):
 			stale = append(stale, e.Clause+": ended on "+e.Until)
 		case !slices.ContainsFunc(about, passes) || slices.ContainsFunc(about, func(v Verdict) bool {
 			return v == XFail ||

@@ -301,10 +301,11 @@ func builderHabits() []Mutant {
 			answers(submitPath,
 				func(e *Exchange) { e.Header.Del("Retry-After") })},
 		{"builder-does-not-read-that-payload-delivered", "builder", "does not read that a payload is delivered",
-			[]string{"BLD-RFS-04"}, again(9, 400)},
+			[]string{"BLD-RFS-04"}, repeatOnStatus(9, 400)},
 		{"builder-sends-what-was-taken-once-more", "builder", "sends what was taken once more", []string{"BLD-RFS-05"},
-			again(1, 200)},
-		{"builder-repeats-what-refused", "builder", "repeats what is refused", []string{"BLD-RFS-01"}, again(9, 400)},
+			repeatOnStatus(1, 200)},
+		{"builder-repeats-what-refused", "builder", "repeats what is refused", []string{"BLD-RFS-01"}, repeatOnStatus(9,
+			400)},
 		{"builder-does-not-bid-again-where-it-was-refused", "builder", "does not bid again where it was refused",
 			[]string{"BLD-REL-04"}, func() Fault {
 				failed := false
@@ -316,8 +317,9 @@ func builderHabits() []Mutant {
 	}
 }
 
-// again is a fault by which a request is sent so many times more if it is answered with a status.
-func again(times, status int) func() Fault {
+// repeatOnStatus is a fault by which a request is sent so many times more if it is answered with a
+// status.
+func repeatOnStatus(times, status int) func() Fault {
 	return answers(submitPath, func(e *Exchange) {
 		for range times {
 			if e.Status != status || e.forward(e.base) != nil {

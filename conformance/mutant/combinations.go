@@ -49,17 +49,17 @@ func combinationMutants() []Mutant {
 			})},
 		{"relay-builder-pubkey-ignored-beside-block-number", "relay", "builder_pubkey is ignored beside block_number",
 			[]string{"REL-CMB-05"},
-			beside(deliveredPath, "builder_pubkey", "block_number")},
+			dropBeside(deliveredPath, "builder_pubkey", "block_number")},
 		{"relay-slot-ignored-beside-proposer-pubkey", "relay", "slot is ignored beside proposer_pubkey",
 			[]string{"REL-CMB-05"},
-			beside(deliveredPath, "slot", "proposer_pubkey")},
+			dropBeside(deliveredPath, "slot", "proposer_pubkey")},
 		{"relay-block-hash-ignored-beside-slot", "relay", "block_hash is ignored beside slot", []string{"REL-CMB-06"},
-			beside(receivedPath, "block_hash", "slot")},
+			dropBeside(receivedPath, "block_hash", "slot")},
 	}
 }
 
-// beside is a fault that removes a parameter from queries that have another one, too.
-func beside(path, name, other string) func() Fault {
+// dropBeside is a fault that removes a parameter from queries that have another one, too.
+func dropBeside(path, name, other string) func() Fault {
 	return asks(path, func(e *Exchange) bool {
 		if query := e.Request.URL.Query(); query.Has(name) && query.Has(other) {
 			query.Del(name)

@@ -15,8 +15,8 @@ const (
 	registrationPath = "/relay/v1/data/validator_registration"
 )
 
-// without is a fault that removes parameters from the query.
-func without(path string, names ...string) func() Fault {
+// dropParams is a fault that removes parameters from the query.
+func dropParams(path string, names ...string) func() Fault {
 	return asks(path, func(e *Exchange) bool {
 		query := e.Request.URL.Query()
 		for _, name := range names {
@@ -53,21 +53,21 @@ func dataMutants() []Mutant {
 				return false
 			})},
 		{"relay-slot-ignored-for-deliveries", "relay", "slot is ignored for deliveries", []string{"REL-DAT-03"},
-			without(deliveredPath, "slot")},
+			dropParams(deliveredPath, "slot")},
 		{"relay-block-hash-ignored-for-deliveries", "relay", "block_hash is ignored for deliveries", []string{"REL-DAT-04"},
-			without(deliveredPath, "block_hash")},
+			dropParams(deliveredPath, "block_hash")},
 		{"relay-block-number-ignored-for-deliveries", "relay", "block_number is ignored for deliveries",
 			[]string{"REL-DAT-05"},
-			without(deliveredPath, "block_number")},
+			dropParams(deliveredPath, "block_number")},
 		{"relay-keys-ignored-for-deliveries", "relay", "keys are ignored for deliveries", []string{"REL-DAT-06"},
-			without(deliveredPath, "proposer_pubkey",
+			dropParams(deliveredPath, "proposer_pubkey",
 				"builder_pubkey")},
-		{"relay-limit-ignored", "relay", "limit is ignored", []string{"REL-DAT-07", "REL-DAT-12"}, without(deliveredPath,
+		{"relay-limit-ignored", "relay", "limit is ignored", []string{"REL-DAT-07", "REL-DAT-12"}, dropParams(deliveredPath,
 			"limit")},
-		{"relay-cursor-ignored", "relay", "cursor is ignored", []string{"REL-DAT-08", "REL-DAT-09"}, without(deliveredPath,
+		{"relay-cursor-ignored", "relay", "cursor is ignored", []string{"REL-DAT-08", "REL-DAT-09"}, dropParams(deliveredPath,
 			"cursor")},
 		{"relay-order-by-ignored", "relay", "order_by is ignored", []string{"REL-DAT-21", "REL-DAT-22"},
-			without(deliveredPath, "order_by")},
+			dropParams(deliveredPath, "order_by")},
 		{"relay-wrong-queries-answered-with-empty-list", "relay", "wrong queries are answered with []", []string{
 			"REL-DAT-09", "REL-DAT-10", "REL-DAT-11", "REL-DAT-12", "REL-DAT-16", "REL-DAT-19", "REL-DAT-22", "REL-DAT-18",
 		}, blanket(answers(dataPath, func(e *Exchange) {

@@ -44,7 +44,7 @@ func filterMutants() []Mutant {
 				}
 			})},
 		{"relay-limit-ignored-for-received-blocks", "relay", "limit is ignored for received blocks", []string{"REL-DAT-07"},
-			without(receivedPath, "limit")},
+			dropParams(receivedPath, "limit")},
 		{"relay-slot-and-cursor-may-come-together", "relay", "slot and cursor may come together", []string{"REL-DAT-09"},
 			asks(deliveredPath,
 				func(e *Exchange) bool {

@@ -84,10 +84,10 @@ func headerMutants() []Mutant {
 		{"relay-first-bid-of-slot-served-for-ever", "relay", "the first bid of a slot is served for ever",
 			[]string{"REL-HDR-16", "REL-SUB-31"}, sticky},
 		{"relay-builders-first-bid-is-its-only-one", "relay", "a builder's first bid is its only one",
-			[]string{"REL-SUB-23"}, firstOfEach},
+			[]string{"REL-SUB-23"}, serveFirstOfEach},
 		{"relay-last-block-wins-whatever-its-value", "relay", "the last block wins, whatever its value",
 			[]string{"REL-HDR-16", "REL-HDR-17", "REL-SUB-31"},
-			lastWins},
+			serveLast},
 		{"relay-hexadecimal-in-capitals-finds-nothing", "relay", "hexadecimal in capitals finds nothing",
 			[]string{"REL-HDR-19"},
 			asks(headerPath, func(e *Exchange) bool {
@@ -133,21 +133,21 @@ func sticky() Fault {
 		case e.on(headerPath) && e.Status == http.StatusOK:
 			slot, _, _ := strings.Cut(strings.TrimPrefix(e.Request.URL.Path, headerPath), "/")
 			if known := first[slot]; known != nil {
-				e.edit(func(d any) any { return replaced(d, known) })
+				e.edit(func(d any) any { return replaceBid(d, known) })
 			}
 		}
 	}}
 }
 
-// lastWins serves the last block that the relay accepted, whatever it pays.
-func lastWins() Fault {
+// serveLast serves the last block that the relay accepted, whatever it pays.
+func serveLast() Fault {
 	var last []byte
 	return Fault{Answer: func(e *Exchange) {
 		switch {
 		case e.on(submitPath) && e.Status < 300:
 			last = e.Asked
 		case e.on(headerPath) && e.Status == http.StatusOK && last != nil:
-			e.edit(func(d any) any { return replaced(d, last) })
+			e.edit(func(d any) any { return replaceBid(d, last) })
 		}
 	}}
 }

@@ -2,9 +2,9 @@ package mutant
 
 import "slices"
 
-// swapped returns the mutants that exchange a literal instance with the other one: each answers
+// swapMutants returns the mutants that exchange a literal instance with the other one: each answers
 // correctly, but in the form that is right for the other.
-func swapped() []Mutant {
+func swapMutants() []Mutant {
 	nothing := func() Fault { return Fault{} }
 	return []Mutant{
 		{"rpc-literal-and-other-instance-exchanged", "rpc", "the literal bundle RPC and the other one are each other",
@@ -21,5 +21,5 @@ func swapped() []Mutant {
 
 // Swaps says whether the mutant exchanges the literal instance of its interface with the other one.
 func (m Mutant) Swaps() bool {
-	return slices.ContainsFunc(swapped(), func(s Mutant) bool { return s.ID == m.ID })
+	return slices.ContainsFunc(swapMutants(), func(s Mutant) bool { return s.ID == m.ID })
 }

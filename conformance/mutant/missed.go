@@ -11,15 +11,15 @@ import (
 func missedMutants() []Mutant {
 	return []Mutant{
 		{"relay-serves-no-bid-after-two-missed-slots", "relay", "serves no bid after two missed slots",
-			[]string{"REL-GEN-08"}, cutsOff(2)},
+			[]string{"REL-GEN-08"}, stopAfterMissed(2)},
 		{"relay-serves-no-bid-after-five-missed-slots", "relay", "serves no bid after five missed slots",
-			[]string{"REL-GEN-08"}, cutsOff(5)},
+			[]string{"REL-GEN-08"}, stopAfterMissed(5)},
 	}
 }
 
-// cutsOff is a fault by which there is no bid for a slot if so many slots before it are empty. It
-// learns of them from the submissions: those with the same parent are for slots in a row.
-func cutsOff(missed uint64) func() Fault {
+// stopAfterMissed is a fault by which there is no bid for a slot if so many slots before it are
+// empty. It learns of them from the submissions: those with the same parent are for slots in a row.
+func stopAfterMissed(missed uint64) func() Fault {
 	return func() Fault {
 		first, parents := map[string]uint64{}, map[string]string{}
 		return Fault{Answer: func(e *Exchange) {

@@ -98,7 +98,8 @@ func Find(id string) (Mutant, bool) {
 // All returns all mutants that are put before a target.
 func All() []Mutant {
 	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), termsMutants(), refundListMutants(),
-		streamMutants(), sidecarMutants(), builderMutants(), swapped(), schemaMutants(), combinationMutants(), modelMutants())
+		streamMutants(), sidecarMutants(), builderMutants(), swapMutants(), schemaMutants(), combinationMutants(),
+		modelMutants())
 }
 
 // client asks the target for the proxy. It changes nothing: it neither unpacks answers nor follows

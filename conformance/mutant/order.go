@@ -23,20 +23,20 @@ func orderMutants() []Mutant {
 	return []Mutant{
 		{"rpc-of-bundle-only-first-transaction-sent", "rpc", "of a bundle only the first transaction is sent",
 			[]string{"RPC-BUN-18"},
-			first("eth_sendBundle", func(o map[string]any) {
+			changeFirstParam("eth_sendBundle", func(o map[string]any) {
 				if txs, is := o["txs"].([]any); is && len(txs) > 1 {
 					o["txs"] = txs[:1]
 				}
 			})},
 		{"rpc-bundles-reversed", "rpc", "bundles stand on their heads", []string{"RPC-BUN-18"},
-			first("eth_sendBundle", func(o map[string]any) {
+			changeFirstParam("eth_sendBundle", func(o map[string]any) {
 				if txs, is := o["txs"].([]any); is {
 					slices.Reverse(txs)
 				}
 			})},
 		{"rpc-every-transaction-of-bundle-may-revert", "rpc", "every transaction of a bundle may revert",
 			[]string{"RPC-BUN-18"},
-			first("eth_sendBundle", func(o map[string]any) { o["revertingTxHashes"] = hashes(o["txs"]) })},
+			changeFirstParam("eth_sendBundle", func(o map[string]any) { o["revertingTxHashes"] = hashes(o["txs"]) })},
 		{"rpc-cancels-answered-and-forgotten", "rpc", "cancels are answered and forgotten", []string{"RPC-CAN-06"},
 			asks("/", func(e *Exchange) bool {
 				return e.Method == "eth_cancelBundle" && e.say(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":1,"result":null}`)
@@ -45,7 +45,7 @@ func orderMutants() []Mutant {
 			[]string{"RPC-PRI-15"},
 			asks("/", func(e *Exchange) bool {
 				if head := e.head(); head > 0 {
-					first("eth_sendPrivateTransaction", func(o map[string]any) {
+					changeFirstParam("eth_sendPrivateTransaction", func(o map[string]any) {
 						o["maxBlockNumber"] = fmt.Sprintf("%#x", head+5)
 					})().Ask(e)
 				}
@@ -61,34 +61,35 @@ func orderMutants() []Mutant {
 				}
 				return false
 			})},
-		{"rpc-fast-ignored", "rpc", "fast is ignored", []string{"RPC-PRI-16"}, first("eth_sendPrivateTransaction",
+		{"rpc-fast-ignored", "rpc", "fast is ignored", []string{"RPC-PRI-16"}, changeFirstParam("eth_sendPrivateTransaction",
 			func(o map[string]any) {
 				delete(object(o["preferences"]), "fast")
 			})},
 		{"rpc-fast-goes-to-all-builders", "rpc", "fast goes to all builders, and gives back as much as ever",
 			[]string{"RPC-PRI-16"},
-			first("eth_sendPrivateTransaction", func(o map[string]any) {
+			changeFirstParam("eth_sendPrivateTransaction", func(o map[string]any) {
 				if p := object(o["preferences"]); p["fast"] == true {
 					p["fast"] = false
-					put(p, "privacy", "builders", []string{"second", "third"})
+					putWithin(p, "privacy", "builders", []string{"second", "third"})
 				}
 			})},
 		{"rpc-fast-gives-back-half-and-goes-to-one-builder", "rpc", "fast gives back half, and goes to one builder",
-			[]string{"RPC-PRI-16"}, asks("/", halved)},
+			[]string{"RPC-PRI-16"}, asks("/", halveFast)},
 		{"rpc-backruns-give-back-50-percent", "rpc", "backruns give back 50 %", []string{"RPC-SHR-27"},
-			first("mev_sendBundle", func(o map[string]any) {
-				put(o, "privacy", "wantRefund", 50)
+			changeFirstParam("mev_sendBundle", func(o map[string]any) {
+				putWithin(o, "privacy", "wantRefund", 50)
 			})},
 		{"rpc-of-private-transactions-operator-keeps-refunds", "rpc",
 			"of private transactions the operator keeps the refunds", []string{"RPC-SHR-27"},
-			first("eth_sendPrivateTransaction", func(o map[string]any) {
+			changeFirstParam("eth_sendPrivateTransaction", func(o map[string]any) {
 				preferences := object(o["preferences"])
-				put(preferences, "validity", "refund", []any{map[string]any{"address": "0x00000000000000000000000000000000deadbeef",
-					"percent": 90}})
+				putWithin(preferences, "validity", "refund",
+					[]any{map[string]any{"address": "0x00000000000000000000000000000000deadbeef",
+						"percent": 90}})
 			})},
 		{"rpc-of-several-refunds-only-first-is-kept", "rpc", "of several refunds only the first is kept",
 			[]string{"RPC-SHR-28"},
-			first("mev_sendBundle", func(o map[string]any) {
+			changeFirstParam("mev_sendBundle", func(o map[string]any) {
 				validity := object(o["validity"])
 				for name, list := range validity {
 					if all, is := list.([]any); is && len(all) > 1 {
@@ -97,7 +98,7 @@ func orderMutants() []Mutant {
 				}
 			})},
 		{"rpc-several-refunds-are-same-for-all", "rpc", "several refunds are the same for all", []string{"RPC-SHR-28"},
-			first("mev_sendBundle", func(o map[string]any) {
+			changeFirstParam("mev_sendBundle", func(o map[string]any) {
 				for _, list := range object(o["validity"]) {
 					all, _ := list.([]any)
 					for _, entry := range all {
@@ -107,14 +108,14 @@ func orderMutants() []Mutant {
 			})},
 		{"rpc-refunds-by-address-are-parts-of-usual-90-percent", "rpc", "refunds by address are parts of the usual 90 %",
 			[]string{"RPC-PRI-18"},
-			first("eth_sendPrivateTransaction", func(o map[string]any) {
+			changeFirstParam("eth_sendPrivateTransaction", func(o map[string]any) {
 				if validity := object(object(o["preferences"])["validity"]); validity["refund"] != nil {
 					validity["refundConfig"], validity["refund"] = validity["refund"], nil
 				}
 			})},
 		{"rpc-refunds-by-address-are-read-and-forgotten", "rpc", "refunds by address are read and forgotten",
 			[]string{"RPC-PRI-18"},
-			first("eth_sendPrivateTransaction", func(o map[string]any) {
+			changeFirstParam("eth_sendPrivateTransaction", func(o map[string]any) {
 				delete(object(o["preferences"]), "validity")
 			})},
 
@@ -161,8 +162,8 @@ func orderMutants() []Mutant {
 	}
 }
 
-// first is a fault that changes the first parameter of a method, which is an object.
-func first(method string, change func(o map[string]any)) func() Fault {
+// changeFirstParam is a fault that changes the first parameter of a method, which is an object.
+func changeFirstParam(method string, change func(o map[string]any)) func() Fault {
 	return params(method, func(list []any) []any {
 		if len(list) > 0 && object(list[0]) != nil {
 			change(object(list[0]))
@@ -171,8 +172,9 @@ func first(method string, change func(o map[string]any)) func() Fault {
 	})
 }
 
-// put sets a member of an object within an object, and makes the inner object if there is none.
-func put(o map[string]any, within, name string, value any) {
+// putWithin sets a member of an object within an object, and makes the inner object if there is
+// none.
+func putWithin(o map[string]any, within, name string, value any) {
 	if o == nil {
 		return
 	}
@@ -206,9 +208,9 @@ func hashes(txs any) (list []string) {
 	return list
 }
 
-// halved replaces a fast private transaction by a bundle with terms of its own, for the operator's
-// builder only.
-func halved(e *Exchange) bool {
+// halveFast replaces a fast private transaction by a bundle with terms of its own, for the
+// operator's builder only.
+func halveFast(e *Exchange) bool {
 	var call struct {
 		Params []struct {
 			Tx          string         `json:"tx"`
@@ -227,7 +229,7 @@ func halved(e *Exchange) bool {
 		"body":    []any{map[string]any{"tx": call.Params[0].Tx, "canRevert": false}},
 		"privacy": map[string]any{"hints": []string{"hash"}, "wantRefund": 50},
 	}}}.Body()
-	e.signed()
+	e.signAsImpostor()
 	if e.forward(e.base) == nil {
 		e.edit(func(d any) any {
 			if r := at(d, "result"); r != nil {

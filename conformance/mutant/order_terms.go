@@ -42,46 +42,46 @@ func termsMutants() []Mutant {
 			})},
 		{"rpc-builders-of-eth-send-bundle-forgotten", "rpc", "builders of eth_sendBundle are forgotten",
 			[]string{"RPC-BUN-24"},
-			first("eth_sendBundle", func(o map[string]any) {
+			changeFirstParam("eth_sendBundle", func(o map[string]any) {
 				if o["builders"] != nil {
 					o["builders"] = []string{}
 				}
 			})},
 		{"rpc-eth-send-bundle-goes-to-all-builders-when-it-names-one", "rpc",
 			"eth_sendBundle goes to all builders when it names one", []string{"RPC-BUN-24"},
-			first("eth_sendBundle", func(o map[string]any) {
+			changeFirstParam("eth_sendBundle", func(o map[string]any) {
 				if o["builders"] != nil {
 					o["builders"] = all
 				}
 			})},
 		{"rpc-builders-of-mev-send-bundle-forgotten", "rpc", "builders of mev_sendBundle are forgotten",
 			[]string{"RPC-SHR-31"},
-			first("mev_sendBundle", func(o map[string]any) { delete(at(o, "privacy"), "builders") })},
+			changeFirstParam("mev_sendBundle", func(o map[string]any) { delete(at(o, "privacy"), "builders") })},
 		{"rpc-mev-send-bundle-goes-to-all-builders-when-it-names-one", "rpc",
 			"mev_sendBundle goes to all builders when it names one", []string{"RPC-SHR-31"},
-			first("mev_sendBundle", func(o map[string]any) {
+			changeFirstParam("mev_sendBundle", func(o map[string]any) {
 				if privacy := at(o, "privacy"); privacy["builders"] != nil {
 					privacy["builders"] = all
 				}
 			})},
 		{"rpc-private-transaction-goes-to-all-builders", "rpc",
 			"a private transaction goes to all builders when it names one", []string{"RPC-PRI-20"},
-			first("eth_sendPrivateTransaction", func(o map[string]any) {
+			changeFirstParam("eth_sendPrivateTransaction", func(o map[string]any) {
 				if privacy := at(o, "preferences", "privacy"); privacy["builders"] != nil {
 					privacy["builders"] = all
 				}
 			})},
 		{"rpc-max-block-forgotten", "rpc", "maxBlock is forgotten", []string{"RPC-SHR-32"},
-			first("mev_sendBundle", func(o map[string]any) { delete(at(o, "inclusion"), "maxBlock") })},
+			changeFirstParam("mev_sendBundle", func(o map[string]any) { delete(at(o, "inclusion"), "maxBlock") })},
 		{"rpc-bundle-without-max-block-tried-for-three-blocks", "rpc",
 			"a bundle without maxBlock is tried for three blocks", []string{"RPC-SHR-32"},
-			first("mev_sendBundle", func(o map[string]any) {
+			changeFirstParam("mev_sendBundle", func(o map[string]any) {
 				if inclusion := at(o, "inclusion"); inclusion != nil && inclusion["maxBlock"] == nil {
 					inclusion["maxBlock"] = laterBlock(inclusion["block"], 2)
 				}
 			})},
 		{"rpc-bundle-tried-for-two-blocks-more", "rpc", "a bundle is tried for two blocks more", []string{"RPC-SHR-32"},
-			first("mev_sendBundle", func(o map[string]any) {
+			changeFirstParam("mev_sendBundle", func(o map[string]any) {
 				if inclusion := at(o, "inclusion"); inclusion["maxBlock"] != nil {
 					inclusion["maxBlock"] = laterBlock(inclusion["maxBlock"], 2)
 				}
@@ -104,7 +104,7 @@ func versions(change func(e *Exchange, o map[string]any) bool) func() Fault {
 		var known []any
 		return Fault{Ask: func(e *Exchange) bool {
 			answered := false
-			first("eth_sendBundle", func(o map[string]any) {
+			changeFirstParam("eth_sendBundle", func(o map[string]any) {
 				id := o["replacementUuid"]
 				if id == nil || id == uuid.Nil.String() {
 					return

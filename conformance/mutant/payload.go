@@ -87,13 +87,13 @@ func payloadMutants() []Mutant {
 			}},
 		{"relay-unpublished-payload-revealed", "relay", "what no beacon node takes is revealed all the same",
 			[]string{"REL-PAY-19", "REL-PAY-03"},
-			revealed},
+			revealRefused},
 	}
 }
 
-// revealed answers refused requests for a payload with the payload of the slot's last accepted
+// revealRefused answers refused requests for a payload with the payload of the slot's last accepted
 // submission.
-func revealed() Fault {
+func revealRefused() Fault {
 	payloads := map[string]any{}
 	slotOf := func(body []byte) (string, map[string]any) {
 		var d any

@@ -20,8 +20,8 @@ var impostor = func() *ecdsa.PrivateKey {
 	return key
 }()
 
-// signed signs the changed request, by the impostor's key.
-func (e *Exchange) signed() {
+// signAsImpostor signs the changed request, by the impostor's key.
+func (e *Exchange) signAsImpostor() {
 	e.Request.Header.Set(probe.SignatureHeader, probe.BodySignature(impostor, e.Asked))
 }
 
@@ -65,7 +65,7 @@ func params(method string, change func(list []any) []any) func() Fault {
 		d["params"] = change(list)
 		if raw, err := json.Marshal(d); err == nil {
 			e.Asked = raw
-			e.signed()
+			e.signAsImpostor()
 		}
 		return false
 	})
@@ -111,8 +111,8 @@ func refusesAll(method string) func() Fault {
 
 func constant(value any) func(any) any { return func(any) any { return value } }
 
-// more makes a decimal number in a text larger: it appends a digit.
-func more(value any) any {
+// raiseDecimal makes a decimal number in a text larger: it appends a digit.
+func raiseDecimal(value any) any {
 	text, _ := value.(string)
 	return text + "1"
 }

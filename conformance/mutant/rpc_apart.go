@@ -31,7 +31,7 @@ func rpcApartMutants() []Mutant {
 				if err == nil && len(signature) == 65 && signature[64] < 2 {
 					key, err := crypto.SigToPub(accounts.TextHash(e.Asked), signature)
 					if err == nil && strings.EqualFold(crypto.PubkeyToAddress(*key).Hex(), address) {
-						e.signed()
+						e.signAsImpostor()
 						return false
 					}
 				}
@@ -40,7 +40,7 @@ func rpcApartMutants() []Mutant {
 		{"rpc-header-of-another-form-will-do", "rpc", "a header of another form will do", []string{"RPC-AUT-10"}, asks("/",
 			func(e *Exchange) bool {
 				if value := e.Request.Header.Get(probe.SignatureHeader); value != "" && !headerForm.MatchString(value) {
-					e.signed()
+					e.signAsImpostor()
 				}
 				return false
 			})},

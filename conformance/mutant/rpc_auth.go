@@ -13,11 +13,11 @@ func authMutants() []Mutant {
 		{"rpc-any-signature-will-do", "rpc", "any signature will do", []string{
 			"RPC-AUT-01", "RPC-AUT-03", "RPC-AUT-04", "RPC-AUT-06", "RPC-AUT-08", "RPC-AUT-09", "RPC-AUT-10", "RPC-AUT-13",
 			"RPC-AUT-14", "RPC-AUT-19", "RPC-CPR-02", "RPC-CAN-07",
-		}, blanket(asks("/", func(e *Exchange) bool { e.signed(); return false }))},
+		}, blanket(asks("/", func(e *Exchange) bool { e.signAsImpostor(); return false }))},
 		{"rpc-missing-signature-will-do", "rpc", "a missing signature will do", []string{"RPC-AUT-01", "RPC-AUT-13"},
 			asks("/", func(e *Exchange) bool {
 				if e.Request.Header.Get(probe.SignatureHeader) == "" {
-					e.signed()
+					e.signAsImpostor()
 				}
 				return false
 			})},

@@ -104,9 +104,9 @@ func refundListMutants() []Mutant {
 		{"rpc-indexed-up-to-stays-zero", "rpc", "indexedUpTo stays 0x0", []string{"RPC-DLY-07"},
 			member(delayedList, "indexedUpTo", constant("0x0"))},
 		{"rpc-range-lacks-its-first-block", "rpc", "a range lacks its first block", []string{"RPC-DLY-08"},
-			ranged(delayedList, 1, 0)},
+			moveRange(delayedList, 1, 0)},
 		{"rpc-range-lacks-its-last-block", "rpc", "a range lacks its last block", []string{"RPC-DLY-08"},
-			ranged(delayedList, 0, -1)},
+			moveRange(delayedList, 0, -1)},
 		{"rpc-ranges-of-delayed-refunds-ignored", "rpc", "ranges of delayed refunds are ignored", []string{"RPC-DLY-08"},
 			params(delayedList, unranged)},
 		{"rpc-first-page-of-delayed-refunds-is-last", "rpc", "the first page of delayed refunds is the last",
@@ -134,9 +134,9 @@ func refundListMutants() []Mutant {
 		{"rpc-totals-of-delayed-refunds-stay-zero", "rpc", "totals of delayed refunds stay 0x0", []string{"RPC-DLT-04"},
 			member(delayedTotals, "pending", constant("0x0"))},
 		{"rpc-totals-of-range-lack-its-first-block", "rpc", "totals of a range lack its first block",
-			[]string{"RPC-DLT-04"}, ranged(delayedTotals, 1, 0)},
+			[]string{"RPC-DLT-04"}, moveRange(delayedTotals, 1, 0)},
 		{"rpc-totals-of-range-lack-its-last-block", "rpc", "totals of a range lack its last block", []string{"RPC-DLT-04"},
-			ranged(delayedTotals, 0, -1)},
+			moveRange(delayedTotals, 0, -1)},
 		{"rpc-totals-are-of-all-blocks-whatever-range", "rpc", "totals are of all blocks, whatever the range",
 			[]string{"RPC-DLT-04"},
 			params(delayedTotals, unranged)},
@@ -164,10 +164,10 @@ func (e *Exchange) param() map[string]any {
 	return object(call.Params[0])
 }
 
-// ranged is a fault that moves the bounds of a range of blocks. If no block is left in it, it is
+// moveRange is a fault that moves the bounds of a range of blocks. If no block is left in it, it is
 // one far away.
-func ranged(method string, from, to int64) func() Fault {
-	return first(method, func(o map[string]any) {
+func moveRange(method string, from, to int64) func() Fault {
+	return changeFirstParam(method, func(o map[string]any) {
 		if o["blockRangeFrom"] == nil || o["blockRangeTo"] == nil {
 			return
 		}

@@ -150,7 +150,8 @@ func rpcTakenMutants() (list []Mutant) {
 		{"rpc-any-word-is-hint", "mev_sendBundle", "any word is a hint", "RPC-SHR-19", noBundle,
 			func(o map[string]any, _ []any) bool { return !knownHints(at(o, "privacy")) }},
 	} {
-		list = append(list, Mutant{m.id, "rpc", m.what, []string{m.clause}, decided(m.method, m.wrong, `"result":`+m.result)})
+		list = append(list, Mutant{m.id, "rpc", m.what, []string{m.clause}, answerKind(m.method, m.wrong,
+			`"result":`+m.result)})
 	}
 	return list
 }
@@ -232,7 +233,7 @@ func rpcRefusedMutants() (list []Mutant) {
 		}},
 	} {
 		list = append(list, Mutant{m.id, "rpc", m.what, []string{m.clause},
-			decided(m.method, m.right, `"error":{"code":-32000,"message":"no"}`)})
+			answerKind(m.method, m.right, `"error":{"code":-32000,"message":"no"}`)})
 	}
 	return list
 }
@@ -247,9 +248,9 @@ func hasElement(o map[string]any, name string, value any) bool {
 	return slices.ContainsFunc(listIn(o, "body"), func(one any) bool { return object(one)[name] == value })
 }
 
-// decided is a fault that answers calls of one kind by itself. Kind gets the first parameter as an
-// object, and all parameters. Outcome is the member result or error of the answer.
-func decided(method string, kind func(o map[string]any, list []any) bool, outcome string) func() Fault {
+// answerKind is a fault that answers calls of one kind by itself. Kind gets the first parameter as
+// an object, and all parameters. Outcome is the member result or error of the answer.
+func answerKind(method string, kind func(o map[string]any, list []any) bool, outcome string) func() Fault {
 	return asks("/", func(e *Exchange) bool {
 		var call struct {
 			ID     json.RawMessage `json:"id"`

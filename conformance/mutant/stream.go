@@ -139,8 +139,8 @@ func fact(name string, value any) func() Fault {
 	})
 }
 
-// moved is a fault that adds to a number of the history's info.
-func moved(name string, by int64) func() Fault {
+// moveInfo is a fault that adds to a number of the history's info.
+func moveInfo(name string, by int64) func() Fault {
 	return document(infoPath, func(d any) any {
 		number, _ := object(d)[name].(json.Number)
 		if n, err := number.Int64(); err == nil && n+by >= 0 {
@@ -164,9 +164,9 @@ func venue(topic string) func() Fault {
 	})
 }
 
-// inTurn is a fault of a stream with one writer for all listeners: who does not read holds up the
-// others.
-func inTurn() Fault { return Fault{writer: new(sync.Mutex)} }
+// writeInTurn is a fault of a stream with one writer for all listeners: who does not read holds up
+// the others.
+func writeInTurn() Fault { return Fault{writer: new(sync.Mutex)} }
 
 // streamMutants returns the mutants that are put before the event stream and its history.
 func streamMutants() []Mutant {
@@ -277,7 +277,7 @@ func streamMutants() []Mutant {
 				e["at"] = time.Now().UnixNano()
 			})},
 		{"stream-one-writer-serves-all-listeners-in-turn", "stream", "one writer serves all listeners in turn",
-			[]string{"STR-LIV-10"}, inTurn},
+			[]string{"STR-LIV-10"}, writeInTurn},
 		{"stream-swaps-at-uniswap-v2-not-known", "stream", "swaps at Uniswap v2 are not known", []string{"STR-HNT-08"},
 			venue("0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822")},
 		{"stream-swaps-at-uniswap-v3-not-known", "stream", "swaps at Uniswap v3 are not known", []string{"STR-HNT-08"},
@@ -343,18 +343,19 @@ func streamMutants() []Mutant {
 				}
 			})},
 
-		{"stream-min-block-is-one-too-low", "stream", "minBlock is one too low", []string{"STR-INF-03"}, moved("minBlock",
+		{"stream-min-block-is-one-too-low", "stream", "minBlock is one too low", []string{"STR-INF-03"}, moveInfo("minBlock",
 			-1)},
-		{"stream-max-block-is-one-too-high", "stream", "maxBlock is one too high", []string{"STR-INF-04"}, moved("maxBlock",
-			1)},
+		{"stream-max-block-is-one-too-high", "stream", "maxBlock is one too high", []string{"STR-INF-04"},
+			moveInfo("maxBlock",
+				1)},
 		{"stream-min-timestamp-is-one-too-early", "stream", "minTimestamp is one too early", []string{"STR-INF-05"},
-			moved("minTimestamp", -1)},
+			moveInfo("minTimestamp", -1)},
 		{"stream-min-timestamp-is-one-too-late", "stream", "minTimestamp is one too late", []string{"STR-INF-05"},
-			moved("minTimestamp", 1)},
+			moveInfo("minTimestamp", 1)},
 		{"stream-max-timestamp-is-one-too-late", "stream", "maxTimestamp is one too late", []string{"STR-INF-06"},
-			moved("maxTimestamp", 1)},
-		{"stream-count-is-one-too-high", "stream", "count is one too high", []string{"STR-INF-09"}, moved("count", 1)},
-		{"stream-count-is-one-too-low", "stream", "count is one too low", []string{"STR-INF-09"}, moved("count", -1)},
+			moveInfo("maxTimestamp", 1)},
+		{"stream-count-is-one-too-high", "stream", "count is one too high", []string{"STR-INF-09"}, moveInfo("count", 1)},
+		{"stream-count-is-one-too-low", "stream", "count is one too low", []string{"STR-INF-09"}, moveInfo("count", -1)},
 		{"stream-info-is-array", "stream", "info is an array", []string{"STR-INF-01"}, document(infoPath, func(d any) any {
 			return []any{d}
 		})},
@@ -383,16 +384,17 @@ func streamMutants() []Mutant {
 			records(func(r map[string]any) {
 				object(r["hint"])["more"] = true
 			})},
-		{"stream-limit-ignored", "stream", "limit is ignored", []string{"STR-HIS-05"}, without(historyPath, "limit")},
-		{"stream-offset-ignored", "stream", "offset is ignored", []string{"STR-HIS-08"}, without(historyPath, "offset")},
+		{"stream-limit-ignored", "stream", "limit is ignored", []string{"STR-HIS-05"}, dropParams(historyPath, "limit")},
+		{"stream-offset-ignored", "stream", "offset is ignored", []string{"STR-HIS-08"}, dropParams(historyPath, "offset")},
 		{"stream-block-start-ignored", "stream", "blockStart is ignored", []string{"STR-HIS-10", "STR-HIS-14", "STR-HIS-15",
 			"STR-HIS-16"},
-			without(historyPath, "blockStart")},
-		{"stream-block-end-excludes", "stream", "blockEnd excludes", []string{"STR-HIS-11"}, shifted("blockEnd", -1)},
+			dropParams(historyPath, "blockStart")},
+		{"stream-block-end-excludes", "stream", "blockEnd excludes", []string{"STR-HIS-11"}, shiftParam("blockEnd", -1)},
 		{"stream-timestamp-start-excludes", "stream", "timestampStart excludes", []string{"STR-HIS-12"},
-			shifted("timestampStart", 1)},
-		{"stream-timestamp-end-excludes", "stream", "timestampEnd excludes", []string{"STR-HIS-13"}, shifted("timestampEnd",
-			-1)},
+			shiftParam("timestampStart", 1)},
+		{"stream-timestamp-end-excludes", "stream", "timestampEnd excludes", []string{"STR-HIS-13"},
+			shiftParam("timestampEnd",
+				-1)},
 		{"stream-wrong-queries-answered-with-empty-list", "stream", "wrong queries are answered with []",
 			[]string{"STR-HIS-15", "STR-HIS-16"},
 			answers(historyPath, func(e *Exchange) {
@@ -444,8 +446,8 @@ func streamMutants() []Mutant {
 	}
 }
 
-// shifted is a fault that adds a number to a parameter of the history.
-func shifted(name string, by int64) func() Fault {
+// shiftParam is a fault that adds a number to a parameter of the history.
+func shiftParam(name string, by int64) func() Fault {
 	return asks(historyPath, func(e *Exchange) bool {
 		query := e.Request.URL.Query()
 		if n, err := strconv.ParseInt(query.Get(name), 10, 64); err == nil {

@@ -50,7 +50,7 @@ func submitMutants() []Mutant {
 			}},
 		{"relay-blocks-served-that-were-never-executed", "relay", "blocks are served that were never executed",
 			[]string{"REL-SUB-16", "REL-SUB-17", "REL-SUB-19",
-				"REL-SUB-35"}, blanket(unexecuted)},
+				"REL-SUB-35"}, blanket(serveUnexecuted)},
 		{"relay-null-is-no-list", "relay", "null is no list", []string{"REL-SUB-38", "REL-PAY-21"}, asks("/",
 			func(e *Exchange) bool {
 				return bytes.Contains(e.Asked, []byte(":null")) && e.say(400, jsonType, `{"code":400,"message":"a list is null"}`)
@@ -70,8 +70,8 @@ func submitted(body []byte) (slot, builder, hash string) {
 	return slot, builder, hash
 }
 
-// firstOfEach serves the first accepted block of the builder that has the top bid.
-func firstOfEach() Fault {
+// serveFirstOfEach serves the first accepted block of the builder that has the top bid.
+func serveFirstOfEach() Fault {
 	first, byHash := map[string][]byte{}, map[string]string{}
 	return Fault{Answer: func(e *Exchange) {
 		switch {
@@ -84,7 +84,7 @@ func firstOfEach() Fault {
 			e.edit(func(d any) any {
 				hash, _ := at(d, "data", "message", "header")["block_hash"].(string)
 				if known := first[byHash[hash]]; known != nil {
-					return replaced(d, known)
+					return replaceBid(d, known)
 				}
 				return d
 			})
@@ -92,21 +92,21 @@ func firstOfEach() Fault {
 	}}
 }
 
-// unexecuted serves the last block that was submitted, whether the relay accepted it or not.
-func unexecuted() Fault {
+// serveUnexecuted serves the last block that was submitted, whether the relay accepted it or not.
+func serveUnexecuted() Fault {
 	var last []byte
 	return Fault{Answer: func(e *Exchange) {
 		switch {
 		case e.on(submitPath):
 			last = e.Asked
 		case e.on(headerPath) && e.Status == 200 && last != nil:
-			e.edit(func(d any) any { return replaced(d, last) })
+			e.edit(func(d any) any { return replaceBid(d, last) })
 		}
 	}}
 }
 
-// replaced puts the block hash and the value of a submission into a bid.
-func replaced(bid any, submission []byte) any {
+// replaceBid puts the block hash and the value of a submission into a bid.
+func replaceBid(bid any, submission []byte) any {
 	var s any
 	if json.Unmarshal(submission, &s) != nil {
 		return bid

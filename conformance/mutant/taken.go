@@ -38,20 +38,20 @@ func takes(wrong func(s, first map[string]any, newest uint64) bool) func() Fault
 	}
 }
 
-// disagree says that message and payload of a submission have different values of a member.
-func disagree(member string) func(s, first map[string]any, newest uint64) bool {
+// partsDisagree says that message and payload of a submission have different values of a member.
+func partsDisagree(member string) func(s, first map[string]any, newest uint64) bool {
 	return func(s, _ map[string]any, _ uint64) bool {
 		message, payload := at(s, "message"), at(s, "execution_payload")
 		return message != nil && payload != nil && !same(message[member], payload[member])
 	}
 }
 
-// unlikeFirst says that a part of a submission has another value of a member than the slot's first
-// accepted one, and that the block hash is not the first one's.
-func unlikeFirst(part, member string) func(s, first map[string]any, newest uint64) bool {
+// differsFromFirst says that a part of a submission has another value of a member than the slot's
+// first accepted one, and that the block hash is not the first one's.
+func differsFromFirst(part, member string) func(s, first map[string]any, newest uint64) bool {
 	return func(s, first map[string]any, _ uint64) bool {
 		return first != nil && !same(at(s, part)[member], at(first, part)[member]) &&
-			!disagree("parent_hash")(s, first, 0)
+			!partsDisagree("parent_hash")(s, first, 0)
 	}
 }
 
@@ -66,16 +66,16 @@ func isDecimal(value any) bool {
 func takenMutants() []Mutant {
 	return []Mutant{
 		{"relay-takes-another-block-hash-in-message", "relay", "takes another block_hash in the message",
-			[]string{"REL-SUB-05"}, takes(disagree("block_hash"))},
+			[]string{"REL-SUB-05"}, takes(partsDisagree("block_hash"))},
 		{"relay-takes-another-parent-hash-in-message", "relay", "takes another parent_hash in the message",
-			[]string{"REL-SUB-06"}, takes(disagree("parent_hash"))},
+			[]string{"REL-SUB-06"}, takes(partsDisagree("parent_hash"))},
 		{"relay-takes-another-gas-limit-in-message", "relay", "takes another gas_limit in the message",
-			[]string{"REL-SUB-07"}, takes(disagree("gas_limit"))},
+			[]string{"REL-SUB-07"}, takes(partsDisagree("gas_limit"))},
 		{"relay-takes-another-gas-used-in-message", "relay", "takes another gas_used in the message",
-			[]string{"REL-SUB-08"}, takes(disagree("gas_used"))},
+			[]string{"REL-SUB-08"}, takes(partsDisagree("gas_used"))},
 		{"relay-takes-any-fee-recipient", "relay", "takes any fee recipient", []string{"REL-SUB-09"},
-			takes(unlikeFirst("message", "proposer_fee_recipient"))},
-		{"relay-takes-any-proposer", "relay", "takes any proposer", []string{"REL-SUB-10"}, takes(unlikeFirst("message",
+			takes(differsFromFirst("message", "proposer_fee_recipient"))},
+		{"relay-takes-any-proposer", "relay", "takes any proposer", []string{"REL-SUB-10"}, takes(differsFromFirst("message",
 			"proposer_pubkey"))},
 		{"relay-takes-slots-that-are-over", "relay", "takes slots that are over", []string{"REL-SUB-11"},
 			takes(func(s, _ map[string]any, newest uint64) bool {
@@ -89,13 +89,13 @@ func takenMutants() []Mutant {
 				return same(at(s, "message")["proposer_pubkey"], world.StrangerKey().String())
 			})},
 		{"relay-takes-any-timestamp", "relay", "takes any timestamp", []string{"REL-SUB-13"},
-			takes(unlikeFirst("execution_payload", "timestamp"))},
+			takes(differsFromFirst("execution_payload", "timestamp"))},
 		{"relay-takes-any-prev-randao", "relay", "takes any prev_randao", []string{"REL-SUB-14"},
-			takes(unlikeFirst("execution_payload", "prev_randao"))},
+			takes(differsFromFirst("execution_payload", "prev_randao"))},
 		{"relay-takes-any-withdrawals", "relay", "takes any withdrawals", []string{"REL-SUB-15"},
-			takes(unlikeFirst("execution_payload", "withdrawals"))},
+			takes(differsFromFirst("execution_payload", "withdrawals"))},
 		{"relay-takes-any-parent", "relay", "takes any parent", []string{"REL-SUB-30"},
-			takes(unlikeFirst("execution_payload", "parent_hash"))},
+			takes(differsFromFirst("execution_payload", "parent_hash"))},
 		{"relay-takes-commitments-and-proofs-without-blobs", "relay", "takes commitments and proofs without blobs",
 			[]string{"REL-SUB-28"},
 			takes(func(s, _ map[string]any, _ uint64) bool {

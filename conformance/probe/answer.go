@@ -60,7 +60,7 @@ func Payload(fork eth.Fork, p *builderfulu.ExecutionPayloadAndBlobsBundle) Docum
 		return p
 	case fork.HasBlobs():
 		return &builderdeneb.ExecutionPayloadAndBlobsBundle{ExecutionPayload: p.ExecutionPayload,
-			BlobsBundle: olderBlobs(p.BlobsBundle)}
+			BlobsBundle: toOlderBlobs(p.BlobsBundle)}
 	case fork.Includes(eth.Capella):
 		return payload.ToCapella(p.ExecutionPayload)
 	default:

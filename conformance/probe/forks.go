@@ -65,12 +65,12 @@ var forks = eth.Column[form]{
 	eth.Deneb: {
 		submission: func(s *builderfulu.SubmitBlockRequest) Document {
 			return &builderdeneb.SubmitBlockRequest{
-				Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle),
+				Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: toOlderBlobs(s.BlobsBundle),
 				Signature: s.Signature,
 			}
 		},
-		payload: widestPayload,
-		header:  widestHeader,
+		payload: toWidestPayload,
+		header:  toWidestHeader,
 		bid: func(b *builderelectra.SignedBuilderBid) Document {
 			return &builderdeneb.SignedBuilderBid{Message: denebBid(b.Message), Signature: b.Signature}
 		},
@@ -86,12 +86,12 @@ var forks = eth.Column[form]{
 	eth.Electra: {
 		submission: func(s *builderfulu.SubmitBlockRequest) Document {
 			return &builderelectra.SubmitBlockRequest{
-				Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle),
+				Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: toOlderBlobs(s.BlobsBundle),
 				ExecutionRequests: s.ExecutionRequests, Signature: s.Signature,
 			}
 		},
-		payload:        widestPayload,
-		header:         widestHeader,
+		payload:        toWidestPayload,
+		header:         toWidestHeader,
 		bid:            newestBid,
 		bidMessage:     newestBidMessage,
 		readBid:        readNewestBid,
@@ -102,8 +102,8 @@ var forks = eth.Column[form]{
 	},
 	eth.Fulu: {
 		submission:     func(s *builderfulu.SubmitBlockRequest) Document { return s },
-		payload:        widestPayload,
-		header:         widestHeader,
+		payload:        toWidestPayload,
+		header:         toWidestHeader,
 		bid:            newestBid,
 		bidMessage:     newestBidMessage,
 		readBid:        readNewestBid,
@@ -135,8 +135,8 @@ func Has(fork eth.Fork) bool {
 	return err == nil
 }
 
-func widestPayload(p *deneb.ExecutionPayload) rooted                { return p }
-func widestHeader(h *deneb.ExecutionPayloadHeader) rooted           { return h }
+func toWidestPayload(p *deneb.ExecutionPayload) rooted              { return p }
+func toWidestHeader(h *deneb.ExecutionPayloadHeader) rooted         { return h }
 func newestBid(b *builderelectra.SignedBuilderBid) Document         { return b }
 func newestBidMessage(b *builderelectra.BuilderBid) rooted          { return b }
 func newestBlinded(s *apielectra.SignedBlindedBeaconBlock) Document { return s }

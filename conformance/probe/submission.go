@@ -52,9 +52,9 @@ func ReadSubmissionAs(fork eth.Fork, media string, raw []byte) (*builderfulu.Sub
 	}
 }
 
-// olderBlobs converts blobs to the type of the forks before fulu. The members are the same, but
+// toOlderBlobs converts blobs to the type of the forks before fulu. The members are the same, but
 // before fulu a blob has one proof.
-func olderBlobs(b *builderfulu.BlobsBundle) *builderdeneb.BlobsBundle {
+func toOlderBlobs(b *builderfulu.BlobsBundle) *builderdeneb.BlobsBundle {
 	if b == nil {
 		return nil
 	}

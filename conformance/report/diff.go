@@ -16,11 +16,11 @@ type Change struct {
 	Why  string
 }
 
-func bad(v clauses.Verdict) bool {
+func isBad(v clauses.Verdict) bool {
 	return v == clauses.Fail || v == clauses.Warn || v == clauses.SuiteError
 }
 
-func good(v clauses.Verdict) bool { return v == clauses.Pass || v == clauses.PassLenient }
+func isGood(v clauses.Verdict) bool { return v == clauses.Pass || v == clauses.PassLenient }
 
 // Diff returns what changed between two runs, in the order of the later run's clauses.
 func Diff(older, newer *Report) (changes []Change) {
@@ -35,13 +35,13 @@ func Diff(older, newer *Report) (changes []Change) {
 		}
 		change := Change{ID: now.ID, From: was.Verdict, To: now.Verdict, Why: now.Why}
 		switch {
-		case was.Verdict == now.Verdict && (!bad(now.Verdict) || was.Why == now.Why):
+		case was.Verdict == now.Verdict && (!isBad(now.Verdict) || was.Why == now.Why):
 			continue
 		case was.Verdict == now.Verdict:
 			change.Kind = "reason"
-		case bad(was.Verdict) && good(now.Verdict):
+		case isBad(was.Verdict) && isGood(now.Verdict):
 			change.Kind = "fixed"
-		case bad(now.Verdict):
+		case isBad(now.Verdict):
 			change.Kind = "broken"
 		default:
 			change.Kind = "changed"

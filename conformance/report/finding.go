@@ -57,8 +57,8 @@ func (f Finding) IDs() string {
 	return strings.Join(ids, " ")
 }
 
-// inPart says whether an interface could not be judged, and another one was.
-func (r *Report) inPart() bool {
+// isInPart says whether an interface could not be judged, and another one was.
+func (r *Report) isInPart() bool {
 	return len(r.Unusable) > 0 && slices.ContainsFunc(r.Clauses, func(c Clause) bool {
 		_, is := r.Unusable[c.Interface()]
 		return len(c.Specs) > 0 && !is
@@ -86,7 +86,7 @@ func (r *Report) Meaning() string {
 			") holds in what the specs tried; this says nothing of what is listed as " +
 			"not judged, of other forks, of load and time, or of a fault that no spec looks for."
 	case clauses.Unusable:
-		if r.inPart() {
+		if r.isInPart() {
 			return "The " + strings.Join(slices.Sorted(maps.Keys(r.Unusable)), " and the ") +
 				" could not be judged, so this says nothing of what was asked for."
 		}

@@ -74,7 +74,7 @@ func NewMatrix(reports []*Report) Matrix {
 		if !slices.ContainsFunc(row.Cells, func(c MatrixCell) bool { return c.Verdict != clauses.NotRun }) {
 			continue
 		}
-		row.Open = slices.ContainsFunc(row.Cells, func(c MatrixCell) bool { return !good(c.Verdict) })
+		row.Open = slices.ContainsFunc(row.Cells, func(c MatrixCell) bool { return !isGood(c.Verdict) })
 		m.Rows = append(m.Rows, *row)
 	}
 	slices.SortStableFunc(m.Rows, func(a, b MatrixRow) int {

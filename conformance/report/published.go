@@ -43,7 +43,8 @@ func (r *Report) Published(out io.Writer) error {
 		fmt.Fprint(&b, "\n## What is no plain pass\n| clause | verdict | rule | why |\n|---|---|---|---|\n")
 	}
 	for _, c := range open {
-		fmt.Fprintf(&b, "| %s %s | %s | %s | %s |\n", c.ID, c.Level, c.Verdict, cell(c.Rule), cell(steady(oneLine(c.Why))))
+		fmt.Fprintf(&b, "| %s %s | %s | %s | %s |\n", c.ID, c.Level, c.Verdict, cell(c.Rule),
+			cell(dropVarying(oneLine(c.Why))))
 	}
 	fmt.Fprintf(&b, "\n%s\n", verdictsTitle)
 	for _, v := range clauses.Verdicts {
@@ -61,8 +62,8 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 // changing is what differs from run to run in a message: hashes and keys, addresses, times.
 var changing = regexp.MustCompile(`0x[0-9a-fA-F]{9,}…?|127\.0\.0\.1:\d+|\d\d:\d\d:\d\d`)
 
-// steady leaves out of a message what differs from run to run.
-func steady(message string) string { return changing.ReplaceAllString(message, "…") }
+// dropVarying leaves out of a message what differs from run to run.
+func dropVarying(message string) string { return changing.ReplaceAllString(message, "…") }
 
 // Verdicts reads the verdicts out of a published report, by the clause's id.
 func Verdicts(published io.Reader) (map[string]clauses.Verdict, error) {

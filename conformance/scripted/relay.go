@@ -53,9 +53,9 @@ type Asked struct {
 	Submission *Submission
 }
 
-// about says whether the request is about a subject: its bytes stand in the body, or as hexadecimal
-// in the path or in the body. Everything is about the empty subject.
-func (a Asked) about(subject []byte) bool {
+// isAbout says whether the request is about a subject: its bytes stand in the body, or as
+// hexadecimal in the path or in the body. Everything is about the empty subject.
+func (a Asked) isAbout(subject []byte) bool {
 	text := hex.EncodeToString(subject)
 	return bytes.Contains(a.Body, subject) || strings.Contains(strings.ToLower(a.Path), text) ||
 		bytes.Contains(bytes.ToLower(a.Body), []byte(text))
@@ -94,15 +94,15 @@ func (r *Relay) URL() string { return fmt.Sprintf("http://%#x@%s", r.Key.Public[
 // On has the relay answer requests about a subject, such as a parent hash, a block hash or a public
 // key. The newest rule that fits counts. It returns a function that withdraws the rule.
 func (r *Relay) On(endpoint Endpoint, subject []byte, say Answer) (withdraw func()) {
-	return r.when(endpoint, func(a Asked) bool { return a.about(subject) }, say)
+	return r.answerWhen(endpoint, func(a Asked) bool { return a.isAbout(subject) }, say)
 }
 
 // OnSlot has the relay answer submissions for a slot, as On does.
 func (r *Relay) OnSlot(slot phase0.Slot, say Answer) (withdraw func()) {
-	return r.when(Submit, func(a Asked) bool { return a.Submission.Slot == slot }, say)
+	return r.answerWhen(Submit, func(a Asked) bool { return a.Submission.Slot == slot }, say)
 }
 
-func (r *Relay) when(endpoint Endpoint, fits func(Asked) bool, say Answer) (withdraw func()) {
+func (r *Relay) answerWhen(endpoint Endpoint, fits func(Asked) bool, say Answer) (withdraw func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	added := &rule{endpoint, fits, say}
@@ -119,7 +119,7 @@ func (r *Relay) Heard(endpoint Endpoint, subject []byte) (list []Asked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, a := range r.asked {
-		if a.Endpoint == endpoint && a.about(subject) {
+		if a.Endpoint == endpoint && a.isAbout(subject) {
 			list = append(list, a)
 		}
 	}

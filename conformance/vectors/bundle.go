@@ -118,8 +118,8 @@ func newMarket(seed uint64) (*market, error) {
 	return m, nil
 }
 
-// raw is a signed transaction in its binary form.
-func raw(tx *types.Transaction) string {
+// encodeTx is a signed transaction in its binary form.
+func encodeTx(tx *types.Transaction) string {
 	encoded, err := tx.MarshalBinary()
 	if err != nil {
 		panic(fmt.Sprintf("encode a signed transaction: %v", err))
@@ -130,7 +130,7 @@ func raw(tx *types.Transaction) string {
 func (m *market) raws(indices ...int) []string {
 	list := []string{}
 	for _, i := range indices {
-		list = append(list, raw(m.txs[i]))
+		list = append(list, encodeTx(m.txs[i]))
 	}
 	return list
 }
@@ -176,7 +176,7 @@ func (m *market) step(method string, param object, refusal string, order *OrderT
 }
 
 // case of one step.
-func single(name, says string, step BundleStep, clauses ...string) BundleCase {
+func makeCase(name, says string, step BundleStep, clauses ...string) BundleCase {
 	c := BundleCase{Name: name, Says: says, Steps: []BundleStep{step}, Live: []common.Hash{}, Clauses: clauses}
 	if step.Order != nil {
 		c.Live = append(c.Live, step.Order.BundleHash)

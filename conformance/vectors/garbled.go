@@ -45,14 +45,15 @@ func garbledRows(fork eth.Fork, body, length string, variable Expect) []garbledR
 			func(good []byte) []byte { return append(bytes.Clone(good), 0) }, long},
 		{"list", "The object stands in a list.",
 			func(good []byte) []byte { return []byte("[" + string(good) + "]") }, nil, form},
-		{"signature-missing", "signature is missing.", func(good []byte) []byte { return without(good, "signature") }, nil,
+		{"signature-missing", "signature is missing.", func(good []byte) []byte { return dropMember(good, "signature") }, nil,
 			form},
-		{"message-missing", "message is missing.", func(good []byte) []byte { return without(good, "message") }, nil, form},
+		{"message-missing", "message is missing.", func(good []byte) []byte { return dropMember(good, "message") }, nil,
+			form},
 	}
 }
 
-// without returns an object without one of its members.
-func without(object []byte, member string) []byte {
+// dropMember returns an object without one of its members.
+func dropMember(object []byte, member string) []byte {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {
 		panic(fmt.Sprintf("a document that was encoded is no object: %v", err))

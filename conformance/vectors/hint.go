@@ -233,7 +233,7 @@ func newOrders(seed uint64) (*orders, error) {
 			return nil, fmt.Errorf("sign an order: %w", err)
 		}
 		o.txs[tx.Hash()] = tx
-		into.Tx = &SharedTx{Raw: raw(tx), Hash: tx.Hash(), From: addressText(network.Address(key)), Logs: []Log{}}
+		into.Tx = &SharedTx{Raw: encodeTx(tx), Hash: tx.Hash(), From: addressText(network.Address(key)), Logs: []Log{}}
 	}
 	amounts := hexOf(append(make([]byte, 31), 0x2a))
 	at := addressText(pool)

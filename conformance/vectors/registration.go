@@ -81,8 +81,8 @@ func usualEntry(verdict string) entry {
 	return entry{validator: "validator 0", feeRecipient: 1, gasLimit: gasLimit, at: nowAt, verdict: verdict}
 }
 
-// with returns the usual registration with a change.
-func with(verdict string, change func(*entry)) entry {
+// changeUsual returns the usual registration with a change.
+func changeUsual(verdict string, change func(*entry)) entry {
 	e := usualEntry(verdict)
 	change(&e)
 	return e
@@ -92,55 +92,55 @@ func registrationRows() []registrationRow {
 	const badSignature = "registration-signature"
 	blocks, noGenesis := proposerDomain(Forks()[0]), probe.Domain(probe.DomainBuilder, phase0.Version{}, phase0.Root{})
 	first := usualEntry(stored)
-	second := with(stored, func(e *entry) { e.validator, e.feeRecipient = "validator 1", 2 })
-	older := with(ignored, func(e *entry) { e.at, e.feeRecipient = nowAt-1, 9 })
-	forged := with(badSignature, func(e *entry) { e.signer = "stranger" })
+	second := changeUsual(stored, func(e *entry) { e.validator, e.feeRecipient = "validator 1", 2 })
+	older := changeUsual(ignored, func(e *entry) { e.at, e.feeRecipient = nowAt-1, 9 })
+	forged := changeUsual(badSignature, func(e *entry) { e.signer = "stranger" })
 	return []registrationRow{
 		{"one", "A registration of a validator that has none.", nil, []entry{first}, []string{"REL-REG-01", "REL-REG-06"}},
 		{"two", "Two validators.", nil, []entry{first, second}, []string{"REL-REG-15"}},
 		{"none", "An empty list.", nil, []entry{}, []string{"REL-REG-08"}},
 		{"again", "The registration is held already.", []entry{first},
-			[]entry{with(ignored, func(*entry) {})}, []string{"REL-REG-14"}},
-		{"newer", "A later timestamp, and another fee recipient.", []entry{with(stored, func(e *entry) { e.at-- })},
-			[]entry{with(stored, func(e *entry) { e.feeRecipient = 3 })}, []string{"REL-REG-13"}},
-		{"newer-same", "A later timestamp, and otherwise the same.", []entry{with(stored, func(e *entry) { e.at-- })},
+			[]entry{changeUsual(ignored, func(*entry) {})}, []string{"REL-REG-14"}},
+		{"newer", "A later timestamp, and another fee recipient.", []entry{changeUsual(stored, func(e *entry) { e.at-- })},
+			[]entry{changeUsual(stored, func(e *entry) { e.feeRecipient = 3 })}, []string{"REL-REG-13"}},
+		{"newer-same", "A later timestamp, and otherwise the same.", []entry{changeUsual(stored, func(e *entry) { e.at-- })},
 			[]entry{first}, nil},
 		{"older", "An earlier timestamp than the held one: it replaces nothing, and is no mistake.", []entry{first},
 			[]entry{older}, []string{"REL-REG-03"}},
 		{"at-genesis", "The timestamp of genesis.", nil,
-			[]entry{with(stored, func(e *entry) { e.at = genesisSeconds })}, nil},
+			[]entry{changeUsual(stored, func(e *entry) { e.at = genesisSeconds })}, nil},
 		{"before-genesis", "A second before genesis.", nil,
-			[]entry{with("registration-too-early", func(e *entry) { e.at = genesisSeconds - 1 })}, nil},
+			[]entry{changeUsual("registration-too-early", func(e *entry) { e.at = genesisSeconds - 1 })}, nil},
 		{"ten-seconds-ahead", "The latest timestamp that is allowed.", nil,
-			[]entry{with(stored, func(e *entry) { e.at = nowAt + 10 })}, []string{"REL-REG-01"}},
+			[]entry{changeUsual(stored, func(e *entry) { e.at = nowAt + 10 })}, []string{"REL-REG-01"}},
 		{"eleven-seconds-ahead", "A second later than allowed.", nil,
-			[]entry{with("registration-in-future", func(e *entry) { e.at = nowAt + 11 })}, []string{"REL-REG-04"}},
+			[]entry{changeUsual("registration-in-future", func(e *entry) { e.at = nowAt + 11 })}, []string{"REL-REG-04"}},
 		{"stranger", "The key is no validator of the chain.", nil,
-			[]entry{with("registration-unknown-validator", func(e *entry) { e.validator = "stranger" })},
+			[]entry{changeUsual("registration-unknown-validator", func(e *entry) { e.validator = "stranger" })},
 			[]string{"REL-REG-05"}},
 		{"signature-other-key", "Another key signed.", nil, []entry{forged}, []string{"REL-REG-02"}},
 		{"signature-other-network", "It was signed for a network with another genesis version.", nil,
-			[]entry{with(badSignature, func(e *entry) { e.domain = &noGenesis })}, []string{"REL-REG-02"}},
+			[]entry{changeUsual(badSignature, func(e *entry) { e.domain = &noGenesis })}, []string{"REL-REG-02"}},
 		{"signature-other-purpose", "It was signed in the domain of blocks.", nil,
-			[]entry{with(badSignature, func(e *entry) { e.domain = &blocks })}, []string{"REL-REG-02"}},
+			[]entry{changeUsual(badSignature, func(e *entry) { e.domain = &blocks })}, []string{"REL-REG-02"}},
 		{"signature-other-fee-recipient", "The fee recipient was changed after signing.", nil,
-			[]entry{with(badSignature, func(e *entry) {
+			[]entry{changeUsual(badSignature, func(e *entry) {
 				e.after = func(r *builderv1.SignedValidatorRegistration) { r.Message.FeeRecipient[0] ^= 1 }
 			})}, []string{"REL-REG-02"}},
 		{"signature-other-gas-limit", "The gas limit was changed after signing.", nil,
-			[]entry{with(badSignature, func(e *entry) {
+			[]entry{changeUsual(badSignature, func(e *entry) {
 				e.after = func(r *builderv1.SignedValidatorRegistration) { r.Message.GasLimit++ }
 			})}, []string{"REL-REG-02"}},
 		{"signature-no-point", "The signature is no point of the curve.", nil,
-			[]entry{with(badSignature, func(e *entry) {
+			[]entry{changeUsual(badSignature, func(e *entry) {
 				e.after = func(r *builderv1.SignedValidatorRegistration) { r.Signature = phase0.BLSSignature{0xff} }
 			})}, []string{"REL-REG-17"}},
 		{"signature-no-point-again", "What is held, with a signature that is no point of the curve.", []entry{first},
-			[]entry{with(badSignature, func(e *entry) {
+			[]entry{changeUsual(badSignature, func(e *entry) {
 				e.after = func(r *builderv1.SignedValidatorRegistration) { r.Signature = phase0.BLSSignature{0xff} }
 			})}, []string{"REL-REG-17"}},
 		{"good-beside-bad", "A registration with a wrong signature between two good ones.", nil, []entry{first,
-			with(badSignature, func(e *entry) { e.validator, e.signer = "validator 2", "stranger" }), second},
+			changeUsual(badSignature, func(e *entry) { e.validator, e.signer = "validator 2", "stranger" }), second},
 			[]string{"REL-REG-07"}},
 	}
 }

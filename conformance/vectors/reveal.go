@@ -129,10 +129,10 @@ func (o offer) serve(out *folder, r *round, folder string) (ServedBid, error) {
 		BlockHash: o.header.BlockHash.String(), ValueWei: o.built.PaidWei.Dec(),
 	}
 	bid := probe.Bid(r.fork, &builderelectra.SignedBuilderBid{Message: message, Signature: r.relay.Sign(signing)})
-	if served.Bids, err = out.answers(folder+"/bid-"+o.name, r.fork, bid); err != nil {
+	if served.Bids, err = out.writeAnswers(folder+"/bid-"+o.name, r.fork, bid); err != nil {
 		return served, err
 	}
-	served.Payloads, err = out.answers(folder+"/payload-"+o.name, r.fork, o.payload(r.fork))
+	served.Payloads, err = out.writeAnswers(folder+"/payload-"+o.name, r.fork, o.payload(r.fork))
 	return served, err
 }
 
@@ -153,8 +153,8 @@ func (o offer) payload(fork eth.Fork) probe.Document {
 	}
 }
 
-// answers writes an answer of the relay: in JSON within {version, data}.
-func (f *folder) answers(name string, fork eth.Fork, d probe.Document) ([]Body, error) {
+// writeAnswers writes an answer of the relay: in JSON within {version, data}.
+func (f *folder) writeAnswers(name string, fork eth.Fork, d probe.Document) ([]Body, error) {
 	text, ssz, err := encodings(d)
 	if err != nil {
 		return nil, err
@@ -342,7 +342,7 @@ func writeReveals(out *folder, r *round) error {
 		if row.expect.Verdict == "accepted" {
 			c.Reveals = offers[row.of].name
 		}
-		if c.Bodies, err = out.both(folder+"/"+row.name, r.fork, signed); err != nil {
+		if c.Bodies, err = out.writeBoth(folder+"/"+row.name, r.fork, signed); err != nil {
 			return err
 		}
 		file.Cases = append(file.Cases, c)

@@ -41,34 +41,34 @@ func (m *market) sendCases() []BundleCase {
 	named.Refunds, named.Payees, named.PaidBy = []RefundTerm{{0, 99}}, []Payee{{friend, 100}}, &first
 	hash := []string{"RPC-BUN-01"}
 	return []BundleCase{
-		single("one", "One transaction: the hash is that of its hash, and not its hash.",
+		makeCase("one", "One transaction: the hash is that of its hash, and not its hash.",
 			m.send(nil, "", m.terms(0), 0), hash...),
-		single("two", "Two transactions: the hash is that of both hashes, one after the other.",
+		makeCase("two", "Two transactions: the hash is that of both hashes, one after the other.",
 			m.send(nil, "", m.terms(0, 1), 0, 1), hash...),
-		single("two-turned", "The same in another order have another hash.",
+		makeCase("two-turned", "The same in another order have another hash.",
 			m.send(nil, "", m.terms(1, 0), 1, 0), hash...),
-		single("three", "Three transactions.", m.send(nil, "", m.terms(0, 1, 2), 0, 1, 2), hash...),
-		single("later-block", "For another block the hash is the same.",
+		makeCase("three", "Three transactions.", m.send(nil, "", m.terms(0, 1, 2), 0, 1, 2), hash...),
+		makeCase("later-block", "For another block the hash is the same.",
 			m.send(object{"blockNumber": "0x69"}, "", later, 0, 1), hash...),
-		single("no-block", "Without blockNumber it is for the next block.",
+		makeCase("no-block", "Without blockNumber it is for the next block.",
 			m.send(object{"blockNumber": nil}, "", m.terms(0, 1), 0, 1), "RPC-BUN-20"),
-		single("timestamps", "With bounds of the time the hash is the same.",
+		makeCase("timestamps", "With bounds of the time the hash is the same.",
 			m.send(object{"minTimestamp": headTime, "maxTimestamp": headTime + 12}, "", m.terms(0, 1), 0, 1), "RPC-BUN-08"),
-		single("may-revert", "The second transaction may revert; the hash is the same.",
+		makeCase("may-revert", "The second transaction may revert; the hash is the same.",
 			m.send(object{"revertingTxHashes": m.hashes(1)}, "", reverting, 0, 1), "RPC-BUN-10"),
-		single("refund", "40 % of what the last transaction pays, for the sender of the first one.",
+		makeCase("refund", "40 % of what the last transaction pays, for the sender of the first one.",
 			m.send(object{"refundPercent": 40}, "", refund, 0, 1)),
-		single("refund-named", "99 % of what the named transaction pays, for the named recipient.",
+		makeCase("refund-named", "99 % of what the named transaction pays, for the named recipient.",
 			m.send(object{"refundPercent": 99, "refundTxHashes": m.hashes(0), "refundRecipient": friend}, "", named, 0, 1)),
-		single("replaceable", "With a replacementUuid the hash is the same.",
+		makeCase("replaceable", "With a replacementUuid the hash is the same.",
 			m.send(object{"replacementUuid": uuidA}, "", m.terms(0, 1), 0, 1), "RPC-BUN-11"),
-		single("builders", "With named builders the hash is the same.",
+		makeCase("builders", "With named builders the hash is the same.",
 			m.send(object{"builders": []string{"default"}}, "", m.terms(0, 1), 0, 1)),
 	}
 }
 
 func (m *market) refusedSends() (cases []BundleCase) {
-	cut := raw(m.txs[0])
+	cut := encodeTx(m.txs[0])
 	cut = cut[:len(cut)-2]
 	many := slices.Repeat([]int{0}, 101)
 	for _, row := range []struct {
@@ -84,7 +84,7 @@ func (m *market) refusedSends() (cases []BundleCase) {
 			[]string{"RPC-BUN-05"}},
 		{"tx-no-hex", "A transaction is no hexadecimal text.", object{"txs": []string{"transaction"}}, nil,
 			"bundle-undecodable", []string{"RPC-BUN-05"}},
-		{"tx-other-chain", "A transaction of another chain.", object{"txs": []string{raw(m.foreign)}}, nil,
+		{"tx-other-chain", "A transaction of another chain.", object{"txs": []string{encodeTx(m.foreign)}}, nil,
 			"bundle-undecodable", []string{"RPC-BUN-16"}},
 		{"block-over", "The block is there already.", object{"blockNumber": "0x64"}, []int{0}, "invalid-inclusion",
 			[]string{"RPC-BUN-06"}},
@@ -105,13 +105,13 @@ func (m *market) refusedSends() (cases []BundleCase) {
 			object{"refundPercent": 10, "refundTxHashes": m.hashes(0, 1)}, []int{0, 1}, "invalid-refund", nil},
 		{"version-unknown", "A version that there is not.", object{"version": "v9"}, []int{0}, "bundle-version", nil},
 	} {
-		cases = append(cases, single(row.name, row.says, m.send(row.more, row.refusal, nil, row.txs...), row.clauses...))
+		cases = append(cases, makeCase(row.name, row.says, m.send(row.more, row.refusal, nil, row.txs...), row.clauses...))
 	}
 	return cases
 }
 
-// by returns a step with another signer.
-func by(signer string, s BundleStep) BundleStep {
+// setSigner returns a step with another signer.
+func setSigner(signer string, s BundleStep) BundleStep {
 	s.Signer = signer
 	return s
 }
@@ -143,10 +143,10 @@ func (m *market) replacements() []BundleCase {
 		seq("other-name", "Orders of two names stay beside each other.", []common.Hash{first, second}, named(uuidA, 0),
 			named(uuidB, 1)),
 		seq("other-signer", "A name is its signer's: another signer's order of this name replaces nothing.",
-			[]common.Hash{first, second}, named(uuidA, 0), by(m.other, named(uuidA, 1))),
+			[]common.Hash{first, second}, named(uuidA, 0), setSigner(m.other, named(uuidA, 1))),
 		seq("cancelled", "eth_cancelBundle ends the order of a name.", []common.Hash{}, named(uuidA, 0), cancel(uuidA)),
 		seq("cancelled-by-other", "Another signer's cancel ends nothing.", []common.Hash{first}, named(uuidA, 0),
-			by(m.other, cancel(uuidA))),
+			setSigner(m.other, cancel(uuidA))),
 		seq("cancelled-other-name", "A cancel of another name ends nothing.", []common.Hash{first}, named(uuidA, 0),
 			cancel(uuidB)),
 		seq("cancelled-by-empty", "An eth_sendBundle without transactions cancels.", []common.Hash{}, named(uuidA, 0),

@@ -19,7 +19,7 @@ func (m *market) share(more object, refusal string, order *OrderTerms, body ...a
 }
 
 // tx is an element of a body.
-func (m *market) tx(i int) object { return object{"tx": raw(m.txs[i]), "canRevert": false} }
+func (m *market) tx(i int) object { return object{"tx": encodeTx(m.txs[i]), "canRevert": false} }
 
 // inner is an element that is a bundle.
 func (m *market) inner(txs ...int) object {
@@ -48,27 +48,28 @@ func (m *market) shareCases() []BundleCase {
 		hints = append(hints, hint.name)
 	}
 	return []BundleCase{
-		single("one", "One transaction: the hash is the transaction's.",
+		makeCase("one", "One transaction: the hash is the transaction's.",
 			m.share(nil, "", &OrderTerms{BundleHash: a, TxHashes: m.hashes(0)}, m.tx(0)), "RPC-SHR-23", "RPC-SHR-02"),
-		single("two", "Two transactions: the hash is that of both hashes, one after the other.",
+		makeCase("two", "Two transactions: the hash is that of both hashes, one after the other.",
 			m.share(nil, "", two(), m.tx(0), m.tx(1)), "RPC-SHR-24"),
-		single("inner", "A transaction after a bundle: the bundle's hash stands for it.",
+		makeCase("inner", "A transaction after a bundle: the bundle's hash stands for it.",
 			m.share(nil, "", &OrderTerms{BundleHash: concat(concat(a, b), c), TxHashes: m.hashes(0, 1, 2)},
 				m.inner(0, 1), m.tx(2)),
 			"RPC-SHR-11"),
-		single("inner-one", "A bundle of one transaction has that transaction's hash also inside.",
+		makeCase("inner-one", "A bundle of one transaction has that transaction's hash also inside.",
 			m.share(nil, "", &OrderTerms{BundleHash: concat(a, b), TxHashes: m.hashes(0, 1)}, m.inner(0), m.tx(1)),
 			"RPC-SHR-11"),
-		single("window", "For 31 blocks: the hash is the same.", m.share(object{"inclusion": object{"block": nextBlock,
+		makeCase("window", "For 31 blocks: the hash is the same.", m.share(object{"inclusion": object{"block": nextBlock,
 			"maxBlock": "0x83"}}, "", wide, m.tx(0), m.tx(1)), "RPC-SHR-24"),
-		single("may-revert", "The second transaction may revert: the hash is the same.", m.share(nil, "", reverting, m.tx(0),
-			object{"tx": raw(m.txs[1]), "canRevert": true}), "RPC-SHR-10"),
-		single("hints", "Everything is shared: the hash is the same.",
+		makeCase("may-revert", "The second transaction may revert: the hash is the same.", m.share(nil, "", reverting,
+			m.tx(0),
+			object{"tx": encodeTx(m.txs[1]), "canRevert": true}), "RPC-SHR-10"),
+		makeCase("hints", "Everything is shared: the hash is the same.",
 			m.share(object{"privacy": object{"hints": hints}}, "", two(), m.tx(0), m.tx(1)), "RPC-SHR-18"),
-		single("refunds", "30 % of what the first element pays is given back, and 70 % of what the second one pays.",
+		makeCase("refunds", "30 % of what the first element pays is given back, and 70 % of what the second one pays.",
 			m.share(object{"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 30},
 				{"bodyIdx": 1, "percent": 70}}}}, "", refunds, m.tx(0), m.tx(1))),
-		single("refund-payees", "A refund is split among two addresses.",
+		makeCase("refund-payees", "A refund is split among two addresses.",
 			m.share(object{"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 90}},
 				"refundConfig": []object{{"address": friend, "percent": 60}, {"address": m.sender, "percent": 40}}}}, "", payees,
 				m.tx(0), m.tx(1))),
@@ -86,7 +87,7 @@ func (m *market) followed() BundleCase {
 		Name: "backrun", Says: "The second order follows the first one, by the hash of its hash.",
 		Steps: []BundleStep{
 			m.share(object{"privacy": object{"hints": []string{"hash"}}}, "", leader, m.tx(0)),
-			by(m.other, m.share(nil, "", follower, object{"hash": match}, m.tx(2))),
+			setSigner(m.other, m.share(nil, "", follower, object{"hash": match}, m.tx(2))),
 		},
 		Live: []common.Hash{leader.BundleHash, follower.BundleHash}, Clauses: []string{"RPC-SHR-26"},
 	}
@@ -128,7 +129,7 @@ func (m *market) refusedShares() (cases []BundleCase) {
 		{"backruns-two", "Two transactions follow the hash.", nil, []any{match, m.tx(0), m.tx(1)}, "invalid-bundle-body",
 			[]string{"RPC-SHR-14"}},
 		{"element-two-kinds", "An element has a hash and a transaction.", nil,
-			[]any{object{"hash": common.Hash{0xaa}, "tx": raw(m.txs[0])}, m.tx(1)}, "invalid-bundle-body",
+			[]any{object{"hash": common.Hash{0xaa}, "tx": encodeTx(m.txs[0])}, m.tx(1)}, "invalid-bundle-body",
 			[]string{"RPC-SHR-30"}},
 		{"element-no-kind", "An element is none of hash, tx and bundle.", nil, []any{object{}}, "invalid-bundle-body",
 			[]string{"RPC-SHR-30"}},
@@ -149,12 +150,12 @@ func (m *market) refusedShares() (cases []BundleCase) {
 			object{"privacy": object{"hints": []string{"hash"}}}, []any{match, m.tx(0)}, "invalid-bundle-privacy",
 			[]string{"RPC-SHR-29"}},
 		{"revert-mode-unknown", "A revertMode that there is not.", nil,
-			[]any{object{"tx": raw(m.txs[0]), "revertMode": "perhaps"}}, "invalid-revert-mode", nil},
+			[]any{object{"tx": encodeTx(m.txs[0]), "revertMode": "perhaps"}}, "invalid-revert-mode", nil},
 	} {
-		cases = append(cases, single(row.name, row.says, m.share(row.more, row.refusal, nil, row.body...), row.clauses...))
+		cases = append(cases, makeCase(row.name, row.says, m.share(row.more, row.refusal, nil, row.body...), row.clauses...))
 	}
-	cut := object{"tx": raw(m.txs[0])[:len(raw(m.txs[0]))-2]}
+	cut := object{"tx": encodeTx(m.txs[0])[:len(encodeTx(m.txs[0]))-2]}
 	return append(cases,
-		single("hash-alone", "Nothing follows the hash.", m.share(nil, "invalid-bundle-body", nil, match)),
-		single("tx-cut", "The last byte of a transaction is missing.", m.share(nil, "bundle-undecodable", nil, cut)))
+		makeCase("hash-alone", "Nothing follows the hash.", m.share(nil, "invalid-bundle-body", nil, match)),
+		makeCase("tx-cut", "The last byte of a transaction is missing.", m.share(nil, "bundle-undecodable", nil, cut)))
 }

@@ -57,8 +57,8 @@ const (
 	signatureHeader = "X-Flashbots-Signature"
 )
 
-// signed makes a case with one header.
-func signed(name, says, body, header, refusal string, clauses ...string) SignatureCase {
+// makeSigned makes a case with one header.
+func makeSigned(name, says, body, header, refusal string, clauses ...string) SignatureCase {
 	c := SignatureCase{
 		Name: name, Says: says, Body: body, BodyHash: hexOf(crypto.Keccak256([]byte(body))), Verdict: "accepted",
 		Headers: [][2]string{{signatureHeader, header}}, Clauses: clauses,
@@ -73,18 +73,20 @@ func goodSignatures(key *ecdsa.PrivateKey) []SignatureCase {
 	header := probe.BodySignature(key, []byte(signatureBody))
 	high := header[:len(header)-2] + fmt.Sprintf("%02x", lastByte(header)+27)
 	beyond := `{"jsonrpc":"2.0","id":"größer ✓","method":"eth_sendBundle","params":[]}`
-	twice := signed("twice-same", "The header comes twice with one value.", signatureBody, header, "")
+	twice := makeSigned("twice-same", "The header comes twice with one value.", signatureBody, header, "")
 	twice.Headers = append(twice.Headers, twice.Headers[0])
-	neutral := signed("vendor-name", "The header has its neutral name.", signatureBody, header, "", "RPC-AUT-15")
+	neutral := makeSigned("vendor-name", "The header has its neutral name.", signatureBody, header, "", "RPC-AUT-15")
 	neutral.Headers[0][0] = "X-Vendor-Signature"
 	return []SignatureCase{
-		signed("right", "The personal message is the text 0x… of the body's Keccak-256; v is 0 or 1.", signatureBody, header,
+		makeSigned("right", "The personal message is the text 0x… of the body's Keccak-256; v is 0 or 1.", signatureBody,
+			header,
 			"", "RPC-AUT-02", "RPC-AUT-07"),
-		signed("right-v27", "v is 27 or 28.", signatureBody, high, "", "RPC-AUT-07"),
-		signed("lower-case", "The address is in lower case.", signatureBody, strings.ToLower(header), "", "RPC-AUT-11"),
-		signed("beyond-ascii", "The body has characters beyond ASCII.", beyond, probe.BodySignature(key, []byte(beyond)), "",
+		makeSigned("right-v27", "v is 27 or 28.", signatureBody, high, "", "RPC-AUT-07"),
+		makeSigned("lower-case", "The address is in lower case.", signatureBody, strings.ToLower(header), "", "RPC-AUT-11"),
+		makeSigned("beyond-ascii", "The body has characters beyond ASCII.", beyond, probe.BodySignature(key,
+			[]byte(beyond)), "",
 			"RPC-AUT-18"),
-		signed("no-json", "The body is no JSON: the signature is of its bytes, whatever they say.", "{",
+		makeSigned("no-json", "The body is no JSON: the signature is of its bytes, whatever they say.", "{",
 			probe.BodySignature(key, []byte("{")), ""),
 		twice, neutral,
 	}
@@ -102,40 +104,40 @@ func badSignatures(key, other *ecdsa.PrivateKey) []SignatureCase {
 	address, signature, _ := strings.Cut(header, ":")
 	hash := crypto.Keccak256([]byte(body))
 	stolen := address + ":" + strings.SplitN(probe.BodySignature(other, []byte(body)), ":", 2)[1]
-	none := signed("missing", "There is no header.", body, "", "signature-missing", "RPC-AUT-01")
+	none := makeSigned("missing", "There is no header.", body, "", "signature-missing", "RPC-AUT-01")
 	none.Headers = [][2]string{}
-	differ := signed("twice-different", "The header comes twice with different values.", body, header, malformed,
+	differ := makeSigned("twice-different", "The header comes twice with different values.", body, header, malformed,
 		"RPC-AUT-19")
 	differ.Headers = append(differ.Headers, [2]string{signatureHeader, probe.BodySignature(other, []byte(body))})
-	names := signed("names-different", "Two names of the header have different values.", body, header, malformed,
+	names := makeSigned("names-different", "Two names of the header have different values.", body, header, malformed,
 		"RPC-AUT-19")
 	names.Headers = append(names.Headers, [2]string{"X-Vendor-Signature", probe.BodySignature(other, []byte(body))})
 	return []SignatureCase{
 		none, differ, names,
-		signed("empty", "The header is empty.", body, "", "signature-missing", "RPC-AUT-01"),
-		signed("other-body", "The signature is of another body.", body, probe.BodySignature(key, []byte("{}")), mismatch,
+		makeSigned("empty", "The header is empty.", body, "", "signature-missing", "RPC-AUT-01"),
+		makeSigned("other-body", "The signature is of another body.", body, probe.BodySignature(key, []byte("{}")), mismatch,
 			"RPC-AUT-03"),
-		signed("blank-more", "A blank was added to the body after signing.", body+" ", header, mismatch, "RPC-AUT-14"),
-		signed("other-key", "Another key signed than the address says.", body, stolen, mismatch, "RPC-AUT-04"),
-		signed("of-body", "The body itself was signed as a personal message.", body, probe.SignatureOf(key, []byte(body)),
+		makeSigned("blank-more", "A blank was added to the body after signing.", body+" ", header, mismatch, "RPC-AUT-14"),
+		makeSigned("other-key", "Another key signed than the address says.", body, stolen, mismatch, "RPC-AUT-04"),
+		makeSigned("of-body", "The body itself was signed as a personal message.", body, probe.SignatureOf(key, []byte(body)),
 			mismatch, "RPC-AUT-05"),
-		signed("of-raw-hash", "The 32 bytes of the hash were signed.", body, probe.SignatureOf(key, hash), mismatch,
+		makeSigned("of-raw-hash", "The 32 bytes of the hash were signed.", body, probe.SignatureOf(key, hash), mismatch,
 			"RPC-AUT-06"),
-		signed("of-hash-without-0x", "The hash was signed as text without 0x.", body,
+		makeSigned("of-hash-without-0x", "The hash was signed as text without 0x.", body,
 			probe.SignatureOf(key, []byte(hex.EncodeToString(hash))), mismatch),
-		signed("of-hash-in-capitals", "The hash was signed as text in capitals.", body,
+		makeSigned("of-hash-in-capitals", "The hash was signed as text in capitals.", body,
 			probe.SignatureOf(key, []byte("0x"+strings.ToUpper(hex.EncodeToString(hash)))), mismatch),
-		signed("v-other", "v is 2.", body, header[:len(header)-2]+"02", malformed, "RPC-AUT-08"),
-		signed("v-29", "v is 29.", body, header[:len(header)-2]+"1d", malformed, "RPC-AUT-08"),
-		signed("s-high", "s is above half of the curve's order.", body, address+":"+highS(signature), malformed,
+		makeSigned("v-other", "v is 2.", body, header[:len(header)-2]+"02", malformed, "RPC-AUT-08"),
+		makeSigned("v-29", "v is 29.", body, header[:len(header)-2]+"1d", malformed, "RPC-AUT-08"),
+		makeSigned("s-high", "s is above half of the curve's order.", body, address+":"+highS(signature), malformed,
 			"RPC-AUT-09"),
-		signed("no-colon", "Address and signature have no colon between them.", body, address+signature, malformed,
+		makeSigned("no-colon", "Address and signature have no colon between them.", body, address+signature, malformed,
 			"RPC-AUT-10"),
-		signed("address-short", "The address has 19 bytes.", body, address[:len(address)-2]+":"+signature, malformed,
+		makeSigned("address-short", "The address has 19 bytes.", body, address[:len(address)-2]+":"+signature, malformed,
 			"RPC-AUT-10"),
-		signed("signature-short", "The signature has 64 bytes.", body, header[:len(header)-2], malformed, "RPC-AUT-10"),
-		signed("signature-long", "The signature has 66 bytes.", body, header+"00", malformed, "RPC-AUT-10"),
-		signed("signature-no-hex", "The signature is no hexadecimal text.", body, address+":0x"+strings.Repeat("zz", 65),
+		makeSigned("signature-short", "The signature has 64 bytes.", body, header[:len(header)-2], malformed, "RPC-AUT-10"),
+		makeSigned("signature-long", "The signature has 66 bytes.", body, header+"00", malformed, "RPC-AUT-10"),
+		makeSigned("signature-no-hex", "The signature is no hexadecimal text.", body, address+":0x"+strings.Repeat("zz", 65),
 			malformed, "RPC-AUT-10"),
 	}
 }

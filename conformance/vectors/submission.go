@@ -164,7 +164,7 @@ func writeSubmissions(out *folder, r *round) error {
 		}
 		c := SubmissionCase{Name: row.name, Says: row.says, Known: d.known, SigningRoot: hexOf(root[:]), Expect: row.expect}
 		s := probe.Submission(r.fork, d.SubmitBlockRequest)
-		if c.Bodies, err = out.both(folder+"/"+row.name, r.fork, s); err != nil {
+		if c.Bodies, err = out.writeBoth(folder+"/"+row.name, r.fork, s); err != nil {
 			return err
 		}
 		file.Cases = append(file.Cases, c)
@@ -177,8 +177,8 @@ func writeSubmissions(out *folder, r *round) error {
 	return out.document(folder+"/cases.json", "submissions", file.Suite, len(file.Cases), file)
 }
 
-// both writes a document of a fork in both encodings.
-func (f *folder) both(name string, fork eth.Fork, d probe.Document) ([]Body, error) {
+// writeBoth writes a document of a fork in both encodings.
+func (f *folder) writeBoth(name string, fork eth.Fork, d probe.Document) ([]Body, error) {
 	text, ssz, err := encodings(d)
 	if err != nil {
 		return nil, err

@@ -25,8 +25,8 @@ func change(do func(*draft)) func(*draft) error {
 	return func(d *draft) error { do(d); return nil }
 }
 
-// rebuilt is a change of the payload, after which the block hash is made right again.
-func rebuilt(do func(*draft)) func(*draft) error {
+// rebuildAfter is a change of the payload, after which the block hash is made right again.
+func rebuildAfter(do func(*draft)) func(*draft) error {
 	return func(d *draft) error { do(d); return d.rehash() }
 }
 
@@ -81,9 +81,9 @@ func payloadRows() []submissionRow {
 	timestamp := refused(stageCheck, "submission-timestamp", "REL-SUB-13")
 	return []submissionRow{
 		{name: "timestamp-late", says: "timestamp is a second after the slot's start.",
-			spoil: rebuilt(func(d *draft) { d.ExecutionPayload.Timestamp++ }), expect: timestamp},
+			spoil: rebuildAfter(func(d *draft) { d.ExecutionPayload.Timestamp++ }), expect: timestamp},
 		{name: "timestamp-early", says: "timestamp is a second before the slot's start.",
-			spoil: rebuilt(func(d *draft) { d.ExecutionPayload.Timestamp-- }), expect: timestamp},
+			spoil: rebuildAfter(func(d *draft) { d.ExecutionPayload.Timestamp-- }), expect: timestamp},
 		{name: "block-hash-differs", says: "block_hash of message and payload differ in a bit.",
 			spoil:  change(func(d *draft) { d.Message.BlockHash[31] ^= 1 }),
 			expect: refused(stageCheck, "submission-block-hash", "REL-SUB-05")},
@@ -97,10 +97,10 @@ func payloadRows() []submissionRow {
 			spoil:  change(func(d *draft) { d.Message.GasUsed++ }),
 			expect: refused(stageCheck, "submission-trace-gas-used", "REL-SUB-08")},
 		{name: "block-number-other", says: "block_number is two more than the parent's.",
-			spoil:  rebuilt(func(d *draft) { d.ExecutionPayload.BlockNumber++ }),
+			spoil:  rebuildAfter(func(d *draft) { d.ExecutionPayload.BlockNumber++ }),
 			expect: refused(stageCheck, "submission-block-number")},
 		{name: "prev-randao-other", says: "prev_randao is not that of the payload attributes, in one bit.",
-			spoil:  rebuilt(func(d *draft) { d.ExecutionPayload.PrevRandao[0] ^= 1 }),
+			spoil:  rebuildAfter(func(d *draft) { d.ExecutionPayload.PrevRandao[0] ^= 1 }),
 			expect: refused(stageCheck, "submission-prev-randao", "REL-SUB-14")},
 	}
 }
@@ -109,15 +109,15 @@ func withdrawalRows() []submissionRow {
 	want := refused(stageCheck, "submission-withdrawals", "REL-SUB-15")
 	return []submissionRow{
 		{name: "withdrawal-missing", says: "The second of two withdrawals is missing.", from: eth.Capella,
-			spoil: rebuilt(func(d *draft) {
+			spoil: rebuildAfter(func(d *draft) {
 				d.ExecutionPayload.Withdrawals = d.ExecutionPayload.Withdrawals[:1]
 			}), expect: want},
 		{name: "withdrawals-swapped", says: "The two withdrawals are in the wrong order.", from: eth.Capella,
-			spoil: rebuilt(func(d *draft) { slices.Reverse(d.ExecutionPayload.Withdrawals) }), expect: want},
+			spoil: rebuildAfter(func(d *draft) { slices.Reverse(d.ExecutionPayload.Withdrawals) }), expect: want},
 		{name: "withdrawal-amount", says: "A withdrawal is a gwei more than announced.", from: eth.Capella,
-			spoil: rebuilt(func(d *draft) { d.ExecutionPayload.Withdrawals[1].Amount++ }), expect: want},
+			spoil: rebuildAfter(func(d *draft) { d.ExecutionPayload.Withdrawals[1].Amount++ }), expect: want},
 		{name: "withdrawal-address", says: "A withdrawal goes to another address.", from: eth.Capella,
-			spoil: rebuilt(func(d *draft) { d.ExecutionPayload.Withdrawals[0].Address[0] ^= 1 }), expect: want},
+			spoil: rebuildAfter(func(d *draft) { d.ExecutionPayload.Withdrawals[0].Address[0] ^= 1 }), expect: want},
 	}
 }
 
@@ -196,7 +196,7 @@ func executionRows() []submissionRow {
 				d.ExecutionRequests.Withdrawals = append(d.ExecutionRequests.Withdrawals, &electra.WithdrawalRequest{Amount: 5})
 			}), expect: invalid("block_hash", "REL-SUB-35")},
 		{name: "base-fee-other", says: "base_fee_per_gas is a wei more than the parent makes it.",
-			spoil: rebuilt(func(d *draft) {
+			spoil: rebuildAfter(func(d *draft) {
 				d.ExecutionPayload.BaseFeePerGas = new(uint256.Int).AddUint64(d.ExecutionPayload.BaseFeePerGas, 1)
 			}), expect: invalid("header")},
 		{name: "gas-limit-too-high",
@@ -206,16 +206,16 @@ func executionRows() []submissionRow {
 			says:  "The proposer registered a higher gas limit, towards which the block does not move.",
 			spoil: change(func(d *draft) { d.known.Duty.Registration.GasLimit = gasLimit * 2 }), expect: limit},
 		{name: "nonce-again", says: "A transaction is there twice, so that its nonce is used.",
-			spoil: rebuilt(func(d *draft) {
+			spoil: rebuildAfter(func(d *draft) {
 				p := d.ExecutionPayload
 				p.Transactions = append([]bellatrix.Transaction{p.Transactions[0]}, p.Transactions...)
 			}), expect: invalid("execution")},
 		{name: "state-root-other", says: "state_root is not the state's after the block, in one bit.",
-			spoil: rebuilt(func(d *draft) { d.ExecutionPayload.StateRoot[0] ^= 1 }), expect: state},
+			spoil: rebuildAfter(func(d *draft) { d.ExecutionPayload.StateRoot[0] ^= 1 }), expect: state},
 		{name: "receipts-root-other", says: "receipts_root is not that of the block's receipts, in one bit.",
-			spoil: rebuilt(func(d *draft) { d.ExecutionPayload.ReceiptsRoot[0] ^= 1 }), expect: state},
+			spoil: rebuildAfter(func(d *draft) { d.ExecutionPayload.ReceiptsRoot[0] ^= 1 }), expect: state},
 		{name: "gas-used-wrong", says: "Message and payload agree on a gas_used that is one more than the block's.",
-			spoil: rebuilt(func(d *draft) { d.Message.GasUsed++; d.ExecutionPayload.GasUsed++ }), expect: state},
+			spoil: rebuildAfter(func(d *draft) { d.Message.GasUsed++; d.ExecutionPayload.GasUsed++ }), expect: state},
 		{name: "value-too-high", says: "The message promises a wei more than the block pays.",
 			spoil:  change(func(d *draft) { d.Message.Value = new(uint256.Int).AddUint64(d.Message.Value, 1) }),
 			expect: invalid("payment", "REL-SUB-16")},

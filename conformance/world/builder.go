@@ -228,8 +228,8 @@ func (b *builders) cancel(replacement string) {
 	}
 }
 
-// about returns what builders were sent about a transaction, oldest first.
-func (b *builders) about(tx common.Hash) []Sent {
+// listSent returns what builders were sent about a transaction, oldest first.
+func (b *builders) listSent(tx common.Hash) []Sent {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	list := []Sent{}

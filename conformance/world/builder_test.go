@@ -81,7 +81,7 @@ func TestBuilders(t *testing.T) {
 		{hash, "default mev_sendBundle 1-3 false"}, {gone, "default eth_sendBundle 1-1 true"},
 		{elsewhere, "second eth_sendPrivateTransaction 0-25 false"},
 	} {
-		list := w.builders.about(row.tx)
+		list := w.builders.listSent(row.tx)
 		if len(list) != 1 || fmt.Sprintf("%s %s %d-%d %v", list[0].Builder, list[0].Method, list[0].FirstBlock,
 			list[0].LastBlock, list[0].Cancelled) != row.want {
 			got, _ := json.Marshal(list) // for the message only

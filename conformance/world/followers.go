@@ -23,8 +23,8 @@ type followers struct{ ofBeacon, ofExecution asked }
 // asked is how many requests a node has had from others than the suite and the world.
 type asked struct{ times atomic.Int64 }
 
-// counts counts requests before the handler has them.
-func (a *asked) counts(next http.Handler) http.Handler {
+// countRequests counts requests before the handler has them.
+func (a *asked) countRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.UserAgent() != probe.UserAgent {
 			a.times.Add(1)

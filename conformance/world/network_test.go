@@ -155,7 +155,7 @@ func TestAnAddressIsOneThatIsReached(t *testing.T) {
 		"[::]:9191": "127.0.0.1:9191", "0.0.0.0:80": "127.0.0.1:80", "10.1.2.3:9191": "10.1.2.3:9191",
 		"localhost:9191": "localhost:9191",
 	} {
-		if got := reached(listens); got != want {
+		if got := reachableAddress(listens); got != want {
 			t.Errorf("%s is reached at %s, want %s", listens, got, want)
 		}
 	}

@@ -73,7 +73,7 @@ func (w *World) Handler() http.Handler {
 		if !read(rw, r, &tx) {
 			return
 		}
-		answer(rw, w.builders.about(tx), nil)
+		answer(rw, w.builders.listSent(tx), nil)
 	})
 	return mux
 }

@@ -219,7 +219,7 @@ func (w *World) open() (err error) {
 		}
 		w.keys, secrets = append(w.keys, key), append(secrets, fmt.Sprintf("%#x", secret))
 	}
-	address := func(i int) string { return "http://" + reached(w.listeners[i].Addr().String()) }
+	address := func(i int) string { return "http://" + reachableAddress(w.listeners[i].Addr().String()) }
 	w.URL = address(0)
 	spec := w.network.Spec
 	w.Facts = Facts{
@@ -240,9 +240,9 @@ func (w *World) open() (err error) {
 	return nil
 }
 
-// reached returns the address by which this machine reaches a listener. One that listens at all
-// addresses is reached at the loopback address.
-func reached(address string) string {
+// reachableAddress returns the address by which this machine reaches a listener. One that listens
+// at all addresses is reached at the loopback address.
+func reachableAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", port)
@@ -289,10 +289,11 @@ func (w *World) Run(ctx context.Context) error {
 	options := serve.Options{Log: w.cfg.Log}
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[0], w.Handler(), options) })
 	group.Go(func() error {
-		return serve.Serve(ctx, w.listeners[1], w.followers.ofBeacon.counts(w.guarded(w.network.Beacon.Handler())), options)
+		return serve.Serve(ctx, w.listeners[1], w.followers.ofBeacon.countRequests(w.guarded(w.network.Beacon.Handler())),
+			options)
 	})
 	group.Go(func() error {
-		return serve.Serve(ctx, w.listeners[4], w.followers.ofExecution.counts(w.execution()), options)
+		return serve.Serve(ctx, w.listeners[4], w.followers.ofExecution.countRequests(w.execution()), options)
 	})
 	group.Go(func() error {
 		return serve.Serve(ctx, w.listeners[2], network.ValidationHandler(w.Validator()), options)

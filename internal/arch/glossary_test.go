@@ -37,9 +37,10 @@ func TestGlossary(t *testing.T) {
 // docs/architecture.md; a file that is renamed is found here.
 func TestChangesHaveTheirFile(t *testing.T) {
 	rows := tableOf(t, "docs/architecture.md", "## Where a change goes")
-	if len(rows) < 20 {
-		t.Errorf("%d changes, want at least 20", len(rows))
+	if len(rows) < 40 {
+		t.Errorf("%d changes, want at least 40", len(rows))
 	}
+	listed, folders := map[string]bool{}, map[string]bool{}
 	for _, row := range rows {
 		paths := quoted(row[len(row)-1])
 		if len(row) != 2 || len(paths) != 1 {
@@ -48,6 +49,22 @@ func TestChangesHaveTheirFile(t *testing.T) {
 		}
 		if file, err := os.Stat(root + "/" + paths[0]); err != nil || file.IsDir() {
 			t.Errorf("%s: want a file, %s: %v", row[0], paths[0], err)
+		}
+		if listed[paths[0]] {
+			t.Errorf("%s stands twice: one of its changes would need a file of its own", paths[0])
+		}
+		folder, _, _ := strings.Cut(paths[0], "/")
+		listed[paths[0]], folders[folder] = true, true
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		made := strings.HasPrefix(name, ".") || slices.Contains([]string{"bin", "docs", "runs"}, name)
+		if entry.IsDir() && !made && !folders[name] {
+			t.Errorf("no change goes to %s", name)
 		}
 	}
 }

@@ -50,6 +50,9 @@ func TestEveryReferenceResolves(t *testing.T) {
 				t.Errorf("%s cites decision %s, which has no page in docs/decisions", path, m[1])
 			}
 		}
+		if row := oldRow.FindString(text); row != "" {
+			t.Errorf("%s cites %s: rows of earlier plans are no references; cite a clause", path, row)
+		}
 		for _, id := range clauseID.FindAllString(text, -1) {
 			if !known[id] && !strings.HasSuffix(path, "_test.go") {
 				t.Errorf("%s cites %s, which is no clause", path, id)
@@ -71,7 +74,9 @@ var (
 	// cited is a statement's id: words up to a mark that ends the reference.
 	cited    = regexp.MustCompile(`docs/spec\.md, ([A-Za-z_'][A-Za-z_0-9'. ]*[A-Za-z0-9])`)
 	decision = regexp.MustCompile(`\bdecision (\d+)\b`)
-	clauseID = regexp.MustCompile(`\b(?:REL|STR|RPC)-[A-Z]{3}-\d{2}\b`)
+	clauseID = regexp.MustCompile(`\b(?:REL|STR|RPC|SID|BLD|CON)-[A-Z]{3}-\d{2}\b`)
+	// oldRow is a row of tables that clauses have replaced.
+	oldRow   = regexp.MustCompile(`\((?:[SRHPD]\d{1,2}(?:, )?)+\)`)
 	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
 	testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+…?)`")
 	specLine = regexp.MustCompile(`(?m)^(?:### (.+)|- \*\*(.+?)\*\*)`)

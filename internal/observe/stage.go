@@ -23,7 +23,7 @@ const (
 
 type watchKey struct{}
 
-func nothing() {}
+func doNothing() {}
 
 // Stage begins a stage of a request; the function that it returns ends it. The stage is measured,
 // and traced as a part of the request. The name must be a constant. In a context that is not a
@@ -31,7 +31,7 @@ func nothing() {}
 func Stage(ctx context.Context, name string) func() {
 	watch, _ := ctx.Value(watchKey{}).(*HTTP)
 	if watch == nil {
-		return nothing
+		return doNothing
 	}
 	return watch.stage(ctx, name)
 }

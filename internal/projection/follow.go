@@ -79,7 +79,7 @@ func (p *Projection) followOnce(ctx context.Context, source Source, out *outage)
 	if err != nil {
 		return &databaseError{error: err}
 	}
-	out.answered()
+	out.recordAnswer()
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	entries, ended := read(reading, source, last+1)
@@ -90,7 +90,7 @@ func (p *Projection) followOnce(ctx context.Context, source Source, out *outage)
 				return &databaseError{error: err, applying: true}
 			}
 			last = batch[len(batch)-1].Seq
-			out.over()
+			out.endOutage()
 		}
 		switch {
 		case errors.Is(err, errEnded), ctx.Err() != nil && len(batch) == 0:

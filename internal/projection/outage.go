@@ -40,16 +40,16 @@ func (o *outage) wait(ctx context.Context, failed *databaseError) {
 	_ = run.Pause(ctx, pauses.After(o.tries)) // the caller checks the context
 }
 
-// answered records that the database has answered its progress. That ends an outage in which no
+// recordAnswer records that the database has answered its progress. That ends an outage in which no
 // batch failed.
-func (o *outage) answered() {
+func (o *outage) recordAnswer() {
 	if !o.applying {
-		o.over()
+		o.endOutage()
 	}
 }
 
-// over records that the database works, and logs the end of an outage.
-func (o *outage) over() {
+// endOutage records that the database works, and logs the end of an outage.
+func (o *outage) endOutage() {
 	if o.tries > 0 {
 		o.log.Info("a projection's database is back", "tries", o.tries, "after", time.Since(o.since))
 	}

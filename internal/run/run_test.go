@@ -15,7 +15,7 @@ func TestFirstSignalCancelsAndSecondQuits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal)
 		quit := 0
-		ctx, stop := until(t.Context(), signals, func() { quit++ })
+		ctx, stop := cancelOnSignal(t.Context(), signals, func() { quit++ })
 		defer stop()
 		if ctx.Err() != nil {
 			t.Fatal("cancelled before any signal")
@@ -37,7 +37,7 @@ func TestFirstSignalCancelsAndSecondQuits(t *testing.T) {
 // Nothing is left behind: the bubble fails a test whose goroutines do not end.
 func TestStopEndsTheWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := until(context.WithoutCancel(t.Context()), make(chan os.Signal), func() { t.Error("quit") })
+		ctx, stop := cancelOnSignal(context.WithoutCancel(t.Context()), make(chan os.Signal), func() { t.Error("quit") })
 		stop()
 		stop()
 		if ctx.Err() == nil {

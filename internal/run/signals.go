@@ -14,7 +14,7 @@ import (
 func Context(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	ctx, cancel := until(parent, signals, func() {
+	ctx, cancel := cancelOnSignal(parent, signals, func() {
 		fmt.Fprintln(os.Stderr, "stopped at once")
 		os.Exit(130)
 	})
@@ -24,9 +24,10 @@ func Context(parent context.Context) (ctx context.Context, stop context.CancelFu
 	}
 }
 
-// until cancels the context at the first signal and calls quit at the second one. The cancel
-// function ends the goroutine.
-func until(parent context.Context, signals <-chan os.Signal, quit func()) (context.Context, context.CancelFunc) {
+// cancelOnSignal cancels the context at the first signal and calls quit at the second one. The
+// cancel function ends the goroutine.
+func cancelOnSignal(parent context.Context, signals <-chan os.Signal, quit func()) (context.Context,
+	context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	over := make(chan struct{})
 	go func() {

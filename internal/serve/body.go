@@ -56,7 +56,7 @@ func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arri
 	taken := intakeOf(r)
 	body, err := readBody(w, r, limit, taken, encoding, arrived)
 	if taken.whole(int64(cap(body))) {
-		taken.ended(err)
+		taken.noteEnd(err)
 	} else {
 		err = fmt.Errorf("%w: its room was given to another", ErrBusy)
 	}

@@ -126,9 +126,9 @@ func (i *intake) giveBack(bytes int64) {
 // off.
 func (i *intake) whole(bytes int64) bool { return i == nil || i.spent.whole(bytes) }
 
-// ended calls turnAway if a body that was not cut off ended for lack of room or because it was
+// noteEnd calls turnAway if a body that was not cut off ended for lack of room or because it was
 // slow.
-func (i *intake) ended(err error) {
+func (i *intake) noteEnd(err error) {
 	switch {
 	case i == nil:
 	case errors.Is(err, ErrBusy):

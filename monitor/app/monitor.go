@@ -72,7 +72,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 			if m.cfg.Clock.Until(ctx, m.spec.SlotStart(slot).Add(at)) != nil {
 				return nil
 			}
-			m.logged(ctx, slot, m.ask(ctx, slot))
+			m.logFailure(ctx, slot, m.ask(ctx, slot))
 		}
 		// The slot before is judged after half of this one: by then it is decided whether a late
 		// block is on the chain.
@@ -80,12 +80,12 @@ func (m *Monitor) Run(ctx context.Context) error {
 			return nil
 		}
 		if slot > 1 {
-			m.logged(ctx, slot-1, m.judge(ctx, slot-1))
+			m.logFailure(ctx, slot-1, m.judge(ctx, slot-1))
 		}
 	}
 }
 
-func (m *Monitor) logged(ctx context.Context, slot phase0.Slot, err error) {
+func (m *Monitor) logFailure(ctx context.Context, slot phase0.Slot, err error) {
 	if err != nil && ctx.Err() == nil {
 		m.cfg.Log.Warn("slot not watched", "slot", slot, "error", err)
 	}
@@ -115,8 +115,8 @@ func (m *Monitor) ask(ctx context.Context, slot phase0.Slot) error {
 		if ctx.Err() != nil {
 			return
 		}
-		m.report.asked(r.name, answer)
-		m.found(r, monitor.JudgeAnswer(m.spec, r.key, question, answer, m.cfg.Patience))
+		m.report.countAnswer(r.name, answer)
+		m.reportFindings(r, monitor.JudgeAnswer(m.spec, r.key, question, answer, m.cfg.Patience))
 	})
 	return nil
 }
@@ -134,7 +134,7 @@ func (m *Monitor) judge(ctx context.Context, slot phase0.Slot) error {
 	overs, shown := make([]monitor.PastSlot, len(m.relays)), make([]monitor.ShownRegistration, len(m.relays))
 	m.each(func(i int, r *watched) {
 		over := monitor.PastSlot{Slot: slot, Landed: landed.Hash, Served: r.served[slot]}
-		over.Listed, over.ListErr = r.delivered(ctx, slot)
+		over.Listed, over.ListErr = r.askDelivered(ctx, slot)
 		overs[i] = over
 		one := monitor.ShownRegistration{Slot: slot, Proposer: proposer, Serves: len(r.served[slot]) > 0}
 		one.Registration, one.Err = r.registration(ctx, proposer)
@@ -161,7 +161,7 @@ func (m *Monitor) judge(ctx context.Context, slot phase0.Slot) error {
 			overs[i].Best = overs[i].Best || value.Eq(best)
 		}
 		m.report.slotOver(r.name, overs[i])
-		m.found(r, append(monitor.JudgeSlot(overs[i]), monitor.JudgeRegistration(m.spec, shown[i])...))
+		m.reportFindings(r, append(monitor.JudgeSlot(overs[i]), monitor.JudgeRegistration(m.spec, shown[i])...))
 	}
 	return nil
 }
@@ -177,11 +177,11 @@ func (m *Monitor) each(do func(int, *watched)) {
 	group.Wait()
 }
 
-// found reports findings.
-func (m *Monitor) found(r *watched, findings []monitor.Finding) {
+// reportFindings reports findings.
+func (m *Monitor) reportFindings(r *watched, findings []monitor.Finding) {
 	for _, one := range findings {
 		one.Relay, one.At = r.name, m.cfg.Clock.Now()
-		m.report.found(one)
+		m.report.countFinding(one)
 		m.cfg.Log.Warn("relay at fault", "relay", one.Relay, "slot", one.Slot, "class", one.Class, "detail", one.Detail)
 		if m.cfg.Found != nil {
 			m.cfg.Found(one)

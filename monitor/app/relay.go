@@ -62,8 +62,8 @@ func (r *watched) header(ctx context.Context, asked monitor.HeaderRequest) monit
 	return answer
 }
 
-// delivered asks which payloads the relay lists as delivered in a slot.
-func (r *watched) delivered(ctx context.Context, slot phase0.Slot) ([]monitor.Delivered, error) {
+// askDelivered asks which payloads the relay lists as delivered in a slot.
+func (r *watched) askDelivered(ctx context.Context, slot phase0.Slot) ([]monitor.Delivered, error) {
 	traces, err := r.client.Delivered(ctx, url.Values{"slot": {strconv.FormatUint(uint64(slot), 10)}})
 	if err != nil {
 		if !broken(err) {

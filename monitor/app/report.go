@@ -72,7 +72,7 @@ func (r *report) of(name string) *Relay {
 	return &Relay{Faults: map[monitor.Class]int{}}
 }
 
-func (r *report) asked(name string, answer monitor.Answer) {
+func (r *report) countAnswer(name string, answer monitor.Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one, result := r.of(name), "none"
@@ -108,7 +108,7 @@ func (r *report) slotOver(name string, over monitor.PastSlot) {
 	}
 }
 
-func (r *report) found(one monitor.Finding) {
+func (r *report) countFinding(one monitor.Finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.of(one.Relay).Faults[one.Class]++

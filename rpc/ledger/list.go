@@ -22,7 +22,7 @@ import (
 func (l *Ledger) ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string,
 	limit int) (rpc.RefundPage, error) {
 	q := listing{name: fmt.Sprintf("recipient %x", recipient), from: l.cfg.EarliestBlock, to: math.MaxUint64}
-	q.where("recipient = ?", recipient[:])
+	q.addCondition("recipient = ?", recipient[:])
 	return l.details(ctx, at, q, cursor, limit)
 }
 
@@ -31,7 +31,7 @@ func (l *Ledger) ByRecipient(ctx context.Context, at time.Time, recipient common
 func (l *Ledger) ByBundle(ctx context.Context, at time.Time, hash common.Hash, cursor string,
 	limit int) (rpc.RefundPage, error) {
 	q := listing{name: fmt.Sprintf("bundle %x", hash), to: math.MaxUint64}
-	q.where("(hash = ? OR bundle = ?)", hash[:], hash[:])
+	q.addCondition("(hash = ? OR bundle = ?)", hash[:], hash[:])
 	return l.details(ctx, at, q, cursor, limit)
 }
 
@@ -81,8 +81,8 @@ func checkRange(query rpc.DelayedQuery) error {
 // delayed is the listing of a query.
 func delayed(query rpc.DelayedQuery) (q listing) {
 	q.name, q.to = fmt.Sprintf("delayed %x", query.Recipient), math.MaxUint64
-	q.where("recipient = ?", query.Recipient[:])
-	q.where("delayed = 1")
+	q.addCondition("recipient = ?", query.Recipient[:])
+	q.addCondition("delayed = 1")
 	if query.FromBlock != nil {
 		q.name += fmt.Sprintf(" from %d", *query.FromBlock)
 		q.from = *query.FromBlock
@@ -93,7 +93,7 @@ func delayed(query rpc.DelayedQuery) (q listing) {
 	}
 	if query.Hash != nil {
 		q.name += fmt.Sprintf(" hash %x", *query.Hash)
-		q.where("(hash = ? OR bundle = ?)", query.Hash[:], query.Hash[:])
+		q.addCondition("(hash = ? OR bundle = ?)", query.Hash[:], query.Hash[:])
 	}
 	return q
 }
@@ -113,8 +113,8 @@ type listing struct {
 	unfinished bool
 }
 
-// where adds a condition. It must be a constant text, never input.
-func (q *listing) where(condition string, args ...any) {
+// addCondition adds a condition. It must be a constant text, never input.
+func (q *listing) addCondition(condition string, args ...any) {
 	q.conditions, q.args = append(q.conditions, condition), append(q.args, args...)
 }
 

@@ -120,8 +120,8 @@ func TestAnUnfinishedRangeGoesOn(t *testing.T) {
 func TestListsUseAnIndex(t *testing.T) {
 	l := openAt(t, "sqlite::memory:", Config{})
 	recipient, bundle, block := listing{from: 5, to: 9, upTo: 9}, listing{to: 9, upTo: 9}, listing{from: 5, to: 5, upTo: 9}
-	recipient.where("recipient = ?", alice[:])
-	bundle.where("(hash = ? OR bundle = ?)", alice[:], alice[:])
+	recipient.addCondition("recipient = ?", alice[:])
+	bundle.addCondition("(hash = ? OR bundle = ?)", alice[:], alice[:])
 	five := uint64(5)
 	for name, test := range map[string]struct {
 		list listing

@@ -15,7 +15,7 @@ func (l *Ledger) Pending(ctx context.Context, from uint64) (list []rpc.Refund, e
 	if q.upTo, err = l.IndexedUpTo(ctx); err != nil {
 		return nil, err
 	}
-	q.where("payout_tx IS NULL")
+	q.addCondition("payout_tx IS NULL")
 	query, args := q.statement(q.start(position{}), math.MaxInt64)
 	err = l.projection.Each(ctx, func(rows *sql.Rows) error {
 		record, _, err := scanRefund(rows)

@@ -21,7 +21,7 @@ func (l *Ledger) Totals(ctx context.Context, at time.Time, recipient common.Addr
 		return rpc.RefundTotals{}, err
 	}
 	q := listing{to: math.MaxUint64, upTo: upTo}
-	q.where("recipient = ?", recipient[:])
+	q.addCondition("recipient = ?", recipient[:])
 	return l.totals(ctx, q)
 }
 
@@ -45,8 +45,8 @@ func (l *Ledger) mevTotals(ctx context.Context, at time.Time, whose string,
 		return rpc.RefundTotals{}, err
 	}
 	q := listing{to: math.MaxUint64, upTo: upTo}
-	q.where(whose, address[:])
-	q.where("bundle <> hash") // another bundle brought it
+	q.addCondition(whose, address[:])
+	q.addCondition("bundle <> hash") // another bundle brought it
 	return l.totals(ctx, q)
 }
 
@@ -70,7 +70,7 @@ func (l *Ledger) DelayedTotals(ctx context.Context, recipient common.Address, fr
 // totals sums up a listing as it was when its last block was the newest. So a refund that was paid
 // in a later block counts as pending.
 func (l *Ledger) totals(ctx context.Context, q listing) (rpc.RefundTotals, error) {
-	q.where("block >= ? AND block <= ?", column(q.from), q.last())
+	q.addCondition("block >= ? AND block <= ?", column(q.from), q.last())
 	totals := rpc.RefundTotals{PendingWei: new(uint256.Int), ReceivedWei: new(uint256.Int), UpTo: q.upTo}
 	err := l.projection.Each(ctx, func(rows *sql.Rows) error {
 		var received int

@@ -90,8 +90,8 @@ func (q *simQueue) next() (turn, bool) {
 	return turn{order, ticket, q.round}, ok
 }
 
-// done returns the place of an order whose simulation took this long.
-func (q *simQueue) done(t turn, took time.Duration) {
+// finish returns the place of an order whose simulation took this long.
+func (q *simQueue) finish(t turn, took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.fair.Done(t.ticket, took)

@@ -19,7 +19,7 @@ func TestLine(t *testing.T) {
 		var ids []string
 		for next, ok := l.next(); ok; next, ok = l.next() {
 			ids = append(ids, fmt.Sprint(next.order.ID))
-			l.done(next, time.Millisecond)
+			l.finish(next, time.Millisecond)
 		}
 		return strings.Join(ids, " ")
 	}
@@ -47,7 +47,7 @@ func TestLine(t *testing.T) {
 	if !l.isOver(next.round) {
 		t.Error("a block does not end the round")
 	}
-	l.done(next, time.Millisecond)
+	l.finish(next, time.Millisecond)
 	if got := drain(l); got != "2 4 3" {
 		t.Errorf("after a new block %s", got)
 	}
@@ -71,10 +71,10 @@ func TestQueueKnowsTheNetwork(t *testing.T) {
 	if next, ok := l.next(); !ok || next.order.ID != 2000 {
 		t.Fatalf("the place that is left is not for who is known: %v", next.order)
 	} else {
-		l.done(next, time.Millisecond)
+		l.finish(next, time.Millisecond)
 	}
 	l.add(&rpc.Order{ID: 3000, Signer: common.Address{0xb}, Source: "198.51.100.1"})
-	l.done(first, 5*time.Second)
+	l.finish(first, 5*time.Second)
 	if next, ok := l.next(); !ok || next.order.ID != 3000 {
 		t.Fatalf("after an order of five seconds comes %v of the same network", next.order)
 	}

@@ -37,7 +37,7 @@ func (s *Senders) Find(txs []*exec.Tx) (failed int, err error) {
 		}
 	}
 	errs := make([]error, len(unknown))
-	inParallel(len(unknown), func(i int) {
+	runInParallel(len(unknown), func(i int) {
 		tx := txs[unknown[i]]
 		if tx.From, errs[i] = types.Sender(s.signer, tx.Transaction); errs[i] == nil {
 			s.known.Add(tx.Hash(), tx.From)
@@ -54,8 +54,8 @@ func (s *Senders) Find(txs []*exec.Tx) (failed int, err error) {
 // parallelFrom is the number of transactions from which on it pays to wake other cores.
 const parallelFrom = 9
 
-// inParallel calls do with 0 to n-1, on all cores if n is large enough.
-func inParallel(n int, do func(i int)) {
+// runInParallel calls do with 0 to n-1, on all cores if n is large enough.
+func runInParallel(n int, do func(i int)) {
 	workers := 1
 	if n >= parallelFrom {
 		workers = min(runtime.GOMAXPROCS(0), n)

@@ -26,7 +26,7 @@ func (l *Lifecycle) runWorker(ctx context.Context) {
 			if ctx.Err() == nil {
 				l.simulateAndSend(ctx, next.order, next.round)
 			}
-			l.queue.done(next, time.Since(began))
+			l.queue.finish(next, time.Since(began))
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (p *Pool) Apply(fact rpc.Fact) {
 		}
 	case rpc.OrderSimulated:
 		if e := p.entries[fact.ID]; e != nil && e.alive() {
-			e.simulated(fact.At, fact.Simulation)
+			e.noteSimulated(fact.At, fact.Simulation)
 			p.slab.all[e.cell].rank = rankOf(e.valueWei())
 		}
 	case rpc.OrderShared:
@@ -30,7 +30,7 @@ func (p *Pool) Apply(fact rpc.Fact) {
 		}
 	case rpc.OrderSent:
 		if e := p.entries[fact.ID]; e != nil {
-			e.sent(fact.At, fact.Delivery)
+			e.noteSent(fact.At, fact.Delivery)
 		}
 	case rpc.OrderEnded:
 		if e := p.entries[fact.ID]; e != nil && e.alive() {
@@ -117,7 +117,7 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	unindexBy(p.followers, e.order.Follows, e)
 	p.ended = append(p.ended, endedOrder{e.order.ID, fact.Block})
 	if g := p.keys[keyOf(e.order)]; g != nil && e.order.Replacement != uuid.Nil {
-		g.ended(e)
+		g.noteEnded(e)
 	}
 	if e.order.Kind == rpc.KindPrivate && fact.State == rpc.Cancelled {
 		p.noteWithdrawal(ofOrder(e.order), fact.Block+p.config.PrivateCancelBlocks)

@@ -92,7 +92,7 @@ func (n *Compaction) Apply(fact rpc.Fact) {
 		}
 	case rpc.OrderSent:
 		if o := n.orders[f.ID]; o != nil {
-			o.offered(this, f.Delivery)
+			o.noteOffered(this, f.Delivery)
 		}
 	case rpc.OrderEnded:
 		if o := n.living(f.ID); o != nil {
@@ -132,8 +132,8 @@ func (n *Compaction) living(id uint64) *neededOrder {
 	return nil
 }
 
-// offered keeps the newest delivery to each builder, and the first that was accepted.
-func (o *neededOrder) offered(this neededFact, d rpc.Delivery) {
+// noteOffered keeps the newest delivery to each builder, and the first that was accepted.
+func (o *neededOrder) noteOffered(this neededFact, d rpc.Delivery) {
 	if d.Error == "" && o.delivered == nil {
 		o.delivered = &this
 	}

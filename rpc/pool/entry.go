@@ -61,7 +61,7 @@ func (e *entry) waiting() rpc.State {
 	return rpc.Submitted
 }
 
-func (e *entry) simulated(at time.Time, s rpc.Simulation) {
+func (e *entry) noteSimulated(at time.Time, s rpc.Simulation) {
 	e.simulations = append(lastOf(e.simulations, keepSimulations-1), rpc.DatedSimulation{At: at, Simulation: s})
 	if s.Success && e.succeededAt.IsZero() {
 		e.succeededAt = at
@@ -93,8 +93,8 @@ func (e *entry) valueWei() *uint256.Int {
 	return nil
 }
 
-// sent keeps the newest deliveries of each builder, in the order in which they ended.
-func (e *entry) sent(at time.Time, d rpc.Delivery) {
+// noteSent keeps the newest deliveries of each builder, in the order in which they ended.
+func (e *entry) noteSent(at time.Time, d rpc.Delivery) {
 	oldest, count := 0, 0
 	for i := len(e.deliveries) - 1; i >= 0; i-- {
 		if e.deliveries[i].Builder == d.Builder {

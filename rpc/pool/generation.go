@@ -82,8 +82,8 @@ func (g *generation) replaceWith(e *entry) {
 	g.live = e
 }
 
-// ended records that a version has ended.
-func (g *generation) ended(e *entry) {
+// noteEnded records that a version has ended.
+func (g *generation) noteEnded(e *entry) {
 	g.lastEnd = max(g.lastEnd, e.end.block)
 	switch {
 	case g.live == e:

@@ -118,8 +118,8 @@ func (q *sendQueue) remove(i int) job {
 	return j
 }
 
-// done allows other jobs with the job's key to run.
-func (q *sendQueue) done(j job) {
+// finish allows other jobs with the job's key to run.
+func (q *sendQueue) finish(j job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running[j.key]--; q.running[j.key] == 0 {

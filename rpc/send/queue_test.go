@@ -120,7 +120,7 @@ func TestLineKeepsOrder(t *testing.T) {
 					t.Skip("nothing runs")
 				}
 				i := rapid.IntRange(0, len(running)-1).Draw(t, "which")
-				l.done(running[i])
+				l.finish(running[i])
 				running = slices.Delete(running, i, i+1)
 			},
 			"cancel": func(t *rapid.T) {

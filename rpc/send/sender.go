@@ -100,7 +100,7 @@ func (s *Sender) runQueue(ctx context.Context, l *sendQueue) {
 		}
 		took := time.Since(began)
 		j.ended(err, took.Milliseconds())
-		l.done(j)
+		l.finish(j)
 	}
 }
 

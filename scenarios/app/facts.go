@@ -78,8 +78,8 @@ func (b *book) all() ([]scenarios.Record, error) {
 	return append([]scenarios.Record{}, b.facts...), b.err
 }
 
-// failed remembers a failure, with which the run ends.
-func (b *book) failed(err error) {
+// noteFailed remembers a failure, with which the run ends.
+func (b *book) noteFailed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fail(err)
@@ -90,7 +90,7 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 	return func(subject string, raw json.RawMessage) {
 		fact, err := decodeRelay(subject, raw)
 		if err != nil {
-			b.failed(err)
+			b.noteFailed(err)
 			return
 		}
 		r := scenarios.Record{Actor: relayName, Subject: subject}

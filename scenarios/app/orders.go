@@ -52,7 +52,7 @@ func newOrders(l *planRun) *orders {
 func (o *orders) apply(subject string, raw json.RawMessage) {
 	fact, err := decodeRPC(subject, raw)
 	if err != nil {
-		o.lab.book.failed(err)
+		o.lab.book.noteFailed(err)
 		return
 	}
 	if fact == nil {
@@ -79,7 +79,7 @@ func (o *orders) observe(fact rpc.Fact) {
 		}
 	case rpc.OrderEnded:
 		at = f.At
-		o.ended(&r, f)
+		o.noteEnded(&r, f)
 	case rpc.RefundCredited:
 		at = f.At
 		o.credits[creditName{f.Hash, f.Bundle, f.BlockHash, f.Recipient}] = f.AmountWei
@@ -92,20 +92,20 @@ func (o *orders) observe(fact rpc.Fact) {
 			o.unvalued = append(o.unvalued, f)
 			return
 		}
-		o.paid(f)
+		o.notePaid(f)
 		return
 	}
 	o.lab.book.add(r, at, fact)
 	for _, paid := range o.unvalued {
 		if o.owed[paid.Bundle] != nil {
-			o.paid(paid)
+			o.notePaid(paid)
 		}
 	}
 	o.unvalued = slices.DeleteFunc(o.unvalued, func(paid rpc.RefundPaid) bool { return o.owed[paid.Bundle] != nil })
 }
 
-// paid records a paid refund. What its bundle paid must be known by then.
-func (o *orders) paid(f rpc.RefundPaid) {
+// notePaid records a paid refund. What its bundle paid must be known by then.
+func (o *orders) notePaid(f rpc.RefundPaid) {
 	amount := o.credits[creditName{f.Hash, f.Bundle, f.BlockHash, f.Recipient}]
 	o.lab.book.add(scenarios.Record{
 		Actor: scenarios.RPCName, Subject: scenarios.RefundPaid, About: o.nameOf(f.Recipient), ValueWei: decimal(amount),
@@ -121,7 +121,7 @@ func (o *orders) nameOf(recipient common.Address) string {
 	return "friend"
 }
 
-func (o *orders) ended(r *scenarios.Record, f rpc.OrderEnded) {
+func (o *orders) noteEnded(r *scenarios.Record, f rpc.OrderEnded) {
 	order := o.accepted[f.ID]
 	if order == nil {
 		return

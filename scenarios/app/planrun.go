@@ -94,7 +94,7 @@ func (l *planRun) run(ctx context.Context) error {
 	for _, one := range agents {
 		group.Go(func() error { return one(running) })
 	}
-	l.untilRegistered(running)
+	l.waitRegistered(running)
 	if err := l.startClock(); err != nil {
 		stop()
 		return errors.Join(err, l.stopped(group))
@@ -257,10 +257,10 @@ const (
 	lookAgain        = registeredWithin / 200
 )
 
-// untilRegistered waits until every relay has every validator's registration, which only one of its
+// waitRegistered waits until every relay has every validator's registration, which only one of its
 // instances records, so that this work takes no time of the first slot. For the same reason it
 // computes the first blob's proofs.
-func (l *planRun) untilRegistered(ctx context.Context) {
+func (l *planRun) waitRegistered(ctx context.Context) {
 	if fork := l.network.Spec.ForkAt(0); l.plan.BlobEvery > 0 && fork.HasBlobs() {
 		chain.Sidecar(fork, 0)
 	}

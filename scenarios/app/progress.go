@@ -32,9 +32,9 @@ func (s *progress) print(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.out, format+"\n", args...) // if the terminal is gone, a signal ends the program
 }
 
-// began begins the display of a run.
-func (s *progress) began(p *scenarios.Plan, variant string, without bool) {
-	s.ended()
+// showBegin begins the display of a run.
+func (s *progress) showBegin(p *scenarios.Plan, variant string, without bool) {
+	s.showEnd()
 	title := p.Name
 	if variant != "" {
 		title += " " + variant
@@ -52,8 +52,8 @@ func (s *progress) began(p *scenarios.Plan, variant string, without bool) {
 	}
 }
 
-// ended ends the live display of a run.
-func (s *progress) ended() {
+// showEnd ends the live display of a run.
+func (s *progress) showEnd() {
 	if s.live != nil {
 		sum := display.Summary{Wall: time.Since(s.start)}
 		for _, slot := range s.slots {

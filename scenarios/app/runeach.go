@@ -84,7 +84,7 @@ func (t *tally) run(ctx context.Context, p *scenarios.Plan) error {
 	}
 	show := newProgress(out, t.Watch)
 	options := t.Options
-	options.Tell, options.Began = show.fact, show.began
+	options.Tell, options.Began = show.fact, show.showBegin
 	result, err := show.run(ctx, p, t.Start, options)
 	if err == nil && !result.OK() && result.Skipped == "" && t.Again {
 		if p, err = p.Slower(slower); err == nil {
@@ -118,7 +118,7 @@ const slower = 3
 // run runs a scenario and shows how it goes and ends.
 func (s *progress) run(ctx context.Context, p *scenarios.Plan, start Start, o Options) (Result, error) {
 	result, err := start(ctx, p, o)
-	s.ended()
+	s.showEnd()
 	if err == nil {
 		s.verdicts(result)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// describeBlocks adds specs about the payload of a submission is what the beacon node announced,
-// executes, and pays.
+// describeBlocks adds specs about the payload of a submission: is it what the beacon node
+// announced, executes, and pays.
 func describeBlocks(s *suite.Set) {
 	judgeContent(s, "BLD-BLK-01", "builds on a parent that the beacon node has announced", func(t *suite.T,
 		s *scripted.Submission) *finding {

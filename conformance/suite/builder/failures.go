@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// describeFailures adds specs about what one relay does wrong takes nothing from the others, and
-// nothing from itself in later slots.
+// describeFailures adds specs about relays that fail: what one does wrong takes nothing from the
+// others, and nothing from itself in later slots.
 func describeFailures(s *suite.Set) {
 	s.Slow("BLD-REL-01", "bids at each relay that lists the proposer", func(t *suite.T) {
 		slot, stop := claim(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// describeTrace adds specs about the message of a submission agrees with its payload, and with who
-// proposes.
+// describeTrace adds specs about the message of a submission: does it agree with its payload, and
+// with who proposes.
 func describeTrace(s *suite.Set) {
 	judgeContent(s, "BLD-MSG-01", "names the payload's block hash", func(_ *suite.T, s *scripted.Submission) *finding {
 		return compareField("block_hash", s.Block.ExecutionPayload.BlockHash, s.Block.Message.BlockHash)

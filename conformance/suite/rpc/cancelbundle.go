@@ -103,7 +103,7 @@ func holders(list []world.Sent) (names []string) {
 	return names
 }
 
-// describeCancelledBundles adds specs about cancelled bundles do not appear in the chain.
+// describeCancelledBundles adds specs about cancelled bundles, which do not appear in the chain.
 func describeCancelledBundles(s *suite.Set) {
 	s.It("RPC-CAN-06", "keeps a cancelled bundle out of later blocks", func(t *suite.T) {
 		requireBuilders(t)

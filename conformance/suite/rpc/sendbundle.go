@@ -327,7 +327,7 @@ func sendForBlock(t *suite.T, block uint64, changes object, txs ...*types.Transa
 	}
 }
 
-// describeWholeBundles adds specs about bundles are in the chain whole and in order.
+// describeWholeBundles adds specs about bundles, which are in the chain whole and in order.
 func describeWholeBundles(s *suite.Set) {
 	s.It("RPC-BUN-18", "is in its block whole and in order", func(t *suite.T) {
 		requireBuilders(t)

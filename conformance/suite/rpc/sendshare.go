@@ -373,7 +373,7 @@ func describeShareTerms(s *suite.Set) {
 	})
 }
 
-// describeWholeShares adds specs about orders of mev_sendBundle are in the chain whole and in
+// describeWholeShares adds specs about orders of mev_sendBundle: in the chain whole and in
 // order, or not at all.
 func describeWholeShares(s *suite.Set) {
 	s.Slow("RPC-SHR-33", "is in its block whole and in order, with the bundle inside of it", func(t *suite.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// describeSignedOnce adds specs about who has signed a blinded block proposes no other.
+// describeSignedOnce adds specs about proposers: who has signed a blinded block proposes no other.
 func describeSignedOnce(s *suite.Set) {
 	s.Slow("CON-SIG-01", "proposes no second block when relays do not publish the first", func(t *suite.T) {
 		list := append(findProposals(t, scripted.Refuses), findProposals(t, scripted.Withholds)...)

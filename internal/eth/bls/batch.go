@@ -212,7 +212,7 @@ func (c *chunk) bisect(from, to int, whole *blst.Fp12) {
 	}
 	middle := middle(from, to)
 	if c.budget -= c.cost(from, middle); c.budget < 0 {
-		c.oneByOne(from, to)
+		c.verifyEach(from, to)
 		return
 	}
 	left := c.value(from, middle)
@@ -224,14 +224,14 @@ func (c *chunk) bisect(from, to int, whole *blst.Fp12) {
 	default:
 		c.bisect(from, middle, left)
 		if c.budget -= c.cost(middle, to); c.budget < 0 {
-			c.oneByOne(middle, to)
+			c.verifyEach(middle, to)
 			return
 		}
 		c.bisect(middle, to, c.value(middle, to))
 	}
 }
 
-func (c *chunk) oneByOne(from, to int) {
+func (c *chunk) verifyEach(from, to int) {
 	for i := from; i < to; i++ {
 		pairing := blst.PairingCtx(true, ciphersuite)
 		blst.PairingRawAggregate(pairing, c.hashes[i], c.keys[i])

@@ -17,7 +17,7 @@ func (s *Simulator) Call(ctx context.Context, txs []exec.Tx, env exec.Environmen
 	}
 	err := s.within(ctx, s.timeoutOf(env), env, pretended(env), func(b *block) error {
 		result.Parent = b.Parent
-		b.unlimited()
+		b.liftLimits()
 		for i := range txs {
 			tx := txs[i]
 			tx.CanRevert = true

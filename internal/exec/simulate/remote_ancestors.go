@@ -52,16 +52,16 @@ func (a *ancestors) find(number uint64) (common.Hash, error) {
 		return parent.ParentHash, nil
 	}
 	if a.config.IsPrague(parent.Number, parent.Time) {
-		if kept, err := a.kept(number); err != nil || kept != (common.Hash{}) {
+		if kept, err := a.readKept(number); err != nil || kept != (common.Hash{}) {
 			return kept, err
 		}
 	}
 	return a.reader.states.ancestor(a.reader.ctx, parent, number)
 }
 
-// kept reads a hash from the state itself, which holds those of the last 8,191 blocks since prague
-// (EIP-2935).
-func (a *ancestors) kept(number uint64) (common.Hash, error) {
+// readKept reads a hash from the state itself, which holds those of the last 8,191 blocks since
+// prague (EIP-2935).
+func (a *ancestors) readKept(number uint64) (common.Hash, error) {
 	var slot common.Hash
 	binary.BigEndian.PutUint64(slot[24:], number%params.HistoryServeWindow)
 	return a.reader.Storage(params.HistoryStorageAddress, slot)

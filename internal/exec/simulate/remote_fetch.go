@@ -63,7 +63,7 @@ func (s *RemoteStates) fetch(ctx context.Context, block *types.Header, w wanted)
 			case err != nil:
 				return err
 			default:
-				n.lacks(!proofs, !hashes)
+				n.noteLacking(!proofs, !hashes)
 				got = answer
 				return nil
 			}
@@ -108,7 +108,7 @@ func (q *question) put(ctx context.Context, client *rpc.Client, w wanted) (found
 		q.code(address, &got.codes[i])
 	}
 	if !q.hashes {
-		q.stillThere()
+		q.askWhetherThere()
 	}
 	if err := q.send(ctx, client); err != nil {
 		return found{}, err
@@ -212,8 +212,8 @@ func (q *question) code(address common.Address, to *[]byte) {
 	})
 }
 
-// stillThere asks whether the chain still has this block at its number.
-func (q *question) stillThere() {
+// askWhetherThere asks whether the chain still has this block at its number.
+func (q *question) askWhetherThere() {
 	var header *struct {
 		Hash common.Hash `json:"hash"`
 	}

@@ -143,8 +143,8 @@ func (n *node) knows() (proofs, hashes bool) {
 	return !n.noProofs, !n.byNumber
 }
 
-// lacks remembers which of these the node has refused.
-func (n *node) lacks(proofs, hashes bool) {
+// noteLacking remembers which of these the node has refused.
+func (n *node) noteLacking(proofs, hashes bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.noProofs, n.byNumber = n.noProofs || proofs, n.byNumber || hashes

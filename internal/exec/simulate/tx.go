@@ -50,7 +50,7 @@ func (b *block) apply(tx *exec.Tx) (*exec.TxResult, error) {
 		Return: did.ReturnData,
 		Logs:   b.DB.GetLogs(hash, b.header.Number.Uint64(), common.Hash{}, b.header.Time),
 	}
-	paid(result, tip, &before, b.DB.GetBalance(coinbase))
+	fillPaid(result, tip, &before, b.DB.GetBalance(coinbase))
 	return result, nil
 }
 
@@ -112,10 +112,10 @@ func message(tx *exec.Tx, baseFeeWei *big.Int) (*core.Message, error) {
 	}, nil
 }
 
-// paid fills in what the coinbase got. Amounts are never negative. A transaction that leaves the
-// coinbase poorer, because the coinbase sent it or was made to pay, has paid 0. If the coinbase
+// fillPaid fills in what the coinbase got. Amounts are never negative. A transaction that leaves
+// the coinbase poorer, because the coinbase sent it or was made to pay, has paid 0. If the coinbase
 // gained less than the fees, the fees count as what it gained.
-func paid(result *exec.TxResult, tip, before, after *wei) {
+func fillPaid(result *exec.TxResult, tip, before, after *wei) {
 	diff := new(wei)
 	if after.Gt(before) {
 		diff.Sub(after, before)
@@ -162,7 +162,8 @@ func (b *block) lasting(tx *exec.Tx, cause error) bool {
 	return false
 }
 
-// unlimited lifts the block's limits, for a list of transactions that may fill more than one block.
-func (b *block) unlimited() {
+// liftLimits lifts the block's limits, for a list of transactions that may fill more than one
+// block.
+func (b *block) liftLimits() {
 	b.gas, b.blobGas = core.NewGasPool(^uint64(0)), ^uint64(0)
 }

@@ -64,17 +64,17 @@ type watched struct{ by *cycles }
 
 func watchCycles() *cycles {
 	c := new(cycles)
-	runtime.SetFinalizer(&watched{c}, (*watched).collected)
+	runtime.SetFinalizer(&watched{c}, (*watched).noteCollected)
 	return c
 }
 
-// collected is called after a cycle, and has itself called after the next one.
-func (w *watched) collected() {
+// noteCollected is called after a cycle, and has itself called after the next one.
+func (w *watched) noteCollected() {
 	w.by.mu.Lock()
 	defer w.by.mu.Unlock()
 	w.by.most = max(w.by.most, live())
 	if !w.by.ended {
-		runtime.SetFinalizer(w, (*watched).collected)
+		runtime.SetFinalizer(w, (*watched).noteCollected)
 	}
 }
 

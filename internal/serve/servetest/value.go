@@ -38,9 +38,9 @@ func (v value) bent() map[string]string {
 		bent["a line end behind"], bent["a NUL behind"] = `"`+inner+`\n"`, `"`+inner+`\u0000"`
 		bent["other quotes"], bent["open"] = "'"+inner+"'", `"`+inner
 		if strings.HasPrefix(inner, "0x") {
-			bentBytes(bent, inner[2:])
+			bendBytes(bent, inner[2:])
 		} else if _, err := strconv.ParseUint(inner, 10, 64); err == nil {
-			bentDecimal(bent, inner)
+			bendDecimal(bent, inner)
 		}
 	default:
 		bent["a text"] = `"x"`
@@ -55,7 +55,7 @@ func (v value) bent() map[string]string {
 	return bent
 }
 
-func bentBytes(bent map[string]string, digits string) {
+func bendBytes(bent map[string]string, digits string) {
 	bent["a number"] = "1"
 	bent["a byte more"], bent["twice as long"] = `"0x`+digits+`00"`, `"0x`+digits+digits+`00"`
 	bent["a megabyte"] = `"0x` + strings.Repeat("00", 1<<20) + `"`
@@ -70,7 +70,7 @@ func bentBytes(bent map[string]string, digits string) {
 	}
 }
 
-func bentDecimal(bent map[string]string, digits string) {
+func bendDecimal(bent map[string]string, digits string) {
 	bent["bare"] = digits
 	bent["below zero"], bent["a plus"], bent["a leading zero"] = `"-`+digits+`"`, `"+`+digits+`"`, `"0`+digits+`"`
 	bent["a fraction in quotes"], bent["an exponent"], bent["an underscore"] = `"`+digits+`.0"`, `"1e3"`, `"1_0"`
