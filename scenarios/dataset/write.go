@@ -29,8 +29,8 @@ type Writer[R any] struct {
 	wei     []parquet.FixedLenByteArray
 	texts   []parquet.ByteArray
 	arena   []byte
-	// last are the bytes of the newest hash, key or address of the column. Rows are sorted, so the next
-	// one is often the same.
+	// last are the bytes of the newest hash, key or address of the column. Rows are sorted, so the
+	// next one is often the same.
 	last []byte
 }
 

@@ -30,8 +30,8 @@ type batch struct {
 	stopped   func() error // not nil: the import has to end after this batch
 	from      int64        // the last row that was committed when the reading began
 
-	// writing has the error of the batch before, which is committed while this one is read; nil if none
-	// is.
+	// writing has the error of the batch before, which is committed while this one is read; nil if
+	// none is.
 	writing chan error
 
 	bids       []*dataset.Bid
