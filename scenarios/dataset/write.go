@@ -29,8 +29,8 @@ type Writer[R any] struct {
 	wei     []parquet.FixedLenByteArray
 	texts   []parquet.ByteArray
 	arena   []byte
-	// last are the bytes of the newest hash, key or address of the column. Rows are sorted, so the next
-	// one is often the same.
+	// last are the bytes of the newest hash, key or address of the column. Rows are sorted, so the
+	// next one is often the same.
 	last []byte
 }
 
@@ -49,7 +49,8 @@ func NewWriter[R any](table *Table[R], network Network, out io.Writer) (*Writer[
 		}
 		fields = append(fields, node)
 		if l.unique {
-			options = append(options, parquet.WithDictionaryFor(c.Name, false))
+			// Nor are the least and the greatest of them, by which readers skip rows.
+			options = append(options, parquet.WithDictionaryFor(c.Name, false), parquet.WithStatsFor(c.Name, false))
 		}
 	}
 	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)

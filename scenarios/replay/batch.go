@@ -10,8 +10,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 )
@@ -27,8 +30,8 @@ type batch struct {
 	stopped   func() error // not nil: the import has to end after this batch
 	from      int64        // the last row that was committed when the reading began
 
-	// writing has the error of the batch before, which is committed while this one is read; nil if none
-	// is.
+	// writing has the error of the batch before, which is committed while this one is read; nil if
+	// none is.
 	writing chan error
 
 	bids       []*dataset.Bid
@@ -165,29 +168,39 @@ func (b *batch) writeBad() ([2]string, error) {
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return rename, fmt.Errorf("write bad rows: %w", err)
 	}
-	b.catalogue.step()
+	b.catalogue.changed()
 	return rename, nil
 }
 
 // mergeTable writes, for each hour that the rows are of, a new file with the old file's rows and
-// these.
-func mergeTable[R any](c *catalogue, table *dataset.Table[R], rows []*R) (renames [][2]string, all dataset.Merged,
+// these. Several hours are written at a time.
+func mergeTable[R any](c *catalogue, table *dataset.Table[R], rows []*R) (_ [][2]string, all dataset.Merged,
 	err error) {
 	parts := map[dataset.Part][]*R{}
 	for _, row := range rows {
 		part := table.Part(c.Network, row)
 		parts[part] = append(parts[part], row)
 	}
-	for _, part := range slices.SortedFunc(maps.Keys(parts), dataset.ComparePart) {
-		place := path.Join(table.Name, part.Path())
-		rename, merged, err := mergePart(c, table, place, table.Sort(parts[part]))
-		if err != nil {
-			return nil, all, fmt.Errorf("write %s: %w", place, err)
-		}
-		renames = append(renames, rename)
+	sorted := slices.SortedFunc(maps.Keys(parts), dataset.ComparePart)
+	renames, counts := make([][2]string, len(sorted)), make([]dataset.Merged, len(sorted))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, part := range sorted {
+		group.Go(func() (err error) {
+			place := path.Join(table.Name, part.Path())
+			if renames[i], counts[i], err = mergePart(c, table, place, table.Sort(parts[part])); err != nil {
+				return fmt.Errorf("write %s: %w", place, err)
+			}
+			c.changed()
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, all, err
+	}
+	for _, merged := range counts {
 		all.Added += merged.Added
 		all.Known += merged.Known
-		c.step()
 	}
 	return renames, all, nil
 }

@@ -28,8 +28,8 @@ func archiveCSV(b *testing.B) string {
 	}
 	out := bufio.NewWriter(file)
 	random := rand.New(rand.NewPCG(1, 2))
-	fmt.Fprintln(out, "source_type,received_at_ms,timestamp_ms,slot,slot_t_ms,value,block_hash,parent_hash,builder_pubkey,"+
-		"block_number,block_fee_recipient,relay,proposer_pubkey,proposer_fee_recipient,optimistic_submission")
+	fmt.Fprintln(out, "source_type,received_at_ms,timestamp_ms,slot,slot_t_ms,value,block_hash,parent_hash,"+
+		"builder_pubkey,block_number,block_fee_recipient,relay,proposer_pubkey,proposer_fee_recipient,optimistic_submission")
 	const first, perSlot = 9_000_000, 200
 	for i := range importedRows {
 		slot := first + i/perSlot

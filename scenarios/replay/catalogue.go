@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/gofrs/flock"
 
@@ -27,7 +28,16 @@ type catalogue struct {
 
 	dir  string
 	lock *flock.Flock
-	step func() // called between two changes of the disk; tests end the process in it
+	// step is called between two changes of the disk; tests end the process in it. Files of several
+	// hours are written at a time, so mu guards it.
+	mu   sync.Mutex
+	step func()
+}
+
+func (c *catalogue) changed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.step()
 }
 
 // Input is an imported file, or an entry of one.
@@ -113,7 +123,7 @@ func (c *catalogue) finish() error {
 		if err := os.Rename(from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("put a committed file in its place: %w", err)
 		}
-		c.step()
+		c.changed()
 	}
 	return nil
 }
@@ -151,7 +161,7 @@ func (c *catalogue) create(path string) (file *os.File, rename [2]string, err er
 func (c *catalogue) commit(renames [][2]string) error {
 	c.Commits++
 	c.Renames = renames
-	c.step()
+	c.changed()
 	raw, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the catalogue: %w", err)
@@ -165,11 +175,11 @@ func (c *catalogue) commit(renames [][2]string) error {
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return fmt.Errorf("write the catalogue: %w", err)
 	}
-	c.step()
+	c.changed()
 	if err := os.Rename(file.Name(), path); err != nil {
 		return fmt.Errorf("write the catalogue: %w", err)
 	}
-	c.step()
+	c.changed()
 	return c.finish()
 }
 
