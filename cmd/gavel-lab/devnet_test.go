@@ -153,9 +153,9 @@ func TestMistakes(t *testing.T) {
 			want: `gavel-lab: "extra" is too much: gavel-lab devnet takes flags only, see gavel-lab devnet --help`},
 		{args: []string{"--builders", "0"}, want: "gavel-lab: builders is 0: give a number from 1 to 64"},
 		{args: []string{"--fork", "shapella"},
-			want: `gavel-lab: fork "shapella" is unknown: give one of bellatrix, capella, deneb, electra, fulu`},
+			want: `gavel-lab: fork "shapella" is unknown: give one of bellatrix, capella, deneb, electra, fulu, gloas`},
 		{args: []string{"--fork", ""},
-			want: "gavel-lab: fork is empty: give one of bellatrix, capella, deneb, electra, fulu"},
+			want: "gavel-lab: fork is empty: give one of bellatrix, capella, deneb, electra, fulu, gloas"},
 		{args: []string{"--forks", "electra"},
 			want: `gavel-lab: forks has "electra": give fork@epoch, as in electra@0,fulu@2`},
 		{args: []string{"--config", missing}, want: "gavel-lab: read config file: open " + missing +
