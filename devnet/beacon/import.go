@@ -86,6 +86,7 @@ func (b *Beacon) follow(ctx context.Context, s *signedBlock, equivocates bool) e
 	if equivocates {
 		b.log.Warn("equivocation imported", "slot", s.slot, "proposer", s.proposer, "root", s.root)
 	}
+	b.events.send("block", blockEvent(s.slot, s.root))
 	if err := b.followHead(ctx); err != nil {
 		return fmt.Errorf("%w: %w", errExecution, err)
 	}
@@ -184,7 +185,6 @@ func (b *Beacon) followHead(ctx context.Context) error {
 
 // tellHead sends the events about a block that has become the head.
 func (b *Beacon) tellHead(head, before, fork *Block) {
-	b.events.send("block", b.blockEvent(head))
 	if fork != before {
 		b.log.Info("re-organisation", "from", before.Slot, "to", head.Slot, "common", fork.Slot)
 		b.events.send("chain_reorg", b.reorgEvent(head, before, fork))
@@ -221,9 +221,11 @@ func (b *Beacon) headEvent(head, before *Block) []byte {
 	})
 }
 
-func (b *Beacon) blockEvent(block *Block) []byte {
+// blockEvent encodes the block event, which comes for each block that is imported, also if another
+// one stays the head (beacon-APIs, eventstream).
+func blockEvent(slot phase0.Slot, root phase0.Root) []byte {
 	return mustJSON(map[string]any{
-		"slot": strconv.FormatUint(uint64(block.Slot), 10), "block": fmt.Sprintf("%#x", block.Root[:]),
+		"slot": decimal(slot), "block": hexOf(root[:]),
 		"execution_optimistic": false,
 	})
 }

@@ -145,6 +145,53 @@ func TestEquivocatorGetsNoPayload(t *testing.T) {
 	h.wantNoEnvelope(t)
 }
 
+// imported has the beacon node tell of a block in the auction's slot that does not become the head.
+func (h *relayInGloas) imported(root phase0.Root) {
+	h.node.tell("block", fmt.Sprintf(`{"slot":"%d","block":"%#x","execution_optimistic":false}`, h.slot, root[:]))
+}
+
+// A proposer that has signed another block, which only the beacon nodes have seen and none has as
+// its head, gets no payload: whether they saw it before the relay got its own, or after.
+func TestBlockBesideTheHeadKeepsThePayload(t *testing.T) {
+	for name, before := range map[string]bool{"seen before": true, "seen after": false} {
+		t.Run(name, func(t *testing.T) {
+			h := newRelayInGloas(t, withOperator)
+			m, _ := h.sold(t)
+			raw, root := h.signedBlock(t, m, 1, h.proposer())
+			_, other := h.signedBlock(t, m, 2, h.proposer())
+			if before {
+				h.imported(other)
+				h.begunNext(t) // what was told before is heard
+				h.slot--
+			}
+			if got := h.propose(t, raw); got.status != http.StatusAccepted {
+				t.Fatalf("a good block: %s", got)
+			}
+			if !before {
+				h.imported(other)
+			}
+			h.isHead(root)
+			h.begunNext(t)
+			h.counts(t, `gavel_relay_payloads_withheld_total{reason="equivocation"} 1`)
+			h.wantNoEnvelope(t)
+		})
+	}
+}
+
+// The block of the head is told of as a block too, and that is no second one.
+func TestBlockOfTheHeadIsNoSecondOne(t *testing.T) {
+	h := newRelayInGloas(t, nil)
+	m, _ := h.sold(t)
+	raw, root := h.signedBlock(t, m, 1, h.proposer())
+	h.imported(root)
+	if got := h.propose(t, raw); got.status != http.StatusAccepted {
+		t.Fatalf("a good block: %s", got)
+	}
+	h.imported(root)
+	h.isHead(root)
+	h.wantEnvelope(t, root)
+}
+
 // tookBlock sells a block, and returns its root after the relay has taken the proposer's block.
 func (h *relayInGloas) tookBlock(t *testing.T) phase0.Root {
 	t.Helper()

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/sse"
 	"github.com/gavel-relay/gavel/relay"
@@ -21,6 +23,9 @@ type Events struct {
 	// Preferences, if not nil, is called for what proposers ask of builders from gloas on. Then the
 	// events of the fork are asked for.
 	Preferences func(*gloas.SignedProposerPreferences)
+	// Block is called for each block that a node has imported, whether it becomes the head or not: two
+	// of a slot are an equivocation. It is needed with Preferences.
+	Block func(phase0.Slot, phase0.Root)
 	// Lacks, if not nil, is called for a node that refuses the events of gloas, with its URL without
 	// a password. The node is followed without them.
 	Lacks func(node string, err error)
@@ -127,6 +132,7 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 func (n *Nodes) openEvents(ctx context.Context, base string, events *Events) (*http.Response, error) {
 	topics := headTopic + "," + attributesTopic
 	if events.Preferences != nil {
+		topics += "," + blockTopic
 		response, err := n.askEvents(ctx, base, topics+","+headV2Topic+","+preferencesTopic)
 		if err == nil || !errors.Is(err, errTopics) {
 			return response, err

@@ -10,11 +10,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Topics of events: of a new head, in the forms before gloas and from then on; of what blocks for a
-// slot must carry; and of what a proposer asks of builders, from gloas on.
+// Topics of events: of a new head, in the forms before gloas and from then on; of a block that a
+// node has imported, whether it is the head or not; of what blocks for a slot must carry; and of
+// what a proposer asks of builders, from gloas on.
 const (
 	headTopic        = "head"
 	headV2Topic      = "head_v2"
+	blockTopic       = "block"
 	attributesTopic  = "payload_attributes"
 	preferencesTopic = "proposer_preferences"
 )
@@ -58,6 +60,12 @@ func (m *merger) take(node, topic string, data []byte) error {
 		}
 		m.heard(node, head.Slot)
 		return m.merge(node, headTopic, head, func() { m.events.Head(head) })
+	case blockTopic:
+		block, err := parseBlock(data)
+		if err != nil {
+			return err
+		}
+		return m.merge(node, topic, block, func() { m.events.Block(block.Slot, block.Root) })
 	case preferencesTopic:
 		preferences, err := parsePreferences(data)
 		if err != nil {

@@ -43,6 +43,29 @@ func parseHeadV2(raw []byte) (relay.Head, error) {
 	return readHead(event.Data.Slot, event.Data.Block, event.Data.Current, event.Data.Next)
 }
 
+// slotBlock is a block that a node has imported.
+type slotBlock struct {
+	Slot phase0.Slot
+	Root phase0.Root
+}
+
+// parseBlock reads a block event (beacon-APIs, eventstream).
+func parseBlock(raw []byte) (block slotBlock, err error) {
+	var event struct {
+		Slot  string `json:"slot"`
+		Block string `json:"block"`
+	}
+	if err := json.Unmarshal(raw, &event); err != nil {
+		return block, err
+	}
+	slot, err := strconv.ParseUint(event.Slot, 10, 64)
+	if err != nil {
+		return block, fmt.Errorf("slot %q", event.Slot)
+	}
+	block.Slot = phase0.Slot(slot)
+	return block, eth.ParseHex(event.Block, block.Root[:])
+}
+
 func readHead(slotText, block, previous, current string) (head relay.Head, err error) {
 	slot, err := strconv.ParseUint(slotText, 10, 64)
 	if err != nil {

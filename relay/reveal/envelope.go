@@ -19,17 +19,11 @@ import (
 // Seen is called for each head of the beacon nodes. It never blocks: an envelope is published
 // beside it.
 func (r *Revealer) Seen(head relay.Head) {
+	r.SeenBlock(head.Slot, head.Root)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.sales[head.Slot]
-	if s == nil {
-		return
-	}
-	s.Sale = s.Seen(head.Root, head.Root == s.root) // only the slot's proposer can sign its head
-	if s.Equivocated() {
-		go r.forbid(head.Slot)
-	}
-	if !s.taken {
+	if s == nil || !s.taken {
 		return
 	}
 	next, _, why := s.Reveal(head.Root, r.Clock.Now(), r.deadline(head.Slot))
@@ -44,6 +38,26 @@ func (r *Revealer) Seen(head relay.Head) {
 		r.withhold(s, relay.WithheldLate, "its block was not the head in time")
 	default:
 		r.Log.Warn("a payload is not revealed now", "slot", head.Slot, "reason", why)
+	}
+}
+
+// SeenBlock is called for each block that a beacon node has imported, whether it is the head or not:
+// only the slot's proposer can sign one. It never blocks.
+func (r *Revealer) SeenBlock(slot phase0.Slot, root phase0.Root) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.sales[slot]
+	if s == nil {
+		r.seen[slot] = r.seen[slot].Seen(root, false)
+		return
+	}
+	s.Sale = s.Seen(root, root == s.root)
+	if !s.Equivocated() {
+		return
+	}
+	go r.forbid(slot)
+	if s.taken && !s.IsRevealed() {
+		r.withhold(s, relay.WithheldEquivocation, string(bid.Equivocation))
 	}
 }
 

@@ -36,6 +36,11 @@ func (n *hangingNode) PublishEnvelope(ctx context.Context, _ []byte) error {
 	return nil
 }
 
+// freeGuard is a guard that nobody else claims.
+type freeGuard struct{}
+
+func (freeGuard) Claim(context.Context, phase0.Slot, phase0.Root) (bool, error) { return true, nil }
+
 // A node that does not answer holds up the next attempt for a second, and no attempt begins after
 // the payload's deadline.
 func TestNodesThatHangAreAskedAgain(t *testing.T) {
@@ -47,7 +52,7 @@ func TestNodesThatHangAreAskedAgain(t *testing.T) {
 			node := &hangingNode{hangs: row.hangs}
 			r := New(Config{
 				Spec:  &eth.Spec{GenesisTime: time.Now().Add(-time.Second), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
-				Clock: clock.Real{}, Publisher: node, Log: slog.New(slog.DiscardHandler),
+				Clock: clock.Real{}, Envelopes: freeGuard{}, Publisher: node, Log: slog.New(slog.DiscardHandler),
 			})
 			err := r.publishUntilDue(&sale{block: &gloas.SignedBeaconBlock{Message: &gloas.BeaconBlock{}}}, nil)
 			if !errors.Is(err, row.err) || len(node.asked) != row.asked {

@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -102,6 +103,9 @@ type Revealer struct {
 
 	mu    sync.Mutex // guards what follows
 	sales map[phase0.Slot]*sale
+	// seen has the blocks of slots without a sale: a proposer may sign another block before it sends
+	// the one that has a bid of the relay.
+	seen map[phase0.Slot]bid.Sale
 }
 
 // sale is a slot in which a block with a bid of the relay was seen.
@@ -118,7 +122,9 @@ type sale struct {
 }
 
 // New returns a Revealer that has revealed nothing.
-func New(cfg Config) *Revealer { return &Revealer{Config: cfg, sales: map[phase0.Slot]*sale{}} }
+func New(cfg Config) *Revealer {
+	return &Revealer{Config: cfg, sales: map[phase0.Slot]*sale{}, seen: map[phase0.Slot]bid.Sale{}}
+}
 
 // payloadDue is the part of the slot after which the committee looks for the payload
 // (consensus-specs, specs/gloas: 5,000 basis points).
@@ -231,9 +237,14 @@ func (r *Revealer) enter(slot phase0.Slot, made *sale) (*sale, bool) {
 	known, first := r.sales[slot], false
 	if known == nil {
 		known, first = made, true
+		made.Sale = r.seen[slot]
 		r.sales[slot] = made
+		delete(r.seen, slot)
 	}
 	known.Sale = known.Seen(made.root, true)
+	if known.Equivocated() {
+		go r.forbid(slot)
+	}
 	return known, first
 }
 
@@ -247,6 +258,7 @@ func (r *Revealer) publish(ctx context.Context, s *sale) {
 	r.mu.Lock()
 	s.taken = true
 	r.mu.Unlock()
+	r.SeenBlock(s.block.Message.Slot, s.root)
 	r.Seen(r.Chain.Head())
 }
 
@@ -293,4 +305,5 @@ func (r *Revealer) Close(before phase0.Slot) {
 			delete(r.sales, slot)
 		}
 	}
+	maps.DeleteFunc(r.seen, func(slot phase0.Slot, _ bid.Sale) bool { return slot < before })
 }
