@@ -41,8 +41,8 @@ func (r *Revealer) Seen(head relay.Head) {
 	}
 }
 
-// SeenBlock is called for each block that a beacon node has imported, whether it is the head or not:
-// only the slot's proposer can sign one. It never blocks.
+// SeenBlock is called for each block that a beacon node has imported, whether it is the head or
+// not: only the slot's proposer can sign one. It never blocks.
 func (r *Revealer) SeenBlock(slot phase0.Slot, root phase0.Root) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
