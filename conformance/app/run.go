@@ -348,7 +348,7 @@ func (o Options) fits(c clauses.Clause) bool {
 	fits := func(list []string, value string) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, func(word string) bool { return strings.EqualFold(word, value) })
 	}
-	return c.Retired == "" && c.Mode <= o.Most && !(o.WithoutModels && c.IsModel()) &&
+	return c.Retired == "" && c.Mode <= o.Most && (!o.WithoutModels || !c.IsModel()) &&
 		fits(o.Levels, string(c.Level)) && fits(o.Profiles, c.Profile) &&
 		fits(o.Interfaces, c.Interface())
 }

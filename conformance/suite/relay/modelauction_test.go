@@ -31,7 +31,8 @@ func TestLeading(t *testing.T) {
 }
 
 // Each of these relays is wrong in one way. At least so many plans ask at a moment that shows it,
-// and no plan finds a right relay wrong. Binding plans say nothing of what specifications leave open.
+// and no plan finds a right relay wrong. Binding plans say nothing of what specifications leave
+// open.
 func TestAuctionPlansShowWhatIsWrong(t *testing.T) {
 	const plans = 200
 	for _, row := range []struct {
