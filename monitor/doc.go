@@ -2,7 +2,7 @@
 // payloads that they list as delivered, the registrations that they show, and the blocks of the
 // chain. It is pure; monitor/app asks and reports.
 //
-//	relay ─header──────▶ JudgeAnswer ───────┐
+//	relay ─header──────▶ JudgeHeader ───────┐
 //	      ─registration▶ JudgeRegistration ─┼─▶ findings: relay, slot, class, what was seen
 //	      ─delivered───▶ JudgeSlot ─────────┘
 //	beacon node ─block─▶    ▲ of the slot when it is over

@@ -96,7 +96,7 @@ func TestJudgeAnswer(t *testing.T) {
 		"empty": {Answer{Bid: &builderspec.VersionedSignedBuilderBid{Version: spec.DataVersionFulu}},
 			"signature: the bid cannot be read"},
 	} {
-		found := JudgeAnswer(network, other, question, c.answer, 950*time.Millisecond)
+		found := JudgeHeader(network, other, question, c.answer, 950*time.Millisecond)
 		if got := words(found); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") || len(found) > 1 {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -115,15 +115,15 @@ func TestJudgeGasLimitWithoutRegistration(t *testing.T) {
 	}
 	unknown := question
 	unknown.GasLimit = 0
-	if got := words(JudgeAnswer(network, phase0.BLSPubKey{}, unknown, bid(30_010_000), time.Second)); got != "" {
+	if got := words(JudgeHeader(network, phase0.BLSPubKey{}, unknown, bid(30_010_000), time.Second)); got != "" {
 		t.Errorf("within the step: %s", got)
 	}
-	got := words(JudgeAnswer(network, phase0.BLSPubKey{}, unknown, bid(31_000_000), time.Second))
+	got := words(JudgeHeader(network, phase0.BLSPubKey{}, unknown, bid(31_000_000), time.Second))
 	if !strings.HasPrefix(got, "gas-limit") {
 		t.Errorf("beyond the step: %q", got)
 	}
 	unknown.ParentGasLimit = 0
-	if got := words(JudgeAnswer(network, phase0.BLSPubKey{}, unknown, bid(1), time.Second)); got != "" {
+	if got := words(JudgeHeader(network, phase0.BLSPubKey{}, unknown, bid(1), time.Second)); got != "" {
 		t.Errorf("without a parent: %s", got)
 	}
 }

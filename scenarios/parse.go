@@ -85,7 +85,7 @@ func read(from source, choice Choice) (*Plan, error) {
 		r.fail(values["payer"].line, "payer", "there are no refunds to pay: give users or searchers")
 	}
 	r.events(p, values)
-	r.unused(p, values["vary"])
+	r.refuseUnused(p, values["vary"])
 	if len(r.errs) > 0 {
 		return nil, errors.Join(r.errs...)
 	}

@@ -63,8 +63,8 @@ func (r *reader) parameters(p *Plan, n *node) {
 	p.Chosen = r.choice
 }
 
-// unused refuses parameters that the plan uses nowhere.
-func (r *reader) unused(p *Plan, n *node) {
+// refuseUnused refuses parameters that the plan uses nowhere.
+func (r *reader) refuseUnused(p *Plan, n *node) {
 	for _, param := range p.Vary {
 		if !r.used[param.Name] {
 			r.fail(n.line, param.Name, "varies, but stands nowhere: write $%s where its value belongs", param.Name)

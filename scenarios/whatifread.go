@@ -48,7 +48,7 @@ func readWhatIf(file string, tree *node, choice Choice) (WhatIf, []Choice, error
 	if len(r.errs) == 0 && len(values) == 0 {
 		r.fail(1, "the what-if", "changes nothing: give any of %s", strings.Join(keysOfWhatIf, ", "))
 	}
-	r.unused(&plan, values["vary"])
+	r.refuseUnused(&plan, values["vary"])
 	return w, plan.Variants(), errors.Join(r.errs...)
 }
 

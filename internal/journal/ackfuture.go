@@ -21,10 +21,10 @@ type AckFuture struct {
 
 func newAckFuture() *AckFuture { return &AckFuture{missing: 1, done: make(chan struct{})} }
 
-// ended is the future of facts that were refused.
-func ended(err error) *AckFuture {
+// newEndedFuture makes the future of facts that were refused.
+func newEndedFuture(err error) *AckFuture {
 	r := newAckFuture()
-	r.acked(err)
+	r.recordAck(err)
 	return r
 }
 
@@ -73,11 +73,11 @@ func (r *AckFuture) expect() {
 	r.missing++
 }
 
-// sent says that all messages are handed over.
-func (r *AckFuture) sent() { r.acked(nil) }
+// finishSending is called when all messages are handed over.
+func (r *AckFuture) finishSending() { r.recordAck(nil) }
 
-// acked records the journal's answer for one message.
-func (r *AckFuture) acked(err error) {
+// recordAck records the journal's answer for one message.
+func (r *AckFuture) recordAck(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed == nil {

@@ -28,7 +28,7 @@ func TestWaitAtMost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				future, began := newAckFuture(), time.Now()
 				if row.ack > 0 {
-					time.AfterFunc(row.ack, func() { future.acked(row.err) })
+					time.AfterFunc(row.ack, func() { future.recordAck(row.err) })
 				}
 				wait := func(after time.Duration) {
 					time.Sleep(after)
@@ -53,7 +53,7 @@ func TestWaitAtMost(t *testing.T) {
 // A future that is done has no timer left that anybody could wait for.
 func TestWaitAtMostAfterTheAck(t *testing.T) {
 	future := newAckFuture()
-	future.acked(nil)
+	future.recordAck(nil)
 	if err := future.WaitAtMost(0); err != nil || future.patience != nil {
 		t.Errorf("%v, timer %v", err, future.patience)
 	}

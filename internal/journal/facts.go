@@ -33,8 +33,8 @@ type failures struct {
 	inAll int // since the journal was opened
 }
 
-// told resets the failures since the last Flush; inAll stays. Each was logged when it happened.
-func (f *failures) told() {
+// reset forgets the failures since the last Flush; inAll stays. Each was logged when it happened.
+func (f *failures) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count, f.first = 0, nil

@@ -207,7 +207,7 @@ func (j *Journal) Close(ctx context.Context) error {
 		j.disk.close()
 	}
 	if j.js != nil {
-		j.failed.told()
+		j.failed.reset()
 		err = j.Flush(ctx)
 	}
 	if j.guard != nil {

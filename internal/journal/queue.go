@@ -126,9 +126,9 @@ func (q *Queue[F]) PutAcked(facts ...F) *AckFuture {
 	}
 	switch {
 	case q.closed:
-		return ended(errQueueClosed)
+		return newEndedFuture(errQueueClosed)
 	case len(q.waiting)+len(facts) > limit:
-		return ended(errFull)
+		return newEndedFuture(errFull)
 	case q.future == nil:
 		q.future = newAckFuture()
 	}
@@ -202,7 +202,7 @@ func (q *Queue[F]) write() {
 		failed := q.writeAll(batch, future)
 		clear(batch) // so that the collector can free the facts
 		if future != nil {
-			future.sent()
+			future.finishSending()
 			q.busy = future
 		}
 		if lost := q.Lost(); lost > told {
@@ -366,9 +366,9 @@ func (q *Queue[F]) hand(data []byte, future *AckFuture) error {
 		return q.journal.AppendAsync(q.next.subject, data)
 	}
 	future.expect()
-	err := q.journal.AppendAcked(q.next.subject, data, future.acked)
+	err := q.journal.AppendAcked(q.next.subject, data, future.recordAck)
 	if err != nil {
-		future.acked(nil) // told is not called after an error
+		future.recordAck(nil) // told is not called after an error
 	}
 	return err
 }

@@ -240,8 +240,8 @@ func (j *Journal) adopt(ctx context.Context, cfg Config, found jetstream.Stream,
 		next.MaxAge, next.Duplicates = want.MaxAge, want.Duplicates
 	}
 	if own || bytes {
-		note(have.MaxBytes != unlimited(want.MaxBytes), "it keeps %d bytes, not %d (-1 is no bound)", have.MaxBytes,
-			unlimited(want.MaxBytes))
+		note(have.MaxBytes != translateBound(want.MaxBytes), "it keeps %d bytes, not %d (-1 is no bound)", have.MaxBytes,
+			translateBound(want.MaxBytes))
 		next.MaxBytes = want.MaxBytes
 	}
 	if want.Name == factsName && next.MaxAge == 0 && next.MaxBytes <= 0 {
@@ -282,8 +282,8 @@ func (c *Config) asks(stream string) (age, bytes bool) {
 	return false, false
 }
 
-// unlimited is a bound in bytes as the engine has it: -1 for none.
-func unlimited(bytes int64) int64 {
+// translateBound returns a bound in bytes as the engine has it: -1 for none.
+func translateBound(bytes int64) int64 {
 	if bytes <= 0 {
 		return forEver
 	}

@@ -26,7 +26,7 @@ func TestDescribed(t *testing.T) {
 		{with("(devel)", "0badcafe", "true"), "(devel) 0badcafe+changes go1.26.5"},
 		{with("(devel)", "", "true"), "(devel) unknown go1.26.5"},
 	} {
-		version, commit, goVersion := described(row.info)
+		version, commit, goVersion := describeBuild(row.info)
 		if got := version + " " + commit + " " + goVersion; got != row.want {
 			t.Errorf("%q, want %q", got, row.want)
 		}

@@ -23,15 +23,16 @@ type dialect struct {
 var (
 	sqlite   = &dialect{bind: same, script: same}
 	postgres = &dialect{
-		bind: numbered, script: postgresTypes,
+		bind: numberPlaceholders, script: postgresTypes,
 		turn: `SELECT pg_advisory_xact_lock(7021650129)`, // any number that other programs do not use
 	}
 )
 
 func same(statement string) string { return statement }
 
-// numbered writes the placeholders as $1, $2, …; a "?" in a quoted text is no placeholder.
-func numbered(statement string) string {
+// numberPlaceholders writes the placeholders as $1, $2, …; a "?" in a quoted text is no
+// placeholder.
+func numberPlaceholders(statement string) string {
 	var out strings.Builder
 	place, quoted := 0, false
 	for _, c := range statement {

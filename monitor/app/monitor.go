@@ -116,7 +116,7 @@ func (m *Monitor) ask(ctx context.Context, slot phase0.Slot) error {
 			return
 		}
 		m.report.countAnswer(r.name, answer)
-		m.reportFindings(r, monitor.JudgeAnswer(m.spec, r.key, question, answer, m.cfg.Patience))
+		m.reportFindings(r, monitor.JudgeHeader(m.spec, r.key, question, answer, m.cfg.Patience))
 	})
 	return nil
 }

@@ -32,9 +32,9 @@ type watched struct {
 	served map[phase0.Slot]map[phase0.Hash32]*uint256.Int
 }
 
-// broken says whether an error is the relay's fault: no answer, or a status of 500 and above. A
+// isFault says whether an error is the relay's fault: no answer, or a status of 500 and above. A
 // refusal is no fault.
-func broken(err error) bool {
+func isFault(err error) bool {
 	refused := (*client.Error)(nil)
 	return err != nil && (!errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError)
 }
@@ -45,7 +45,7 @@ func (r *watched) header(ctx context.Context, asked monitor.HeaderRequest) monit
 	bid, err := r.client.Header(ctx, asked.Slot, asked.Parent, asked.Proposer)
 	answer := monitor.Answer{Took: time.Since(began), Bid: bid}
 	if err != nil {
-		answer.Refused = !broken(err)
+		answer.Refused = !isFault(err)
 		answer.Err = err
 	}
 	if bid == nil || err != nil {
@@ -66,7 +66,7 @@ func (r *watched) header(ctx context.Context, asked monitor.HeaderRequest) monit
 func (r *watched) askDelivered(ctx context.Context, slot phase0.Slot) ([]monitor.Delivered, error) {
 	traces, err := r.client.Delivered(ctx, url.Values{"slot": {strconv.FormatUint(uint64(slot), 10)}})
 	if err != nil {
-		if !broken(err) {
+		if !isFault(err) {
 			err = nil
 		}
 		return nil, err

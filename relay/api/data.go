@@ -30,9 +30,9 @@ type DataConfig struct{ Archive Archive }
 // MountData adds the API to a mux.
 func MountData(mux *serve.Mux, cfg DataConfig) {
 	a := &dataHandlers{DataConfig: cfg}
-	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/proposer_payload_delivered", formatted(a.delivered))
-	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/builder_blocks_received", formatted(a.received))
-	mux.Handle(http.MethodGet, "/relay/v1/data/validator_registration", formatted(a.registration))
+	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/proposer_payload_delivered", negotiateFirst(a.delivered))
+	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/builder_blocks_received", negotiateFirst(a.received))
+	mux.Handle(http.MethodGet, "/relay/v1/data/validator_registration", negotiateFirst(a.registration))
 }
 
 type dataHandlers struct {

@@ -25,9 +25,9 @@ type item interface {
 	cells() []string
 }
 
-// formatted reads Accept before an operation runs, so that no query is made for an answer that the
-// client does not accept.
-func formatted(operation func(w http.ResponseWriter, r *http.Request, media string)) http.HandlerFunc {
+// negotiateFirst reads Accept before an operation runs, so that no query is made for an answer that
+// the client does not accept.
+func negotiateFirst(operation func(w http.ResponseWriter, r *http.Request, media string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
 		media, ok := serve.Negotiate(r, mediaJSON, mediaCSV, mediaNDJSON)

@@ -98,7 +98,7 @@ func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media,
 	case !isWhole(r):
 		return Body(w, r, MaxSSZ)
 	}
-	return BodyAsItComes(w, r, MaxSSZ, following.Arrived)
+	return BodyAsItComes(w, r, MaxSSZ, following.Extend)
 }
 
 // fork returns the fork of a submission. It follows from the slot, so the version header is not

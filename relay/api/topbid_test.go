@@ -104,7 +104,7 @@ func upgrade(t *testing.T, conn net.Conn) *bufio.Reader {
 func next(t *testing.T, conn *websocket.Conn) (slot, valueWei uint64) {
 	t.Helper()
 	kind, record, err := conn.Read(t.Context())
-	if err != nil || kind != websocket.MessageBinary || len(record) != top.RecordBytes {
+	if err != nil || kind != websocket.MessageBinary || len(record) != top.UpdateBytes {
 		t.Fatalf("%v of %d bytes, %v", kind, len(record), err)
 	}
 	return binary.LittleEndian.Uint64(record[8:]), binary.LittleEndian.Uint64(record[156:])

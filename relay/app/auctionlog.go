@@ -47,8 +47,8 @@ func slotOf(network, subject string) (phase0.Slot, bool) {
 	return phase0.Slot(slot), of == network && err == nil
 }
 
-// heardAuction applies an entry of the auction log.
-func (i *instances) heardAuction(number uint64, _ time.Time, subject string, data []byte) error {
+// hearAuction applies an entry of the auction log.
+func (i *instances) hearAuction(number uint64, _ time.Time, subject string, data []byte) error {
 	if slot, ours := slotOf(networkName(i.app.spec), subject); ours {
 		i.app.submit.Hear(number, slot, data)
 	} else {

@@ -97,7 +97,7 @@ func stages(b *testing.B) {
 		lap("put-file", files.journal.Put(context.Background(), fmt.Sprintf("1.%d", rounds), raw))
 		bid := wire.Bid{Fork: eth.Fulu, Header: header, Commitments: s.Blobs.Commitments, Requests: s.Requests,
 			ValueWei: s.Trace.Value}
-		_, _, err = wire.SignedBid(bid, bls.Derive("relay", 0), h.spec.BuilderDomain())
+		_, _, err = wire.SignBid(bid, bls.Derive("relay", 0), h.spec.BuilderDomain())
 		lap("sign+encode-bid", err)
 		rounds++
 	}

@@ -112,7 +112,7 @@ func (a *App) followChain(ctx context.Context) error {
 		Head: func(head relay.Head) {
 			a.registry.SetHead(head)
 			if a.revealer != nil {
-				a.revealer.Seen(head)
+				a.revealer.NoteHead(head)
 				a.resumeElsewhere(ctx, head.Slot)
 			}
 			select {
@@ -126,7 +126,7 @@ func (a *App) followChain(ctx context.Context) error {
 		Stuck:      func(node string, err error) { a.reportFailure("follow the beacon node "+node, err) },
 	}
 	if a.bidder != nil {
-		events.Preferences, events.Block, events.Lacks = a.takePreferences, a.revealer.SeenBlock, a.lacksEvents
+		events.Preferences, events.Block, events.Lacks = a.takePreferences, a.revealer.NoteBlock, a.lacksEvents
 	}
 	return a.nodes.Follow(ctx, events)
 }

@@ -18,7 +18,7 @@ type facts struct {
 // order of the journal. Listeners get every fact as it happens, and must not block.
 func newFacts(to journal.Appender, log *slog.Logger, encode factEncoder, observe func(relay.Fact),
 	listeners ...relay.Facts) *facts {
-	f := &facts{Queue: journal.NewQueue(to, log, encode.queued), listeners: listeners}
+	f := &facts{Queue: journal.NewQueue(to, log, encode.encodeForQueue), listeners: listeners}
 	f.Observe = observe
 	return f
 }
@@ -56,8 +56,8 @@ func (e factEncoder) encode(fact relay.Fact) ([]byte, error) {
 	return append(append(data, e.instance...), `"}`...), nil
 }
 
-// queued returns a fact and its subject for the queue.
-func (e factEncoder) queued(fact relay.Fact) (subject string, data []byte, err error) {
+// encodeForQueue returns a fact and its subject for the queue.
+func (e factEncoder) encodeForQueue(fact relay.Fact) (subject string, data []byte, err error) {
 	data, err = e.encode(fact)
 	return subjectPrefix + fact.Subject(), data, err
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// stopped says whether no headers are served: because the operator wants that, or because their
+// isStopped says whether no headers are served: because the operator wants that, or because their
 // payloads could not be delivered now.
-func (a *App) stopped() bool { return a.killed.On() || a.probe.Broken() }
+func (a *App) isStopped() bool { return a.killed.On() || a.probe.Broken() }
 
 // Ready says whether validators and duties are known, payloads could be delivered now, the next
 // slot is of a fork whose requests the relay knows, and the relay is not stopping. A relay that has
@@ -19,12 +19,12 @@ func (a *App) stopped() bool { return a.killed.On() || a.probe.Broken() }
 // what it has sold. Why it has none is in readiness.
 func (a *App) Ready() bool {
 	fork := a.spec.ForkAt(a.registry.Head().Slot + 1)
-	return a.informed() && !a.probe.Broken() && (wire.Serves(fork) || wire.HasBids(fork))
+	return a.isInformed() && !a.probe.Broken() && (wire.Serves(fork) || wire.HasBids(fork))
 }
 
-// unserved returns an error that names the fork of a slot in which there are no auctions, or in
+// checkServed returns an error that names the fork of a slot in which there are no auctions, or in
 // which the relay may not bid; nil if there are.
-func (a *App) unserved(slot phase0.Slot) error {
+func (a *App) checkServed(slot phase0.Slot) error {
 	fork := a.spec.ForkAt(slot)
 	switch {
 	case wire.Serves(fork):
@@ -51,7 +51,7 @@ func (a *App) warnOfForks() {
 	}
 }
 
-func (a *App) informed() bool {
+func (a *App) isInformed() bool {
 	return !a.stopping.Load() && a.registry.Validators() > 0 &&
 		a.registry.DutiesKnown(a.spec.EpochOf(a.registry.Head().Slot))
 }
@@ -59,7 +59,7 @@ func (a *App) informed() bool {
 // readiness returns why the relay is not ready; nil if it is. An old head means that all beacon
 // nodes are out of reach or behind.
 func (a *App) readiness() error {
-	if !a.informed() {
+	if !a.isInformed() {
 		return relay.NotReady.Plain()
 	}
 	if fault := a.probe.Fault(); fault != nil {
@@ -70,7 +70,7 @@ func (a *App) readiness() error {
 			int(-lag))
 	}
 	head := a.registry.Head()
-	if err := a.unserved(head.Slot + 1); err != nil {
+	if err := a.checkServed(head.Slot + 1); err != nil {
 		return err
 	}
 	if err := a.submit.Unreadable(head.Slot + 1); err != nil {

@@ -66,14 +66,14 @@ func (i *instances) start() {
 	var ctx context.Context
 	ctx, i.end = context.WithCancel(context.Background())
 	i.running.Go(func() {
-		i.follow(ctx, func() error { return i.app.journal.FollowStates(ctx, i.states.from(), "relay", i.heardState(ctx)) })
+		i.follow(ctx, func() error { return i.app.journal.FollowStates(ctx, i.states.from(), "relay", i.hearState(ctx)) })
 	})
 	i.running.Go(func() {
 		subjects := []string{registrationStored, headerServed, paymentCapped, testedSubject}
-		i.follow(ctx, func() error { return i.app.journal.FollowFacts(ctx, i.facts.from(), subjects, i.heardFact) })
+		i.follow(ctx, func() error { return i.app.journal.FollowFacts(ctx, i.facts.from(), subjects, i.hearFact) })
 	})
 	i.running.Go(func() {
-		i.follow(ctx, func() error { return i.app.journal.FollowAuction(ctx, i.auctions.from(), i.heardAuction) })
+		i.follow(ctx, func() error { return i.app.journal.FollowAuction(ctx, i.auctions.from(), i.hearAuction) })
 	})
 }
 
@@ -99,8 +99,8 @@ func (i *instances) follow(ctx context.Context, read func() error) {
 // hasSold says whether another instance has delivered a payload of a slot, or of a later one.
 func (i *instances) hasSold(slot phase0.Slot) bool { return uint64(slot) < i.sold.Load() }
 
-// heardState applies one piece of state, unless this instance has changed it later.
-func (i *instances) heardState(ctx context.Context) func(uint64, time.Time, string, []byte) error {
+// hearState applies one piece of state, unless this instance has changed it later.
+func (i *instances) hearState(ctx context.Context) func(uint64, time.Time, string, []byte) error {
 	return func(seq uint64, _ time.Time, subject string, data []byte) error {
 		if err := i.applyState(ctx, seq, subject, data); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (i *instances) applyState(ctx context.Context, seq uint64, subject string, 
 	case stateDemotion:
 		if !i.isOwn(data) {
 			a.adoptDemotion(data)
-			return a.state.heardDemotion(ctx, subject, seq)
+			return a.state.noteDemotion(ctx, subject, seq)
 		}
 	case stateDelivered:
 		if !i.isOwn(data) {
@@ -196,14 +196,14 @@ func (i *instances) adoptDelivery(data []byte) {
 			"error", err)
 		return
 	}
-	i.app.state.heardDelivery(delivered)
+	i.app.state.noteDelivery(delivered)
 	i.app.slots.MarkDelivered(delivered.Slot, delivered.BlockHash)
 	i.sold.Store(max(i.sold.Load(), uint64(delivered.Slot)+1)) // only the goroutine that follows state stores
 }
 
-// heardFact applies a registration or a cap that another instance has taken, or a header that it
+// hearFact applies a registration or a cap that another instance has taken, or a header that it
 // has served.
-func (i *instances) heardFact(seq uint64, _ time.Time, subject string, data []byte) error {
+func (i *instances) hearFact(seq uint64, _ time.Time, subject string, data []byte) error {
 	if !i.isOwn(data) {
 		switch subject {
 		case registrationStored:

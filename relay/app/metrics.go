@@ -196,7 +196,7 @@ func defineGauges(set *observe.Set, gauges gauges) {
 func (m *factMetrics) Record(fact relay.Fact) {
 	switch fact := fact.(type) {
 	case relay.SubmissionJudged:
-		m.judged(fact)
+		m.countJudged(fact)
 	case relay.TopChanged:
 		m.topChanges.WithLabelValues(leads(fact)).Inc()
 	case relay.HeaderServed:
@@ -241,7 +241,7 @@ func (m *factMetrics) KillSwitch(on bool) {
 	m.killSwitch.Set(one(on))
 }
 
-func (m *factMetrics) judged(fact relay.SubmissionJudged) {
+func (m *factMetrics) countJudged(fact relay.SubmissionJudged) {
 	builder, outcome := m.builder(fact.Builder), "kept"
 	switch {
 	case fact.Refusal != "":

@@ -51,7 +51,7 @@ func (a *App) observe() error {
 			BeaconNodesFollow: func() []observe.Reading { return observe.Nodes(a.nodes.Follows()) },
 			BeaconNodesAnswer: func() []observe.Reading { return observe.Nodes(a.nodes.Answers()) },
 			ValidationNodes:   a.validationNodes,
-			Hydration:         a.hydrated,
+			Hydration:         a.readHydration,
 		},
 	})}
 	return nil
@@ -65,8 +65,8 @@ func (a *App) validationNodes() []observe.Reading {
 	return observe.Nodes(a.cfg.ValidationNodes())
 }
 
-// hydrated are the readings of what dehydrated submissions left out.
-func (a *App) hydrated() []observe.Reading {
+// readHydration returns the readings of what dehydrated submissions left out.
+func (a *App) readHydration() []observe.Reading {
 	found, missing := a.hydration.Counts()
 	return []observe.Reading{
 		{Value: float64(found), Labels: []string{"found"}}, {Value: float64(missing), Labels: []string{"missing"}},

@@ -99,7 +99,7 @@ func (a *App) restoreOne(subject string, data []byte) {
 		}
 		a.restoreBuilder(change)
 	case stateDemotion:
-		a.state.numbered(name)
+		a.state.noteDemotionNumber(name)
 		demoted, err := decodeFact[relay.BuilderDemoted](data)
 		if err != nil {
 			a.log.Error("a demotion cannot be read and is not listed: nothing else depends on it", "error", err)

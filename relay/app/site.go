@@ -62,7 +62,7 @@ func (a *App) mountSite(mux *serve.Mux) {
 	api.MountWebsite(mux, api.WebsiteConfig{Live: a.site.live, Address: serve.ByClient(a.cfg.Limits.TrustedProxies),
 		Clock: a.cfg.Clock, Archive: newest{a.archive, a.registry}, Auctions: a.site,
 		Policy: a.site.policy, Status: func() web.Status {
-			return web.Status{Network: a.cfg.Network, Ready: a.Ready() && !a.stopped(), HeadSlot: a.registry.Head().Slot,
+			return web.Status{Network: a.cfg.Network, Ready: a.Ready() && !a.isStopped(), HeadSlot: a.registry.Head().Slot,
 				Validators: a.registry.Validators(), Registrations: a.registry.Registrations(), PublicKey: a.cfg.Key.PublicKey()}
 		}})
 }

@@ -100,7 +100,7 @@ func (a *App) newBidder() *bidder.Bidder {
 		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a}, Caps: keptCaps{a},
 		Counted: a.watched.metrics.bidAsked,
 		Index:   a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
-		Active: a.staked.mayBid, Stopped: a.stopped, CutOff: a.cfg.HeaderCutOff,
+		Active: a.staked.mayBid, Stopped: a.isStopped, CutOff: a.cfg.HeaderCutOff,
 	})
 }
 

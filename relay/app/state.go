@@ -122,8 +122,9 @@ func (s *state) subject(fact relay.Fact) string {
 	return ""
 }
 
-// numbered notes the number of a restored demotion: the next demotion gets the number after it.
-func (s *state) numbered(number string) {
+// noteDemotionNumber notes the number of a restored demotion: the next demotion gets the number
+// after it.
+func (s *state) noteDemotionNumber(number string) {
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		return

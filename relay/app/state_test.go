@@ -89,7 +89,7 @@ func TestStateWaitsForTheJournal(t *testing.T) {
 // numbered on from those of earlier lives.
 func TestStateIsTheNewest(t *testing.T) {
 	s, n := stateIn(t)
-	s.numbered("998")
+	s.noteDemotionNumber("998")
 	for _, slot := range []phase0.Slot{7, 9, 8} {
 		s.Record(relay.PayloadDelivered{Trace: relay.Trace{Slot: slot}})
 	}

@@ -20,7 +20,7 @@ type demotion struct {
 // under which such changes are recorded, and returns what counts said.
 func (s *state) inTurn(ctx context.Context, seq uint64, subject string, apply func(counts func() bool) bool) error {
 	for {
-		if err := s.settled(ctx, subject); err != nil {
+		if err := s.waitSettled(ctx, subject); err != nil {
 			return err
 		}
 		var last, later bool
@@ -34,9 +34,9 @@ func (s *state) inTurn(ctx context.Context, seq uint64, subject string, apply fu
 	}
 }
 
-// settled returns when no change of a subject by this instance is on its way to the journal, or
+// waitSettled returns when no change of a subject by this instance is on its way to the journal, or
 // with the context's error.
-func (s *state) settled(ctx context.Context, subject string) error {
+func (s *state) waitSettled(ctx context.Context, subject string) error {
 	for {
 		s.mu.Lock()
 		pending, changed := s.pending(subject), s.changed
@@ -70,22 +70,22 @@ func (s *state) turn(subject string, seq uint64) (last, later bool) {
 	return last, !last
 }
 
-// heardDelivery notes a delivery of another instance, so that an older one does not take its place.
-func (s *state) heardDelivery(delivered relay.PayloadDelivered) {
+// noteDelivery notes a delivery of another instance, so that an older one does not take its place.
+func (s *state) noteDelivery(delivered relay.PayloadDelivered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.delivered = max(s.delivered, delivered.Slot)
 }
 
-// heardDemotion notes a demotion that another instance has stored: the next number is behind its
+// noteDemotion notes a demotion that another instance has stored: the next number is behind its
 // number. If it has taken the place of one of this instance, that one is stored again, since both
 // instances had counted to the same number. While that one is on its way this waits.
-func (s *state) heardDemotion(ctx context.Context, subject string, seq uint64) error {
+func (s *state) noteDemotion(ctx context.Context, subject string, seq uint64) error {
 	number, err := strconv.Atoi(strings.TrimPrefix(subject, stateDemotion+"."))
 	if err != nil || number < 0 || number >= keptDemotions {
 		return nil
 	}
-	if err := s.settled(ctx, subject); err != nil {
+	if err := s.waitSettled(ctx, subject); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -150,7 +150,7 @@ func (p *peer) hear(ctx context.Context, t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			_ = p.state.heardDemotion(ctx, entry.subject, uint64(seq))
+			_ = p.state.noteDemotion(ctx, entry.subject, uint64(seq))
 			p.add(demoted.Rule)
 		}
 		p.mu.Lock()

@@ -47,11 +47,11 @@ func (a *App) wire() (err error) {
 	pipeline.Unrecorded, pipeline.ReportFailure = a.unrecordedSubmission(), a.reportFailure
 	a.shareAuction(&pipeline)
 	a.submit = submit.New(pipeline)
-	a.registry.Subscribe(a.submit.Reregistered) // takes out bids that the proposer no longer wants
+	a.registry.Subscribe(a.submit.ApplyRegistration) // takes out bids that the proposer no longer wants
 
 	// a header: top bid ─▶ proposer
 	headers := a.headerRules()
-	headers.Bids, headers.Head, headers.Stopped = a.topBid, a.registry, a.stopped
+	headers.Bids, headers.Head, headers.Stopped = a.topBid, a.registry, a.isStopped
 	if a.others != nil {
 		headers.Sold = a.others.hasSold
 	}

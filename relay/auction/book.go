@@ -90,7 +90,7 @@ func (b *Book) Withdraw(builder phase0.BLSPubKey, match func(relay.Bid) bool) Ou
 	if own := b.builders[builder]; own != nil {
 		b.exclude(own, match)
 	}
-	return b.excluded()
+	return b.findLeaders()
 }
 
 // Exclude removes the matching bids of all builders, as when the proposer has registered again.
@@ -98,7 +98,7 @@ func (b *Book) Exclude(match func(relay.Bid) bool) Outcome {
 	for _, own := range b.builders {
 		b.exclude(own, match)
 	}
-	return b.excluded()
+	return b.findLeaders()
 }
 
 func (b *Book) exclude(own *standing, match func(relay.Bid) bool) {
@@ -114,8 +114,8 @@ func (b *Book) exclude(own *standing, match func(relay.Bid) bool) {
 	}
 }
 
-// excluded finds floor and leader after bids have left.
-func (b *Book) excluded() Outcome {
+// findLeaders finds floor and leader after bids have left.
+func (b *Book) findLeaders() Outcome {
 	b.floor = nil
 	for _, own := range b.builders {
 		b.raiseFloor(own.best)

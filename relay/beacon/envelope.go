@@ -45,9 +45,9 @@ func (n *Nodes) publishEnvelopeTo(ctx context.Context, node int, ssz []byte) err
 	got, err := n.request(ctx, node, question{method: http.MethodPost, path: envelopePath, header: header, body: ssz})
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", shown(n.urls[node]), err)
+		return fmt.Errorf("%s: %w", redactPassword(n.urls[node]), err)
 	case got.status != http.StatusOK && got.status != http.StatusAccepted:
-		return fmt.Errorf("%s answers %d: %.300s", shown(n.urls[node]), got.status, got.body)
+		return fmt.Errorf("%s answers %d: %.300s", redactPassword(n.urls[node]), got.status, got.body)
 	}
 	return nil
 }

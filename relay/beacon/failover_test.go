@@ -197,7 +197,7 @@ func TestANodeBehindIsAskedLast(t *testing.T) {
 		n.heads = heads{}
 		for node, slot := range map[string]phase0.Slot{"http://a": step.a, "http://b": step.b, "http://c": step.c} {
 			if slot > 0 {
-				n.heads.heard(node, slot)
+				n.heads.noteHead(node, slot)
 			}
 		}
 		if got := n.pool.Rank(time.Now()); !slices.Equal(got, step.want) {

@@ -49,7 +49,7 @@ func (n *Nodes) Follow(ctx context.Context, events Events) error {
 	if events.Silence == 0 {
 		events.Silence = longestSilence * 2
 	}
-	merged := &merger{events: events, heard: n.heads.heard}
+	merged := &merger{events: events, heard: n.heads.noteHead}
 	var group sync.WaitGroup
 	for _, base := range n.urls {
 		group.Go(func() { n.followNode(ctx, base, merged) })
@@ -62,16 +62,16 @@ func (n *Nodes) followNode(ctx context.Context, base string, merged *merger) {
 	wait := firstWait
 	for ctx.Err() == nil {
 		got, err := n.stream(ctx, base, merged)
-		n.heads.lost(base)
+		n.heads.forget(base)
 		if got {
 			wait = firstWait
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		n.log.Warn("a beacon node's events ended; trying again", "node", shown(base), "wait", wait, "error", err)
+		n.log.Warn("a beacon node's events ended; trying again", "node", redactPassword(base), "wait", wait, "error", err)
 		if stuck := merged.events.Stuck; stuck != nil && errors.Is(err, errStuck) {
-			stuck(shown(base), errStuck)
+			stuck(redactPassword(base), errStuck)
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -120,7 +120,7 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 		}
 		got = true
 		if err := merged.take(base, event.Type, event.Data); err != nil {
-			n.log.Warn("an event cannot be read", "node", shown(base), "topic", event.Type, "error", err)
+			n.log.Warn("an event cannot be read", "node", redactPassword(base), "topic", event.Type, "error", err)
 		} else if event.Type == headTopic {
 			patience.Reset(merged.events.Silence)
 		}
@@ -138,7 +138,7 @@ func (n *Nodes) openEvents(ctx context.Context, base string, events *Events) (*h
 			return response, err
 		}
 		if events.Lacks != nil {
-			events.Lacks(shown(base), err)
+			events.Lacks(redactPassword(base), err)
 		}
 	}
 	return n.askEvents(ctx, base, topics)

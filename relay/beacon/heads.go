@@ -21,7 +21,7 @@ type heads struct {
 	newest map[string]phase0.Slot
 }
 
-func (h *heads) heard(node string, slot phase0.Slot) {
+func (h *heads) noteHead(node string, slot phase0.Slot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.newest == nil {
@@ -30,7 +30,7 @@ func (h *heads) heard(node string, slot phase0.Slot) {
 	h.newest[node] = slot // the last one, not the highest: a chain may go back
 }
 
-func (h *heads) lost(node string) {
+func (h *heads) forget(node string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.newest, node)
@@ -79,8 +79,8 @@ func (n *Nodes) behind() map[int]bool {
 	return behind
 }
 
-// shown returns a node's URL for logs, without a password in it.
-func shown(base string) string {
+// redactPassword returns a node's URL for logs, without a password in it.
+func redactPassword(base string) string {
 	parsed, err := url.Parse(base)
 	if err != nil {
 		return "a beacon node"

@@ -132,7 +132,9 @@ func (n *Nodes) ask(ctx context.Context, q question, wanted ...int) (got *answer
 		}
 		got = said
 		return nil
-	}, func(node int, err error) { errs = append(errs, fmt.Errorf("%s: %w", shown(n.urls[node]), err)) })
+	}, func(node int, err error) {
+		errs = append(errs, fmt.Errorf("%s: %w", redactPassword(n.urls[node]), err))
+	})
 	if errors.Is(err, upstream.ErrNoAnswer) {
 		return nil, errors.Join(errs...)
 	}

@@ -81,16 +81,16 @@ func (n *Nodes) publishTo(ctx context.Context, node int, fork eth.Fork, root pha
 	case err == nil && got.status == http.StatusOK:
 		return imported, nil
 	case err == nil && got.status == http.StatusAccepted:
-		n.log.Warn("a beacon node spread the block but did not import it", "node", shown(n.urls[node]))
+		n.log.Warn("a beacon node spread the block but did not import it", "node", redactPassword(n.urls[node]))
 		return broadcast, nil
 	case n.waitForBlock(ctx, node, root):
 		return imported, nil
 	case err != nil:
-		return refused, fmt.Errorf("%s: %w", shown(n.urls[node]), err)
+		return refused, fmt.Errorf("%s: %w", redactPassword(n.urls[node]), err)
 	case got.status >= 400 && bytes.Contains(bytes.ToLower(got.body), []byte("already known")):
 		return imported, nil // these words mean this same block, even if the node has not imported it yet
 	default:
-		return refused, fmt.Errorf("%s answers %d: %.300s", shown(n.urls[node]), got.status, got.body)
+		return refused, fmt.Errorf("%s answers %d: %.300s", redactPassword(n.urls[node]), got.status, got.body)
 	}
 }
 

@@ -67,7 +67,7 @@ const (
 // Make returns the bid for the best offer that keeps the terms, unsigned, and the offer; nil and
 // the reason if there is none. The offers are ordered, best first.
 func Make(t *Terms, offers []*Offer) (*gloas.ExecutionPayloadBid, *Offer, Reason) {
-	preferences, why := t.agreed()
+	preferences, why := t.findAgreed()
 	if why != "" {
 		return nil, nil, why
 	}
@@ -91,8 +91,8 @@ func Make(t *Terms, offers []*Offer) (*gloas.ExecutionPayloadBid, *Offer, Reason
 	return nil, nil, best
 }
 
-// agreed returns the proposer's preferences, if those of all branches say the same.
-func (t *Terms) agreed() (*gloas.ProposerPreferences, Reason) {
+// findAgreed returns the proposer's preferences, if those of all branches say the same.
+func (t *Terms) findAgreed() (*gloas.ProposerPreferences, Reason) {
 	switch {
 	case !t.Active || t.Builder == gloas.SelfBuild:
 		return nil, Inactive

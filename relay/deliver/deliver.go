@@ -129,12 +129,12 @@ func (d *Deliverer) Deliver(ctx context.Context, at time.Time, block *relay.Blin
 	refused := d.checkProposer(block)
 	signature()
 	if refused != nil {
-		d.refused(at, block, refused, false)
+		d.recordRefusal(at, block, refused, false)
 		return nil, refused
 	}
 	contents, err := d.deliver(ctx, at, block)
 	if err != nil {
-		d.refused(at, block, err, true)
+		d.recordRefusal(at, block, err, true)
 		return nil, err
 	}
 	if reveal {

@@ -177,7 +177,7 @@ func (p *Probe) test(ctx context.Context, i int) {
 		defer p.mu.Unlock()
 		p.busy[i] = false
 		if ctx.Err() == nil { // otherwise the relay stops, and the error says nothing
-			p.found(i, err)
+			p.noteFault(i, err)
 		}
 	}()
 	timer := time.NewTimer(probePatience)
@@ -188,14 +188,14 @@ func (p *Probe) test(ctx context.Context, i int) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.busy[i] {
-			p.found(i, errSilent)
+			p.noteFault(i, errSilent)
 		}
 	}
 }
 
-// found notes whether a part works, and reports a change. The caller holds mu, so that changes are
-// reported in their order.
-func (p *Probe) found(i int, fault error) {
+// noteFault notes whether a part works, and reports a change. The caller holds mu, so that changes
+// are reported in their order.
+func (p *Probe) noteFault(i int, fault error) {
 	changed := (fault == nil) != (p.faults[i] == nil)
 	p.faults[i] = fault
 	if !changed {

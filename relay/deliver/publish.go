@@ -38,13 +38,13 @@ func (d *Deliverer) publishOnce(
 	}
 
 	p.refused = relay.Internal.Plain() // the answer to those who wait, if publish panics
-	defer d.published(block, p)
+	defer d.finishPublication(block, p)
 	p.refused = d.publish(ctx, at, block, p)
 	return p.contents, p.refused
 }
 
-// published ends a publication and wakes the requests that wait for it.
-func (d *Deliverer) published(block *relay.BlindedBlock, p *publication) {
+// finishPublication ends a publication and wakes the requests that wait for it.
+func (d *Deliverer) finishPublication(block *relay.BlindedBlock, p *publication) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p.refused == nil {
@@ -81,7 +81,7 @@ func (d *Deliverer) publish(ctx context.Context, at time.Time, block *relay.Blin
 	if err := d.publishAny(ctx, block, p); err != nil {
 		return relay.PayloadNotPublished.Plain()
 	}
-	trace, paidWei := d.promised(block.Slot, p.contents)
+	trace, paidWei := d.findPromised(block.Slot, p.contents)
 	d.Facts.Record(relay.PayloadDelivered{
 		At: d.Clock.Now(), Trace: trace, PaidWei: paidWei, BlockRoot: block.Root,
 		MsIntoSlot: at.Sub(d.Spec.SlotStart(block.Slot)).Milliseconds(),
@@ -142,10 +142,10 @@ func (d *Deliverer) otherBlobs(ctx context.Context, block *relay.BlindedBlock,
 	return other
 }
 
-// promised returns the bid that the proposer signed for, and what its block is known to pay. The
-// escrow is not enough for this: it has a builder's block once, with the message that came first,
-// while the same block may have been offered by others, and at other values.
-func (d *Deliverer) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace, *uint256.Int) {
+// findPromised returns the bid that the proposer signed for, and what its block is known to pay.
+// The escrow is not enough for this: it has a builder's block once, with the message that came
+// first, while the same block may have been offered by others, and at other values.
+func (d *Deliverer) findPromised(slot phase0.Slot, contents *relay.Contents) (relay.Trace, *uint256.Int) {
 	trace := contents.FlatTrace()
 	if d.Headers != nil {
 		if given := d.Headers.LastServed(slot, contents.Payload.BlockHash); given != nil {
@@ -171,9 +171,9 @@ func (d *Deliverer) publishedAt(root phase0.Root) time.Time {
 // heads.
 const maxRecordedRefusals = 16
 
-// refused records that a block was refused. It ignores errors that are no refusals, as when the
-// client went away.
-func (d *Deliverer) refused(at time.Time, block *relay.BlindedBlock, err error, signed bool) {
+// recordRefusal records that a block was refused. It ignores errors that are no refusals, as when
+// the client went away.
+func (d *Deliverer) recordRefusal(at time.Time, block *relay.BlindedBlock, err error, signed bool) {
 	var refused *relay.Refused
 	if !errors.As(err, &refused) {
 		return

@@ -41,7 +41,7 @@ func (r *Registry) Register(ctx context.Context, at time.Time,
 		b.judge(from, min(from+judgedTogether, len(entries)))
 	}
 	b.verify(ctx, b.prompt())
-	b.repeated()
+	b.refuseRepeated()
 	return b.failures.RegistrationFailures
 }
 
@@ -166,9 +166,9 @@ func (b *batch) verify(ctx context.Context, indices []int32) {
 	})
 }
 
-// repeated refuses entries that were left out because of a newer entry whose signature is wrong.
-// They may be valid, so they must not be ignored silently.
-func (b *batch) repeated() {
+// refuseRepeated refuses entries that were left out because of a newer entry whose signature is
+// wrong. They may be valid, so they must not be ignored silently.
+func (b *batch) refuseRepeated() {
 	if len(b.others) == 0 || b.failures.Count == 0 {
 		return
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/gavel-relay/gavel/relay/bid"
 )
 
-// Seen is called for each head of the beacon nodes. It never blocks: an envelope is published
+// NoteHead is called for each head of the beacon nodes. It never blocks: an envelope is published
 // beside it.
-func (r *Revealer) Seen(head relay.Head) {
-	r.SeenBlock(head.Slot, head.Root)
+func (r *Revealer) NoteHead(head relay.Head) {
+	r.NoteBlock(head.Slot, head.Root)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.sales[head.Slot]
@@ -41,9 +41,9 @@ func (r *Revealer) Seen(head relay.Head) {
 	}
 }
 
-// SeenBlock is called for each block that a beacon node has imported, whether it is the head or
+// NoteBlock is called for each block that a beacon node has imported, whether it is the head or
 // not: only the slot's proposer can sign one. It never blocks.
-func (r *Revealer) SeenBlock(slot phase0.Slot, root phase0.Root) {
+func (r *Revealer) NoteBlock(slot phase0.Slot, root phase0.Root) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.sales[slot]

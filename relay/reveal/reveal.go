@@ -258,8 +258,8 @@ func (r *Revealer) publish(ctx context.Context, s *sale) {
 	r.mu.Lock()
 	s.taken = true
 	r.mu.Unlock()
-	r.SeenBlock(s.block.Message.Slot, s.root)
-	r.Seen(r.Chain.Head())
+	r.NoteBlock(s.block.Message.Slot, s.root)
+	r.NoteHead(r.Chain.Head())
 }
 
 func (r *Revealer) publishBlock(ctx context.Context, s *sale) *relay.Refused {

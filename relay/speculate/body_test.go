@@ -63,7 +63,7 @@ func randomSubmission(random *rand.Rand) *relay.Submission {
 func come(random *rand.Rand, following *Body, body []byte) {
 	for at := 0; at < len(body); {
 		at = min(at+1+random.IntN(len(body)), len(body))
-		following.Arrived(body[:at:at])
+		following.Extend(body[:at:at])
 	}
 }
 
@@ -146,9 +146,9 @@ func TestTransactionsAreHashedAsTheyCome(t *testing.T) {
 	body := encode(t, s)
 	following := newSpeculator(new(asked), nil).Follow(Source{Owns: known, Bytes: int64(len(body))})
 	for at := 0; at < len(body); at += 48 << 10 {
-		following.Arrived(body[:at:at])
+		following.Extend(body[:at:at])
 	}
-	following.Arrived(body)
+	following.Extend(body)
 	if parts := len(following.hashing.parts); parts < 4 {
 		t.Errorf("%d parts", parts)
 	}
@@ -160,7 +160,7 @@ func TestWrongSignatureSignsNothing(t *testing.T) {
 	for _, found := range []error{nil, bls.ErrMismatch} {
 		body := encode(t, randomSubmission(rand.New(rand.NewPCG(5, 6))))
 		following := newSpeculator(new(asked), found).Follow(Source{Bytes: int64(len(body))})
-		following.Arrived(body)
+		following.Extend(body)
 		if got := following.Ahead().Verified(); got == nil || !errors.Is(got.Err, found) {
 			t.Errorf("verified: %+v, want %v", got, found)
 		}
@@ -213,7 +213,7 @@ func TestWhatIsBegunIsBounded(t *testing.T) {
 func TestNothingIsBegunForAnothersKey(t *testing.T) {
 	body := encode(t, randomSubmission(rand.New(rand.NewPCG(9, 10))))
 	following := newSpeculator(new(asked), nil).Follow(Source{Owns: func(phase0.BLSPubKey) bool { return false }})
-	following.Arrived(body)
+	following.Extend(body)
 	if ahead := following.Ahead(); ahead.HasRoot() || ahead.Signing() != nil || ahead.Verified() != nil {
 		t.Errorf("%+v", ahead)
 	}

@@ -75,10 +75,10 @@ func (s *Speculator) Follow(source Source) *Body {
 // Ahead returns the work that was begun for the body.
 func (b *Body) Ahead() *Ahead { return &b.ahead }
 
-// Arrived is called with the whole of what has arrived, whenever more has. The caller must not
+// Extend is called with the whole of what has arrived, whenever more has. The caller must not
 // change these bytes afterwards. Arrived starts goroutines for the work that can be begun, cheap
 // work first. Nothing of the block is hashed or signed before the builder is known.
-func (b *Body) Arrived(soFar []byte) {
+func (b *Body) Extend(soFar []byte) {
 	if message := b.prefix.Message(soFar); message != nil {
 		b.worth = b.beginMessage(message)
 	}

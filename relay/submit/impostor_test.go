@@ -48,7 +48,7 @@ func (h *pipelineUnderTest) deliverable(t interface{ Errorf(string, ...any) }, k
 		t.Errorf("served is a header that nothing is known of: %+v, payload %v", top, contents)
 		return nil
 	}
-	kept, err := preparedOf(contents)
+	kept, err := prepareContents(contents)
 	if err != nil {
 		t.Errorf("%v", err)
 		return nil

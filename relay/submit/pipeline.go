@@ -43,15 +43,15 @@ var (
 	}
 	// simulated is for bids that count after their block was found valid.
 	simulated = []step{
-		timed(observe.Simulate, (*Pipeline).simulate),
-		timed(observe.Eligible, (*Pipeline).escrowPayload, (*Pipeline).provePayment, (*Pipeline).enterAuction),
+		timeSteps(observe.Simulate, (*Pipeline).simulate),
+		timeSteps(observe.Eligible, (*Pipeline).escrowPayload, (*Pipeline).provePayment, (*Pipeline).enterAuction),
 	}
 	// optimistic is for trusted builders: the bid counts now, and its block is simulated later.
 	optimistic = []step{
-		timed(observe.Eligible, (*Pipeline).escrowPayload, (*Pipeline).enterAuction),
+		timeSteps(observe.Eligible, (*Pipeline).escrowPayload, (*Pipeline).enterAuction),
 		(*Pipeline).queueSimulation,
 	}
-	// headerOnly is for trusted builders that send the payload after the header (headeronly.go).
+	// headerOnly is for trusted builders that send the payload after the header (headersubmission.go).
 	headerOnly = []step{
 		(*Pipeline).refuseCancellation,
 		(*Pipeline).checkRules,
@@ -139,8 +139,8 @@ func (p *Pipeline) run(ctx context.Context, a *attempt, way []step) *relay.Refus
 	return nil
 }
 
-// timed joins steps into one, whose time is measured as a stage of the request.
-func timed(stage string, way ...step) step {
+// timeSteps joins steps into one, whose time is measured as a stage of the request.
+func timeSteps(stage string, way ...step) step {
 	return func(p *Pipeline, ctx context.Context, a *attempt) *relay.Refused {
 		defer observe.Stage(ctx, stage)()
 		return p.run(ctx, a, way)

@@ -149,7 +149,7 @@ func (h *pipelineUnderTest) register(recipient bellatrix.ExecutionAddress, gasLi
 	h.mu.Lock()
 	h.asks.FeeRecipient, h.asks.GasLimit = recipient, gasLimit
 	h.mu.Unlock()
-	h.pipeline.Reregistered(h.registration().Message)
+	h.pipeline.ApplyRegistration(h.registration().Message)
 }
 
 func (h *pipelineUnderTest) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {

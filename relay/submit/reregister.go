@@ -8,8 +8,8 @@ import (
 )
 
 // checkRegistration refuses a bid that is not what the slot's proposer asks for now. A registration
-// is stored before Reregistered is called. So a bid either sees the new one here, or is in the book
-// when Reregistered looks through it. The caller holds the mutex.
+// is stored before ApplyRegistration is called. So a bid either sees the new one here, or is in the
+// book when ApplyRegistration looks through it. The caller holds the mutex.
 func (p *Pipeline) checkRegistration(s *relay.Submission, bid *preparedBid) *relay.Refused {
 	duty := p.Chain.Duty(phase0.Slot(s.Trace.Slot))
 	if duty == nil || duty.Registration == nil {
@@ -32,10 +32,10 @@ func exceeds(bid *preparedBid, now *builderv1.ValidatorRegistration) bool {
 	return now.GasLimit != 0 && bid.askedGas != now.GasLimit && bid.trace.GasLimit > now.GasLimit
 }
 
-// Reregistered takes bids out of a proposer's auctions that are no longer what it asks for: those
-// that pay another fee recipient, or exceed its gas limit. The best of the others leads at once.
-// Payloads of headers that were served before are still delivered.
-func (p *Pipeline) Reregistered(now *builderv1.ValidatorRegistration) {
+// ApplyRegistration takes bids out of a proposer's auctions that are no longer what it asks for:
+// those that pay another fee recipient, or exceed its gas limit. The best of the others leads at
+// once. Payloads of headers that were served before are still delivered.
+func (p *Pipeline) ApplyRegistration(now *builderv1.ValidatorRegistration) {
 	if p.shared != nil {
 		p.reregisterShared(now)
 		return

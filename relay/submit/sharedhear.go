@@ -30,7 +30,7 @@ func (p *Pipeline) Hear(number uint64, slot phase0.Slot, data []byte) {
 		own = nil
 	}
 	if err == nil && !applied.Repeated {
-		err = p.heard(slot, entry, own, &heard)
+		err = p.hear(slot, entry, own, &heard)
 		if err != nil {
 			p.shared.boards.Spoil(slot, err)
 		}
@@ -104,15 +104,15 @@ func (p *Pipeline) show(top auction.TopOf, own bool) {
 	p.announceAs(top.Key, top.Outcome, own)
 }
 
-// heard does what an entry that was applied asks for besides the books. own is the entry of this
+// hear does what an entry that was applied asks for besides the books. own is the entry of this
 // instance that it is; nil if it is another's, or nobody waits for it. The caller holds mu.
-func (p *Pipeline) heard(slot phase0.Slot, entry auction.Entry, own *waitingEntry, heard *appliedEntry) error {
+func (p *Pipeline) hear(slot phase0.Slot, entry auction.Entry, own *waitingEntry, heard *appliedEntry) error {
 	switch id := (relay.PayloadID{Slot: slot, BlockHash: entry.BlockHash, Builder: entry.Builder}); entry.Kind {
 	case auction.BidEntered:
 		if entry.Uncounted {
 			return nil
 		}
-		return p.heardBid(id, entry, own, heard.Entered)
+		return p.hearBid(id, entry, own, heard.Entered)
 	case auction.BidVerified:
 		p.Slots.NotePaid(&relay.BidTrace{
 			Slot: uint64(slot), BlockHash: entry.BlockHash, BuilderPubkey: entry.Builder, Value: entry.ValueWei,
@@ -122,7 +122,7 @@ func (p *Pipeline) heard(slot phase0.Slot, entry auction.Entry, own *waitingEntr
 			known.verified = true
 		}
 	case auction.PayloadArrived:
-		return p.heardPayload(id, entry)
+		return p.hearPayload(id, entry)
 	case auction.PayloadLate:
 		if late := p.awaited[bidOfEntry(entry)]; late != nil {
 			p.endWaitOf(late)
@@ -141,9 +141,9 @@ func bidOfEntry(entry auction.Entry) bidID {
 	return bidID{entry.Builder, entry.BlockHash, entry.ValueWei.Bytes32(), entry.FeeRecipient}
 }
 
-// heardBid keeps what serves a bid. For another instance's bid it notes that the payload is in the
+// hearBid keeps what serves a bid. For another instance's bid it notes that the payload is in the
 // escrow, or awaits it, too. The caller holds mu.
-func (p *Pipeline) heardBid(id relay.PayloadID, entry auction.Entry, own *waitingEntry, entered bool) error {
+func (p *Pipeline) hearBid(id relay.PayloadID, entry auction.Entry, own *waitingEntry, entered bool) error {
 	if own != nil {
 		if entered {
 			p.prepareEntered(own.bid, entry)
@@ -230,9 +230,9 @@ func (p *Pipeline) joinElsewhere(id relay.PayloadID, bid *preparedBid) {
 	}
 }
 
-// heardPayload ends the wait for a payload that another instance has joined with its headers. The
+// hearPayload ends the wait for a payload that another instance has joined with its headers. The
 // caller holds mu.
-func (p *Pipeline) heardPayload(id relay.PayloadID, entry auction.Entry) error {
+func (p *Pipeline) hearPayload(id relay.PayloadID, entry auction.Entry) error {
 	for _, a := range p.awaitedBlock(id) {
 		p.endWaitOf(a)
 	}

@@ -74,7 +74,7 @@ func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0
 			}
 		}
 		var err error
-		if whole.SSZ, whole.JSON, err = wire.SignedBid(message, relayKey, domain); err != nil {
+		if whole.SSZ, whole.JSON, err = wire.SignBid(message, relayKey, domain); err != nil {
 			failed(err)
 			return nil, err
 		}

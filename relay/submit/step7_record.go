@@ -8,7 +8,7 @@ import (
 
 // recordBlock records how a block ended, as a fact or as a count.
 func (p *Pipeline) recordBlock(a *attempt, refused *relay.Refused) {
-	judged := judgedOf(a, a.submission.FlatTrace(), refused)
+	judged := describeJudged(a, a.submission.FlatTrace(), refused)
 	if p.isRecorded(a, refused) {
 		p.Facts.Record(judged)
 	} else {
@@ -20,11 +20,11 @@ func (p *Pipeline) recordBlock(a *attempt, refused *relay.Refused) {
 func (p *Pipeline) recordHeader(a *attempt, refused *relay.Refused) {
 	trace := bareTrace(a.header.Trace)
 	trace.NumBlobs, trace.BlockNumber = len(a.header.Commitments), a.header.Header.BlockNumber
-	p.Facts.Record(judgedOf(a, trace, refused))
+	p.Facts.Record(describeJudged(a, trace, refused))
 }
 
-// judgedOf is the fact of an attempt.
-func judgedOf(a *attempt, trace relay.Trace, refused *relay.Refused) relay.SubmissionJudged {
+// describeJudged returns the fact of an attempt.
+func describeJudged(a *attempt, trace relay.Trace, refused *relay.Refused) relay.SubmissionJudged {
 	judged, s := a.judged, a.submission
 	judged.Trace, judged.ReceivedAt = trace, s.ReceivedAt
 	judged.Cancellable, judged.Sequence = s.Cancellable, s.Sequence

@@ -38,7 +38,7 @@ func (h *pipelineUnderTest) comes(s *relay.Submission, auction speculate.Auction
 	following := speculate.New(speculate.Config{
 		Spec: h.spec, Auction: auction, Key: h.pipeline.Key, Verify: bls.Verify,
 	}).Follow(source)
-	following.Arrived(body)
+	following.Extend(body)
 	return following.Ahead()
 }
 
@@ -281,7 +281,7 @@ func TestSignatureIsVerifiedAhead(t *testing.T) {
 			Spec: h.spec, Auction: h.pipeline, Key: h.pipeline.Key,
 			Verify: func(phase0.BLSPubKey, phase0.Root, phase0.BLSSignature) error { return found },
 		}).Follow(speculate.Source{})
-		following.Arrived(body[:len(body)/2])
+		following.Extend(body[:len(body)/2])
 		_, err = h.pipeline.Submit(t.Context(), s, following.Ahead())
 		if (err != nil) != (found != nil) {
 			t.Errorf("found %s: %v", name, err)

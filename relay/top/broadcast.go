@@ -64,7 +64,7 @@ type Broadcast struct {
 // present is a bid that leads now.
 type present struct {
 	number  uint64 // of the change
-	records *Records
+	records *Updates
 }
 
 // Client is whom a listener belongs to: a builder that an API key has identified, by its name, or

@@ -105,7 +105,7 @@ func (a *Auctions) Listed() []phase0.Slot {
 func (a *Auctions) Record(fact relay.Fact) {
 	switch f := fact.(type) {
 	case relay.SubmissionJudged:
-		a.judged(f)
+		a.addJudged(f)
 	case relay.TopChanged:
 		if auction := a.open(f.Slot, f.At); auction != nil {
 			auction.Proposer = f.Proposer
@@ -133,7 +133,7 @@ func (a *Auctions) Record(fact relay.Fact) {
 	a.changes++
 }
 
-func (a *Auctions) judged(f relay.SubmissionJudged) {
+func (a *Auctions) addJudged(f relay.SubmissionJudged) {
 	auction := a.open(f.Slot, f.ReceivedAt)
 	if auction == nil {
 		return

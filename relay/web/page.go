@@ -90,8 +90,8 @@ func hex(b []byte) string { return fmt.Sprintf("%#x", b) }
 // short is the beginning and the end of a key or hash.
 func short(b []byte) string { return fmt.Sprintf("0x%x…%x", b[:4], b[len(b)-3:]) }
 
-// counted is a list of what was counted, the most frequent first.
-func counted(times map[string]int) []Count {
+// sortCounts lists what was counted, the most frequent first.
+func sortCounts(times map[string]int) []Count {
 	var list []Count
 	for _, name := range slices.Sorted(maps.Keys(times)) {
 		list = append(list, Count{name, times[name]})
@@ -175,7 +175,7 @@ func (p Page) Markdown() string {
 		fmt.Fprintf(&b, "%s\n\n", plain(note))
 	}
 	for _, field := range p.Fields {
-		fmt.Fprintf(&b, "- %s: %s\n", plain(field.Name), linked(field.Cell))
+		fmt.Fprintf(&b, "- %s: %s\n", plain(field.Name), writeLink(field.Cell))
 	}
 	for _, table := range p.Tables {
 		fmt.Fprintf(&b, "\n## %s\n\n", plain(table.Title))
@@ -191,7 +191,7 @@ func (p Page) Markdown() string {
 		for _, cells := range table.Rows {
 			b.WriteString("|")
 			for _, cell := range cells {
-				fmt.Fprintf(&b, " %s |", linked(cell))
+				fmt.Fprintf(&b, " %s |", writeLink(cell))
 			}
 			b.WriteString("\n")
 		}
@@ -199,7 +199,7 @@ func (p Page) Markdown() string {
 	return b.String()
 }
 
-func linked(cell Cell) string {
+func writeLink(cell Cell) string {
 	if cell.Link == "" {
 		return plain(cell.Text)
 	}

@@ -161,7 +161,7 @@ func (p *Policy) Show(a *Auction, at time.Time) Shown {
 	for _, refused := range a.Refused {
 		unpaid[refused.Refusal]++
 	}
-	s.RefusedBids, s.Refused = counted(a.RefusedTimes), counted(unpaid)
+	s.RefusedBids, s.Refused = sortCounts(a.RefusedTimes), sortCounts(unpaid)
 	return s
 }
 

@@ -25,10 +25,10 @@ type Bid struct {
 	Relay phase0.BLSPubKey
 }
 
-// SignedBid signs a bid with the relay's key under the builder domain and encodes it both ways: the
+// SignBid signs a bid with the relay's key under the builder domain and encodes it both ways: the
 // bare SignedBuilderBid in SSZ, and the whole {"version","data"} document in JSON (builder-specs,
 // getHeader). It sets the bid's Relay.
-func SignedBid(bid Bid, key *bls.SecretKey, domain phase0.Domain) (ssz, json []byte, err error) {
+func SignBid(bid Bid, key *bls.SecretKey, domain phase0.Domain) (ssz, json []byte, err error) {
 	bid.Relay = key.PublicKey()
 	root, err := bid.Root()
 	if err != nil {

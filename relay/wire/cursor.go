@@ -19,7 +19,7 @@ func newCursor(body []byte) cursor {
 // decoder checks that these are digits.
 func (c *cursor) digits() ([]byte, error) {
 	if c.Peek() != '"' {
-		return nil, c.wrong(hexBytes)
+		return nil, c.failKind(hexBytes)
 	}
 	text, err := c.RawText()
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *cursor) digits() ([]byte, error) {
 // number reads a string with a decimal number.
 func (c *cursor) number() ([]byte, error) {
 	if c.Peek() != '"' {
-		return nil, c.wrong(decimal)
+		return nil, c.failKind(decimal)
 	}
 	text, err := c.Text()
 	if err != nil {
@@ -40,5 +40,5 @@ func (c *cursor) number() ([]byte, error) {
 	return text, checkText(decimal, text)
 }
 
-// wrong returns the error of a value that is not of the kind that its name requires.
-func (c *cursor) wrong(want kind) error { return c.Wrong(want.String()) }
+// failKind returns the error of a value that is not of the kind that its name requires.
+func (c *cursor) failKind(want kind) error { return c.Wrong(want.String()) }

@@ -57,7 +57,7 @@ func DecodeHeaderSubmission(fork eth.Fork, media Media, body []byte) (*relay.Hea
 // readHeaderSSZ reads the container above. It accepts only the one valid encoding of its contents
 // (REL-SUB-36).
 func readHeaderSSZ(s *relay.HeaderSubmission, form form, body []byte) (err error) {
-	defer malformed(&err)
+	defer recoverMalformed(&err)
 	parts, err := split(body, traceBytes, offsetsOf(s.Fork), fixedHeaderBytes(s.Fork))
 	if err != nil {
 		return err

@@ -34,13 +34,13 @@ type codec interface {
 
 // decodeSSZ reads a value strictly: it accepts only the one valid encoding of its contents.
 func decodeSSZ(body []byte, into codec) (err error) {
-	defer malformed(&err)
+	defer recoverMalformed(&err)
 	return readSSZ(into, body)
 }
 
-// malformed turns a panic into an error. The libraries may index beyond what they read; the fuzz
-// tests find no such input. If there is one all the same, the relay must not crash.
-func malformed(err *error) {
+// recoverMalformed turns a panic into an error. The libraries may index beyond what they read; the
+// fuzz tests find no such input. If there is one all the same, the relay must not crash.
+func recoverMalformed(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("malformed input: %v", r)
 	}

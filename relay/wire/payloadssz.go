@@ -24,7 +24,7 @@ const (
 //	fixed part │ extra data │ offsets of transactions │ transactions … │ withdrawals
 //	└──────── the library ─┘ └──────────── ours ───────────────────────┘ └ the library
 func readPayload(raw []byte) (p *payload.Payload, err error) {
-	defer malformed(&err)
+	defer recoverMalformed(&err)
 	from, to, err := transactionsOf(raw)
 	if err != nil {
 		return nil, fmt.Errorf("execution_payload: %w", err)
@@ -39,7 +39,7 @@ func readPayload(raw []byte) (p *payload.Payload, err error) {
 		return nil, fmt.Errorf("execution_payload: %w", err)
 	}
 	list := transactionList{raw: raw[from:to], bytes: to - from}
-	if p.Transactions, err = list.next(); err == nil && !list.ended() {
+	if p.Transactions, err = list.next(); err == nil && !list.isEnded() {
 		err = errOffsets
 	}
 	if err != nil {
@@ -92,15 +92,15 @@ func (l *transactionList) count() (count int, here bool, err error) {
 	return first / offsetBytes, len(l.raw) >= first, nil
 }
 
-// ended says whether all transactions have been returned.
-func (l *transactionList) ended() bool {
+// isEnded says whether all transactions have been returned.
+func (l *transactionList) isEnded() bool {
 	count, here, err := l.count()
 	return err == nil && here && l.read == count
 }
 
 // readTo returns where the first transaction begins that was not returned yet.
 func (l *transactionList) readTo() int {
-	if l.ended() {
+	if l.isEnded() {
 		return l.bytes
 	}
 	return l.offset(l.read)

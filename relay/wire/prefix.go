@@ -67,7 +67,7 @@ func (p *Prefix) Message(body []byte) *relay.Submission {
 // readHead reads the fixed part of a body in the shape that it has from electra on. The slot's fork
 // may be an earlier one, which the caller must check.
 func readHead(forkAt func(phase0.Slot) eth.Fork, body []byte) (s *relay.Submission, err error) {
-	defer malformed(&err)
+	defer recoverMalformed(&err)
 	s = &relay.Submission{Trace: new(relay.BidTrace)}
 	if err := readSSZ(s.Trace, body[:traceBytes]); err != nil {
 		return nil, fmt.Errorf("message: %w", err)

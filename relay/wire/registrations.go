@@ -104,7 +104,7 @@ func registrationsJSON(body []byte) (*Registrations, error) {
 	r := roomFor(min(len(body)/registrationJSON, MaxRegistrations) + 1) // one more, to read a bad entry into
 	c := newCursor(body)
 	if c.Peek() != '[' {
-		return nil, fmt.Errorf("not a list of registrations: %w", c.wrong(objects))
+		return nil, fmt.Errorf("not a list of registrations: %w", c.failKind(objects))
 	}
 	count := 0
 	err := c.Items(func() error {

@@ -36,7 +36,7 @@ type shape[T any] []field[T]
 // read reads an object. Values of unknown names are ignored, but must keep the rules of strict.go.
 func (s shape[T]) read(c *cursor, into *T) error {
 	if c.Peek() != '{' {
-		return c.wrong(object)
+		return c.failKind(object)
 	}
 	var seen uint64
 	var others jsonscan.Names
@@ -232,7 +232,7 @@ func objectList[T, E any](name string, most int, inner shape[E], at func(*T) *[]
 // list reads a list of up to most items.
 func (c *cursor) list(want kind, most int, item func() error) error {
 	if c.Peek() != '[' {
-		return c.wrong(want)
+		return c.failKind(want)
 	}
 	return c.ItemsUpTo(most, errTooMany, item)
 }

@@ -52,7 +52,7 @@ func slotInMessage(body []byte) (slot phase0.Slot, err error) {
 // search finds a name in the object at the cursor, and reads its value.
 func (c *cursor) search(name string, read func() error) error {
 	if c.Peek() != '{' {
-		return fmt.Errorf("no object around %s: %w", name, c.wrong(object))
+		return fmt.Errorf("no object around %s: %w", name, c.failKind(object))
 	}
 	err := c.Members(func(other []byte) error {
 		if string(other) != name {

@@ -24,7 +24,7 @@ const submissionHead = traceBytes + 3*offsetBytes + signatureBytes
 //
 //	message │ offsets │ signature │ payload … │ 3 offsets, commitments, proofs, blobs │ requests …
 func decodeSubmissionSSZ(fork eth.Fork, body []byte) (s *relay.Submission, err error) {
-	defer malformed(&err)
+	defer recoverMalformed(&err)
 	if len(body) < submissionHead {
 		return nil, fmt.Errorf("%d bytes are too few", len(body))
 	}

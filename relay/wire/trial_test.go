@@ -61,7 +61,7 @@ func TestTrialForkIsRefused(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				_, _, err = SignedBid(Bid{Fork: trial, Header: header, ValueWei: contents.Trace.Value}, bls.Derive("trial", 1),
+				_, _, err = SignBid(Bid{Fork: trial, Header: header, ValueWei: contents.Trace.Value}, bls.Derive("trial", 1),
 					phase0.Domain{})
 				return err
 			},

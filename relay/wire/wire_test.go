@@ -222,7 +222,7 @@ type preparedParts struct {
 func (p *preparedParts) sign(key *bls.SecretKey, domain phase0.Domain) (ssz, document []byte, err error) {
 	c := p.contents
 	blobs := bundleOf(c.Blobs)
-	return SignedBid(Bid{
+	return SignBid(Bid{
 		Fork: c.Fork, Header: p.header, Commitments: blobs.Commitments, Requests: c.Requests, ValueWei: c.Trace.Value,
 	}, key, domain)
 }

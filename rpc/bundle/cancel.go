@@ -25,12 +25,12 @@ func ReadCancelBundle(params json.RawMessage, signer common.Address) (uuid.UUID,
 	if p.Replacement == (UUID{}) {
 		return uuid.Nil, MissingParam("params[0].replacementUuid")
 	}
-	return uuid.UUID(p.Replacement), signedBy(p.SigningAddress, signer)
+	return uuid.UUID(p.Replacement), checkSigner(p.SigningAddress, signer)
 }
 
-// signedBy refuses a proxy's request that names another signer than its own: orders belong to the
-// address that signs.
-func signedBy(named *Address, signer common.Address) error {
+// checkSigner refuses a proxy's request that names another signer than its own: orders belong to
+// the address that signs.
+func checkSigner(named *Address, signer common.Address) error {
 	if named != nil && common.Address(*named) != signer {
 		return rpc.InvalidParams.With("params[0].signingAddress: the request is signed by %s: want that or none", signer)
 	}

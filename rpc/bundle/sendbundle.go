@@ -56,7 +56,7 @@ func ReadSendBundle(params json.RawMessage, in Intake) (order *rpc.Order, cancel
 	if p.Version != "" && p.Version != "v1" && p.Version != "v2" {
 		return nil, uuid.Nil, rpc.BundleVersion.With("params[0].version: %q, want v1 or v2", clip(p.Version))
 	}
-	if err := signedBy(p.SigningAddress, in.Signer); err != nil {
+	if err := checkSigner(p.SigningAddress, in.Signer); err != nil {
 		return nil, uuid.Nil, err
 	}
 	if p.Txs.Count() == 0 {

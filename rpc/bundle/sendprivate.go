@@ -137,16 +137,16 @@ func (p *preferences) apply(order *rpc.Order, path string, limits Config) (err e
 	if b.Shares, err = readShares(path+".validity.refundConfig", p.Validity.RefundConfig); err != nil {
 		return err
 	}
-	if refund := p.addressed(); refund != nil {
+	if refund := p.selectAddressed(); refund != nil {
 		b.WantRefundPercent = 100 // the shares get their parts of it, and the rest stays with the builder
 		b.Shares, err = readShares(path+".validity.refund", refund)
 	}
 	return err
 }
 
-// addressed are the entries of refund with an address. Entries without one are for elements, and a
-// transaction has only one element.
-func (p *preferences) addressed() (refund []shareParams) {
+// selectAddressed returns the entries of refund with an address. Entries without one are for
+// elements, and a transaction has only one element.
+func (p *preferences) selectAddressed() (refund []shareParams) {
 	for _, share := range p.Validity.Refund {
 		if share.Address != nil {
 			refund = append(refund, shareParams(share))

@@ -115,8 +115,8 @@ func (c *call) forward(entries []entry, batch bool) {
 // retryForward is when a client may ask again whose request had no answer.
 const retryForward = 2 * time.Second
 
-// confirmed is the refusal that is answered instead of what was found.
-func (c *call) confirmed() *rpc.Refused {
+// confirm returns the refusal that is answered instead of what was found.
+func (c *call) confirm() *rpc.Refused {
 	if c.Confirm == nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (c *call) origin() string {
 // single answers a body of one request.
 func (c *call) single(e *entry) {
 	result, refused := c.handle(e)
-	if late := c.confirmed(); late != nil {
+	if late := c.confirm(); late != nil {
 		result, refused = nil, late
 	}
 	c.legacy = c.legacy && !bytes.HasSuffix(e.method, []byte("V2"))
@@ -199,7 +199,7 @@ func (c *call) batch(entries []entry) {
 			c.put(answer, e.id, result, refused)
 		}
 	}
-	if late := c.confirmed(); late != nil {
+	if late := c.confirm(); late != nil {
 		c.refuse(nil, late)
 		return
 	}

@@ -192,7 +192,7 @@ func (t *trace) bid(source Text) (*Bid, error) {
 	}
 	var err error
 	b.ReceivedAt, b.ReceivedUnitUs, err = t.receivedAt()
-	p.failed("timestamp", err)
+	p.fail("timestamp", err)
 	return b, p.err
 }
 

@@ -105,7 +105,7 @@ func relayscanBid(f *[15]string) (*Bid, error) {
 // parsing keeps the first error of several fields, with the field's name.
 type parsing struct{ err error }
 
-func (p *parsing) failed(name string, err error) {
+func (p *parsing) fail(name string, err error) {
 	if err != nil && p.err == nil {
 		p.err = fmt.Errorf("%s: %w", name, err)
 	}
@@ -114,31 +114,31 @@ func (p *parsing) failed(name string, err error) {
 func (p *parsing) time(name, s string, into *Time) {
 	var err error
 	*into, err = parseMs(s)
-	p.failed(name, err)
+	p.fail(name, err)
 }
 
 func (p *parsing) int(name, s string, into *Int) {
 	var err error
 	*into, err = parseInt(s)
-	p.failed(name, err)
+	p.fail(name, err)
 }
 
 func (p *parsing) wei(name, s string, into *Wei) {
 	var err error
 	*into, err = ParseWei(s)
-	p.failed(name, err)
+	p.fail(name, err)
 }
 
 func (p *parsing) bool(name, s string, into *Bool) {
 	var err error
 	*into, err = parseBool(s)
-	p.failed(name, err)
+	p.fail(name, err)
 }
 
 func (p *parsing) hex(name, s string, into []byte, known *bool) {
 	var err error
 	*known, err = parseHex(s, into)
-	p.failed(name, err)
+	p.fail(name, err)
 }
 
 // maxLine is the longest line that is read: far more than any format's row needs.

@@ -240,7 +240,7 @@ func (d *Disk) write(n *node, data []byte, offset int64) syscall.Errno {
 		}
 	}
 	copy(n.data[offset:], data)
-	n.changed(int(offset), int(offset)+len(data))
+	n.markChanged(int(offset), int(offset)+len(data))
 	return 0
 }
 
@@ -254,12 +254,12 @@ func (d *Disk) grow(n *node, size int) syscall.Errno {
 	before := len(n.data)
 	n.data = slices.Grow(n.data, size-before)[:size]
 	clear(n.data[before:])
-	n.changed(before, size)
+	n.markChanged(before, size)
 	return 0
 }
 
-// changed widens the range of bytes that the next sync copies. The caller holds mu.
-func (n *node) changed(from, to int) {
+// markChanged widens the range of bytes that the next sync copies. The caller holds mu.
+func (n *node) markChanged(from, to int) {
 	n.modified = time.Now()
 	if n.changedFrom == n.changedTo {
 		n.changedFrom, n.changedTo = from, to

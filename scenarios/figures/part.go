@@ -38,7 +38,7 @@ func (p *Part) Add(courses []backtest.Course, results []backtest.Result) {
 	}
 	for i := range results {
 		if results[i].Variant == backtest.AsArchived {
-			p.builders.won(&results[i])
+			p.builders.countWin(&results[i])
 		}
 	}
 	p.whatIfs.add(results)

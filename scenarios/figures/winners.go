@@ -137,8 +137,8 @@ func (b *builders) add(c *backtest.Course) {
 	}
 }
 
-// won counts the auction's result as archived.
-func (b *builders) won(r *backtest.Result) {
+// countWin counts the auction's result as archived.
+func (b *builders) countWin(r *backtest.Result) {
 	if !r.ServedBuilder.Known {
 		return
 	}

@@ -112,7 +112,7 @@ func (i *importing) source(s source) error {
 	was := *in
 	in.Format, in.Failure = format.Name, ""
 	b := &batch{
-		catalogue: i.catalogue, input: in, place: format.Place, limit: i.options.BatchRows, from: in.At, told: i.told,
+		catalogue: i.catalogue, input: in, place: format.Place, limit: i.options.BatchRows, from: in.At, told: i.printRows,
 		stopped: i.ctx.Err,
 	}
 	sink := sinkErrors{Sink: b}
@@ -131,7 +131,7 @@ func (i *importing) source(s source) error {
 	return b.commit()
 }
 
-func (i *importing) told(in *Input) {
+func (i *importing) printRows(in *Input) {
 	fmt.Fprintf(i.options.Progress, "%s: %d rows, %d new, %d bad\n", in.Name, in.Rows, in.Added, in.Bad)
 }
 

@@ -165,12 +165,12 @@ func (b *Broadcast) release() {
 
 	if gap := min(b.config.PerListener*time.Duration(len(b.listeners)), maxGather); gap > 0 {
 		b.gathering = true
-		time.AfterFunc(gap, b.gathered)
+		time.AfterFunc(gap, b.releaseGathered)
 	}
 }
 
-// gathered releases the events that have gathered.
-func (b *Broadcast) gathered() {
+// releaseGathered releases the events that have gathered.
+func (b *Broadcast) releaseGathered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.closed {

@@ -150,7 +150,7 @@ func TestWhoIsBehindIsCut(t *testing.T) {
 	var all []uint64
 	publish := func(first, last uint64) {
 		b.Publish(events(first, last))
-		b.gathered()
+		b.releaseGathered()
 		all = append(all, ids(heard(t, fast))...)
 	}
 	publish(1, 1)
@@ -230,7 +230,7 @@ func TestPublishedOnce(t *testing.T) {
 	b.Publish(events(1, 3))
 	b.Publish(events(2, 4))
 	b.Publish(events(1, 4))
-	b.gathered()
+	b.releaseGathered()
 	if got := fmt.Sprint(ids(heard(t, l))); got != "[1 2 3 4]" {
 		t.Errorf("heard %s", got)
 	}

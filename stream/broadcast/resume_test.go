@@ -79,7 +79,7 @@ func TestResumeAtAnInstanceThatIsBehind(t *testing.T) {
 			}
 			past.store(row.later)
 			b.Publish(row.later)
-			b.gathered()
+			b.releaseGathered()
 			if got = append(got, ids(heard(t, l))...); fmt.Sprint(got) != row.overall {
 				t.Errorf("in all %v, want %s", got, row.overall)
 			}
@@ -123,7 +123,7 @@ func TestResume(t *testing.T) {
 				t.Errorf("first %v, want %s", got, row.first)
 			}
 			b.Publish(row.later)
-			b.gathered()
+			b.releaseGathered()
 			if got = append(got, ids(heard(t, l))...); fmt.Sprint(got) != row.overall {
 				t.Errorf("in all %v, want %s", got, row.overall)
 			}
@@ -148,7 +148,7 @@ func TestResumeOverManyPages(t *testing.T) {
 		l := listen(t, b, Subscription{IDs: true, Resume: true, After: 5})
 		got := ids(heard(t, l))
 		grow(0)
-		b.gathered()
+		b.releaseGathered()
 		got = append(got, ids(heard(t, l))...)
 		if want := last - 5; last < 1010 || uint64(len(got)) != want || got[0] != 6 || got[len(got)-1] != last ||
 			!slices.IsSorted(got) {
@@ -192,7 +192,7 @@ func TestResumeEnds(t *testing.T) {
 	past.after = grow
 	l := listen(t, b, Subscription{IDs: true, Resume: true})
 	got := ids(heard(t, l))
-	b.gathered()
+	b.releaseGathered()
 	got = append(got, ids(heard(t, l))...)
 	if past.asked > 3 || uint64(len(got)) != last || !consecutive(got) {
 		t.Errorf("heard %d events of %d, the history was asked %d times", len(got), last, past.asked)
@@ -209,7 +209,7 @@ func TestResumeIsNotBehind(t *testing.T) {
 	for id := uint64(1001); id < 1020; id++ {
 		past.store(events(id, id))
 		b.Publish(events(id, id))
-		b.gathered()
+		b.releaseGathered()
 	}
 	if got := ids(heard(t, l)); len(got) != 1019 || b.Stats().Cut != 0 {
 		t.Errorf("heard %d, %d cut", len(got), b.Stats().Cut)

@@ -49,7 +49,7 @@ const comeBack = 250 * time.Millisecond
 func NewListener(cfg ListenerConfig) (*Listener, error) {
 	l := &Listener{ListenerConfig: cfg, memory: memory{heard: map[common.Hash]bool{}}}
 	var err error
-	l.stream, err = client.New(cfg.URL, client.Options{HTTP: cfg.HTTP, MaxWait: comeBack, Broken: l.left})
+	l.stream, err = client.New(cfg.URL, client.Options{HTTP: cfg.HTTP, MaxWait: comeBack, Broken: l.noteEnd})
 	return l, err
 }
 
@@ -76,8 +76,8 @@ func (l *Listener) tell(subject string) {
 	l.Tell(devnet.Event{Actor: l.Name, Subject: subject, At: l.Service})
 }
 
-// left is called when a connection ended.
-func (l *Listener) left(err error, _ time.Duration) {
+// noteEnd is called when a connection ended.
+func (l *Listener) noteEnd(err error, _ time.Duration) {
 	l.Log.Info("the stream ended", "listener", l.Name, "error", err)
 	if l.memory.cutOff() {
 		l.memory.listens, l.memory.back = false, true

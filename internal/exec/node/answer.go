@@ -180,12 +180,12 @@ var named = map[exec.Rule]outcome{
 func judge(code int, message string) outcome {
 	if rule, detail, found := strings.Cut(message, ": "); found {
 		if o, known := named[exec.Rule(rule)]; known {
-			o.verdict.Rule, o.verdict.Detail = exec.Rule(rule), bounded(detail)
+			o.verdict.Rule, o.verdict.Detail = exec.Rule(rule), truncate(detail)
 			return o
 		}
 	}
 	said := func(class exec.Class, rule exec.Rule, s standing) outcome {
-		return outcome{exec.Verdict{Class: class, Rule: rule, Detail: bounded(message)}, s}
+		return outcome{exec.Verdict{Class: class, Rule: rule, Detail: truncate(message)}, s}
 	}
 	lower := strings.ToLower(message)
 	switch {
@@ -219,7 +219,7 @@ func unusable(err error) outcome {
 // maxDetail is how many bytes of a node's message are passed on.
 const maxDetail = 300
 
-func bounded(text string) string {
+func truncate(text string) string {
 	if len(text) <= maxDetail {
 		return strings.ToValidUTF8(text, "?")
 	}

@@ -120,7 +120,7 @@ func TestAnswers(t *testing.T) {
 
 func TestDetailsAreBounded(t *testing.T) {
 	for _, text := range []string{strings.Repeat("é", 1000), "x" + strings.Repeat("é", 1000), "\xff\xfe", ""} {
-		if got := bounded(text); len(got) > maxDetail+len("…") || !utf8.ValidString(got) {
+		if got := truncate(text); len(got) > maxDetail+len("…") || !utf8.ValidString(got) {
 			t.Errorf("%d bytes: %q", len(got), got)
 		}
 	}

@@ -63,8 +63,8 @@ func saysAbsent(said rpc.Error) bool {
 	return false
 }
 
-// refused says that the node's answer is an error with one of these codes.
-func refused(err error, codes ...int) bool {
+// isRefused says that the node's answer is an error with one of these codes.
+func isRefused(err error, codes ...int) bool {
 	var said rpc.Error
 	if !errors.As(err, &said) {
 		return false

@@ -68,7 +68,7 @@ func askConfig(ctx context.Context, client *rpc.Client) (*params.ChainConfig, er
 	switch err := client.CallContext(ctx, &told, "eth_config"); {
 	case err == nil && told.Current != nil:
 		return told.config(id.ToInt())
-	case err == nil || refused(err, codeNoMethod, codeUnsupported):
+	case err == nil || isRefused(err, codeNoMethod, codeUnsupported):
 		return merged(id.ToInt()), nil
 	default:
 		return nil, err

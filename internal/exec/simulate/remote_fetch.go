@@ -139,7 +139,7 @@ func (q *question) send(ctx context.Context, client *rpc.Client) error {
 		case said != nil && call.Method == "eth_getProof" && q.proofs:
 			// whatever the reason is: some nodes serve proofs for the newest block only
 			return fmt.Errorf("%w: %s", errNoProofs, said.Error())
-		case q.hashes && refused(err, codeParams):
+		case q.hashes && isRefused(err, codeParams):
 			return fmt.Errorf("%w: %s", errNoHashes, said.Error())
 		default:
 			return fmt.Errorf("%s: %w", call.Method, err)

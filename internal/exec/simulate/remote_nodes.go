@@ -43,7 +43,7 @@ func newNodes(o RemoteOptions) (*nodes, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &nodes{client: bounded(o.HTTP), log: o.Log}
+	all := &nodes{client: boundClient(o.HTTP), log: o.Log}
 	for _, endpoint := range endpoints {
 		all.list = append(all.list, &node{Endpoint: endpoint})
 	}
@@ -150,9 +150,9 @@ func (n *node) noteLacking(proofs, hashes bool) {
 	n.noProofs, n.byNumber = n.noProofs || proofs, n.byNumber || hashes
 }
 
-// bounded is a client that keeps connections open and reads at most maxAnswer bytes. It does not
-// follow redirects.
-func bounded(given *http.Client) *http.Client {
+// boundClient returns a client that keeps connections open and reads at most maxAnswer bytes. It
+// does not follow redirects.
+func boundClient(given *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}).DialContext,

@@ -59,8 +59,8 @@ func over(ctx, timed context.Context) error {
 	}
 }
 
-// stopped says whether to end the run: the time is over, or the state cannot be read.
-func (b *block) stopped() bool { return b.evm.Cancelled() || b.DB.Error() != nil }
+// isStopped says whether to end the run: the time is over, or the state cannot be read.
+func (b *block) isStopped() bool { return b.evm.Cancelled() || b.DB.Error() != nil }
 
 // timeoutOf is the environment's timeout, or the simulator's.
 func (s *Simulator) timeoutOf(env exec.Environment) time.Duration {

@@ -28,7 +28,7 @@ func (b *block) apply(tx *exec.Tx) (*exec.TxResult, error) {
 	snapshot, gas := b.DB.Snapshot(), b.gas.Snapshot()
 	b.DB.SetTxContext(hash, b.applied, uint32(b.applied+1))
 	did, tip, err := b.execute(tx)
-	if b.stopped() {
+	if b.isStopped() {
 		return nil, errStopped
 	}
 	out := err != nil || did.Failed() && !tx.CanRevert && tx.CanDrop
@@ -38,7 +38,7 @@ func (b *block) apply(tx *exec.Tx) (*exec.TxResult, error) {
 	}
 	switch {
 	case out && tx.CanDrop:
-		return dropped(tx), nil
+		return describeDropped(tx), nil
 	case err != nil:
 		return nil, err
 	}
@@ -129,8 +129,8 @@ func fillPaid(result *exec.TxResult, tip, before, after *wei) {
 	result.GasPriceWei = new(wei).Div(diff, gasUsed)
 }
 
-// dropped is the result of a transaction that was left out.
-func dropped(tx *exec.Tx) *exec.TxResult {
+// describeDropped returns the result of a transaction that was left out.
+func describeDropped(tx *exec.Tx) *exec.TxResult {
 	return &exec.TxResult{
 		Hash: tx.Hash(), From: tx.From, To: tx.To(), Dropped: true,
 		GasPriceWei: new(wei), GasFeesWei: new(wei), ToCoinbaseWei: new(wei), CoinbaseDiffWei: new(wei),

@@ -48,7 +48,7 @@ func (p *Pipeline) compareWithEscrow(ctx context.Context, a *awaitedPayload) *re
 		p.reportFailure("read the payload of a header", err)
 		return relay.SubmissionEscrowDown.Plain()
 	}
-	kept, err := preparedOf(contents)
+	kept, err := prepareContents(contents)
 	if err != nil {
 		return relay.Malformed.With("%v", err)
 	}
@@ -122,8 +122,8 @@ func (p *Pipeline) completeLateHeaders(ctx context.Context, a *attempt, refused 
 	return refused
 }
 
-// preparedOf makes the bid of a payload in the escrow.
-func preparedOf(c *relay.Contents) (*preparedBid, error) {
+// prepareContents makes the bid of a payload in the escrow.
+func prepareContents(c *relay.Contents) (*preparedBid, error) {
 	return prepare(&relay.Submission{
 		Fork: c.Fork, Trace: c.Trace, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests,
 	}, nil)

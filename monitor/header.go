@@ -37,9 +37,9 @@ type Answer struct {
 	Refused bool
 }
 
-// JudgeAnswer returns the faults of one answer. relay is the relay's key; with the zero key any
+// JudgeHeader returns the faults of one answer. relay is the relay's key; with the zero key any
 // signer is right. patience is how long proposers wait (wall time).
-func JudgeAnswer(network *eth.Spec, relay phase0.BLSPubKey, asked HeaderRequest, answer Answer,
+func JudgeHeader(network *eth.Spec, relay phase0.BLSPubKey, asked HeaderRequest, answer Answer,
 	patience time.Duration) []Finding {
 	var found findings
 	switch {

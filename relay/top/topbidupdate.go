@@ -7,16 +7,16 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// RecordBytes is the size of a record.
-const RecordBytes = 188
+// UpdateBytes is the size of an update in one encoding.
+const UpdateBytes = 188
 
-// Records are the two encodings of one change, which differ in the unit of the time stamp. They are
+// Updates are the two encodings of one change, which differ in the unit of the time stamp. They are
 // made once and shared by all listeners, so they must not be changed.
-type Records struct{ Ms, Ns []byte }
+type Updates struct{ Ms, Ns []byte }
 
 // In returns the record with its time stamp in nanoseconds if that is the unit, and in milliseconds
 // otherwise.
-func (r *Records) In(unit time.Duration) []byte {
+func (r *Updates) In(unit time.Duration) []byte {
 	if unit == time.Nanosecond {
 		return r.Ns
 	}
@@ -37,9 +37,9 @@ func (r *Records) In(unit time.Duration) []byte {
 //	156 value           32   wei
 //
 // If no bid leads, all fields but timestamp, slot and parent_hash are zero.
-func encode(at time.Time, key relay.Key, bid *relay.SignedBid) *Records {
-	raw := make([]byte, 2*RecordBytes)
-	r := raw[:RecordBytes:RecordBytes]
+func encode(at time.Time, key relay.Key, bid *relay.SignedBid) *Updates {
+	raw := make([]byte, 2*UpdateBytes)
+	r := raw[:UpdateBytes:UpdateBytes]
 	binary.LittleEndian.PutUint64(r, uint64(at.UnixMilli()))
 	binary.LittleEndian.PutUint64(r[8:], uint64(key.Slot))
 	copy(r[56:], key.ParentHash[:])
@@ -52,8 +52,8 @@ func encode(at time.Time, key relay.Key, bid *relay.SignedBid) *Records {
 			binary.LittleEndian.PutUint64(r[156+8*i:], word)
 		}
 	}
-	ns := raw[RecordBytes:]
+	ns := raw[UpdateBytes:]
 	copy(ns, r)
 	binary.LittleEndian.PutUint64(ns, uint64(at.UnixNano()))
-	return &Records{Ms: r, Ns: ns}
+	return &Updates{Ms: r, Ns: ns}
 }

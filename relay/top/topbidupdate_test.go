@@ -45,7 +45,7 @@ func TestRecord(t *testing.T) {
 		{"the greatest value", encode(at, key, &great).Ms},
 		{"no bid", encode(at, key, nil).Ms},
 	} {
-		if len(row.raw) != RecordBytes {
+		if len(row.raw) != UpdateBytes {
 			t.Errorf("%s: %d bytes", row.name, len(row.raw))
 		}
 		text += row.name + "\n"
