@@ -126,7 +126,7 @@ func (a *App) followChain(ctx context.Context) error {
 		Stuck:      func(node string, err error) { a.reportFailure("follow the beacon node "+node, err) },
 	}
 	if a.bidder != nil {
-		events.Preferences, events.Block, events.Lacks = a.takePreferences, a.revealer.NoteBlock, a.lacksEvents
+		events.Preferences, events.Block, events.Lacks = a.takePreferences, a.revealer.NoteBlock, a.noteEvents
 	}
 	return a.nodes.Follow(ctx, events)
 }

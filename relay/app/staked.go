@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,11 +22,11 @@ import (
 // staked is what is known of the relay's staked builder, and of the beacon nodes that lack events
 // of gloas. Its zero value is a builder of which nothing is known.
 type staked struct {
-	mu     sync.Mutex // guards what follows
-	known  bool
-	epoch  phase0.Epoch // in which it was looked up
-	fault  error        // why it may not bid; nil if it may
-	events error        // why a node's events of gloas are missing
+	mu      sync.Mutex // guards what follows
+	known   bool
+	epoch   phase0.Epoch        // in which it was looked up
+	fault   error               // why it may not bid; nil if it may
+	without map[string]struct{} // nodes that lack events of gloas
 }
 
 // errNotAsked means that no beacon node has been asked for the builder.
@@ -34,10 +36,14 @@ var errNotAsked = errors.New("no beacon node has told of the staked builder yet"
 func (s *staked) Fault() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	fault := s.fault
 	if !s.known {
-		return errors.Join(errNotAsked, s.events)
+		fault = errNotAsked
 	}
-	return errors.Join(s.fault, s.events)
+	for _, node := range slices.Sorted(maps.Keys(s.without)) {
+		fault = errors.Join(fault, fmt.Errorf("the beacon node %s lacks events of gloas", node))
+	}
+	return fault
 }
 
 // mayBid says whether the builder may bid. Missing events do not matter: without preferences there
@@ -62,10 +68,18 @@ func (s *staked) isCurrent(epoch phase0.Epoch) bool {
 	return s.known && s.epoch == epoch && s.fault == nil
 }
 
-func (s *staked) lacks(err error) {
+// noteEvents notes whether a node has the events of gloas.
+func (s *staked) noteEvents(node string, has bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.events = err
+	if has {
+		delete(s.without, node)
+		return
+	}
+	if s.without == nil {
+		s.without = map[string]struct{}{}
+	}
+	s.without[node] = struct{}{}
 }
 
 // reading is 1 if the builder may bid, 0 if not, and -1 if nobody has asked yet.
@@ -274,9 +288,11 @@ func (k keptCaps) Keep(ctx context.Context, capped relay.PaymentCapped) error {
 	return nil
 }
 
-// lacksEvents tells the operator of a node that has no events of gloas: no bid is made of what it
-// alone would have told.
-func (a *App) lacksEvents(node string, err error) {
-	a.staked.lacks(errors.New("the beacon node " + node + " lacks events of gloas"))
-	a.log.Warn("a beacon node lacks events of gloas", "node", node, "error", err)
+// noteEvents tells the operator of a node that has no events of gloas, until it has them: no bid is
+// made of what it alone would have told.
+func (a *App) noteEvents(node string, err error) {
+	a.staked.noteEvents(node, err == nil)
+	if err != nil {
+		a.log.Warn("a beacon node lacks events of gloas", "node", node, "error", err)
+	}
 }

@@ -26,8 +26,9 @@ type Events struct {
 	// Block is called for each block that a node has imported, whether it becomes the head or not: two
 	// of a slot are an equivocation. It is needed with Preferences.
 	Block func(phase0.Slot, phase0.Root)
-	// Lacks, if not nil, is called for a node that refuses the events of gloas, with its URL without
-	// a password. The node is followed without them.
+	// Lacks, if not nil, is called each time that a node is asked for the events of gloas, with its URL
+	// without a password: with an error if it refuses them, and is followed without them; with nil if
+	// it has them.
 	Lacks func(node string, err error)
 	// Silence is how long a node may announce no head before it counts as stuck, even if it sends
 	// other events (wall time); 0 means 2 min.
@@ -134,11 +135,12 @@ func (n *Nodes) openEvents(ctx context.Context, base string, events *Events) (*h
 	if events.Preferences != nil {
 		topics += "," + blockTopic
 		response, err := n.askEvents(ctx, base, topics+","+headV2Topic+","+preferencesTopic)
-		if err == nil || !errors.Is(err, errTopics) {
-			return response, err
-		}
-		if events.Lacks != nil {
+		refused := errors.Is(err, errTopics)
+		if events.Lacks != nil && (err == nil || refused) {
 			events.Lacks(redactPassword(base), err)
+		}
+		if !refused {
+			return response, err
 		}
 	}
 	return n.askEvents(ctx, base, topics)
