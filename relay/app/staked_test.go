@@ -19,7 +19,8 @@ func TestNodesThatLackEvents(t *testing.T) {
 	}
 	s.set(7, nil)
 	s.noteEvents("http://a", true)
-	if err := s.Fault(); err == nil || strings.Contains(err.Error(), "http://a") || !strings.Contains(err.Error(), "http://b") {
+	if err := s.Fault(); err == nil || !strings.Contains(err.Error(), "http://b") ||
+		strings.Contains(err.Error(), "http://a") {
 		t.Errorf("%v", err)
 	}
 	if !s.mayBid() {

@@ -26,9 +26,9 @@ type Events struct {
 	// Block is called for each block that a node has imported, whether it becomes the head or not: two
 	// of a slot are an equivocation. It is needed with Preferences.
 	Block func(phase0.Slot, phase0.Root)
-	// Lacks, if not nil, is called each time that a node is asked for the events of gloas, with its URL
-	// without a password: with an error if it refuses them, and is followed without them; with nil if
-	// it has them.
+	// Lacks, if not nil, is called each time that a node is asked for the events of gloas, with its
+	// URL without a password: with an error if it refuses them, and is followed without them; with
+	// nil if it has them.
 	Lacks func(node string, err error)
 	// Silence is how long a node may announce no head before it counts as stuck, even if it sends
 	// other events (wall time); 0 means 2 min.
