@@ -238,7 +238,8 @@ func describeHints(s *suite.Set) {
 	})
 	s.It("STR-HNT-15", "shares a priority fee of 0", func(t *suite.T) {
 		w := rpc.NewWallet(t)
-		e := shareBundle(t, []string{"full"}, w.TransferBig(big.NewInt(1), new(big.Int)), w.Transfer(2)) // the second one pays
+		free, paying := w.TransferBig(big.NewInt(1), new(big.Int)), w.Transfer(2)
+		e := shareBundle(t, []string{"full"}, free, paying)
 		t.Check(len(e.txs) == 2, "two elements", e.raw)
 		has(t, e.txs[0], "maxPriorityFeePerGas", "0x0")
 	})
