@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,18 +26,24 @@ type Behaviour string
 // The behaviours. Withholds and Refuses offer a bid that is right as far as anybody can see without
 // its block, and never publish the block: the one says that it has, the other that it cannot.
 const (
-	NoBid      Behaviour = "have no bid"
-	Fails      Behaviour = "answer 500"
-	HangsUp    Behaviour = "hang up"
-	Silent     Behaviour = "keep silent"
-	Garbage    Behaviour = "send garbage"
-	Unsigned   Behaviour = "sign their bids wrongly"
-	Elsewhere  Behaviour = "bid on another parent"
-	Refuses    Behaviour = "refuse the signed block"
-	Withholds  Behaviour = "withhold the block"
-	Unwelcome  Behaviour = "would bid"
-	mostMissed           = 16 // slots that a client may miss in a row without an end
-	afterwards           = 3  // slots that are watched once relays are no longer asked
+	NoBid     Behaviour = "have no bid"
+	Fails     Behaviour = "answer 500"
+	HangsUp   Behaviour = "hang up"
+	Silent    Behaviour = "keep silent"
+	Garbage   Behaviour = "send garbage"
+	Unsigned  Behaviour = "sign their bids wrongly"
+	Elsewhere Behaviour = "bid on another parent"
+	Refuses   Behaviour = "refuse the signed block"
+	Withholds Behaviour = "withhold the block"
+	Unwelcome Behaviour = "would bid"
+	// MostMissed is how many slots in a row a client may miss without an end.
+	MostMissed = 16
+	// mostWithheld bounds the slots of one round, of which some may have a late block.
+	mostWithheld = 2 * MostMissed
+	afterwards   = 3 // slots that are watched once relays are no longer asked
+	// mostRounds is how often a client that was not asked in a slot, and asks in the next one, has
+	// blocks withheld again: on a busy machine a request may come too late to be seen.
+	mostRounds = 3
 )
 
 // course is what relays do, slot by slot, before they withhold blocks.
@@ -77,6 +84,7 @@ type Proposals struct {
 	mu         sync.Mutex // guards the fields below
 	attributes map[phase0.Slot][]eth.PayloadAttributes
 	does       map[phase0.Slot]Behaviour
+	then       Behaviour // in slots of which does has nothing yet
 	seen       []Proposal
 	failed     error
 }
@@ -145,35 +153,99 @@ func (p *Proposals) Course(ctx context.Context) ([]Proposal, error) {
 // longer asked, and some slots after that.
 func (p *Proposals) run(ctx context.Context) error {
 	slot := p.Network.At(p.Clock.Now()) + 1
-	for _, does := range course {
-		one, err := p.in(ctx, slot, does)
+	for i, does := range course {
+		then := Withholds
+		if i+1 < len(course) {
+			then = course[i+1]
+		}
+		one, err := p.in(ctx, slot, does, then)
 		if err != nil {
 			return err
 		}
 		slot = one.Slot + 1
 	}
-	for range mostMissed {
-		one, err := p.in(ctx, slot, Withholds)
+	for range mostRounds {
+		after, err := p.withhold(ctx, slot)
 		if err != nil {
 			return err
 		}
-		if slot = one.Slot + 1; len(one.Asked) == 0 {
+		after, again, err := p.watch(ctx, after)
+		if err != nil {
+			return err
+		}
+		if slot = after; !again {
 			break
 		}
 	}
+	return p.lookAgain(ctx)
+}
+
+// withhold withholds blocks until the client asks no relay in a slot and proposes a block of its
+// own, or has missed MostMissed slots in a row. It returns the slot after that.
+func (p *Proposals) withhold(ctx context.Context, slot phase0.Slot) (after phase0.Slot, err error) {
+	missed := 0
+	for range mostWithheld {
+		one, err := p.in(ctx, slot, Withholds, Withholds)
+		if err != nil {
+			return slot, err
+		}
+		if missed++; one.Block {
+			missed = 0 // the row begins anew
+		}
+		if slot = one.Slot + 1; missed == MostMissed || one.Block && len(one.Asked) == 0 {
+			break
+		}
+	}
+	return slot, nil
+}
+
+// watch offers bids to a client that asks no relay any more, and says whether it asks again.
+func (p *Proposals) watch(ctx context.Context, slot phase0.Slot) (after phase0.Slot, again bool, err error) {
 	for range afterwards {
-		one, err := p.in(ctx, slot, Unwelcome)
+		one, err := p.in(ctx, slot, Unwelcome, Unwelcome)
+		if err != nil {
+			return slot, again, err
+		}
+		slot, again = one.Slot+1, again || len(one.Asked) > 0
+	}
+	return slot, again, nil
+}
+
+// lookAgain notes what has come since a slot was over: on a busy machine blocks and requests are
+// late.
+func (p *Proposals) lookAgain(ctx context.Context) error {
+	p.mu.Lock()
+	seen := slices.Clone(p.seen)
+	p.mu.Unlock()
+	for i := range seen {
+		has, err := p.hasBlock(ctx, seen[i].Slot)
 		if err != nil {
 			return err
 		}
-		slot = one.Slot + 1
+		seen[i].Block, seen[i].Asked = has, p.asked(seen[i].Slot, seen[i].Proposer)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen = seen
 	return nil
 }
 
+// asked returns the requests for headers of a slot.
+func (p *Proposals) asked(slot phase0.Slot, proposer phase0.BLSPubKey) (list []Asked) {
+	for _, relay := range p.All {
+		for _, asked := range relay.Heard(Header, proposer[:]) {
+			if of, _, _ := strings.Cut(strings.TrimPrefix(asked.Path, headerPath), "/"); of == fmt.Sprint(slot) {
+				list = append(list, asked)
+			}
+		}
+	}
+	return list
+}
+
 // in has the relays do something in the next slot from the given one on whose proposer has
-// registered, and returns what was seen when the slot is over.
-func (p *Proposals) in(ctx context.Context, from phase0.Slot, does Behaviour) (one Proposal, err error) {
+// registered, and returns what was seen when the slot is over. In the slots behind it they do then
+// what is planned next, since clients ask as soon as a slot begins.
+func (p *Proposals) in(ctx context.Context, from phase0.Slot, does, then Behaviour) (one Proposal, err error) {
 	for slot := from; slot < from+phase0.Slot(4*p.SlotsPerEpoch); slot++ {
 		proposer, err := p.proposer(ctx, slot)
 		if err != nil {
@@ -183,7 +255,7 @@ func (p *Proposals) in(ctx context.Context, from phase0.Slot, does Behaviour) (o
 			continue
 		}
 		p.mu.Lock()
-		p.does[slot] = does
+		p.does[slot], p.then = does, then
 		p.mu.Unlock()
 		if err := p.Clock.Until(ctx, p.Network.Start(slot+1)); err != nil {
 			return one, err
@@ -192,12 +264,8 @@ func (p *Proposals) in(ctx context.Context, from phase0.Slot, does Behaviour) (o
 		if one.Block, err = p.hasBlock(ctx, slot); err != nil {
 			return one, err
 		}
+		one.Asked = p.asked(slot, proposer)
 		for _, relay := range p.All {
-			for _, asked := range relay.Heard(Header, proposer[:]) {
-				if of, _, _ := strings.Cut(strings.TrimPrefix(asked.Path, headerPath), "/"); of == fmt.Sprint(slot) {
-					one.Asked = append(one.Asked, asked)
-				}
-			}
 			for _, endpoint := range []Endpoint{PayloadV1, PayloadV2} {
 				for _, signed := range relay.Heard(endpoint, nil) {
 					if p.Network.At(signed.At) == slot {
@@ -288,9 +356,7 @@ func (p *Proposals) header(relay *Relay) Answer {
 			return
 		}
 		slot := phase0.Slot(number)
-		p.mu.Lock()
-		does := p.does[slot]
-		p.mu.Unlock()
+		does := p.behaviour(slot)
 		switch does {
 		case Fails:
 			Refuse(http.StatusInternalServerError)(ctx, w, asked)
@@ -306,6 +372,16 @@ func (p *Proposals) header(relay *Relay) Answer {
 			Say(http.StatusNoContent)(ctx, w, asked)
 		}
 	}
+}
+
+// behaviour is what the relays do in a slot.
+func (p *Proposals) behaviour(slot phase0.Slot) Behaviour {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if does, planned := p.does[slot]; planned {
+		return does
+	}
+	return p.then
 }
 
 // bidWei is what every bid is worth: more than any block of a test network.
@@ -344,10 +420,7 @@ func (p *Proposals) bid(relay *Relay, slot phase0.Slot, parent phase0.Hash32, do
 
 // payload answers a signed block, which no relay publishes.
 func (p *Proposals) payload(ctx context.Context, w http.ResponseWriter, asked Asked) {
-	p.mu.Lock()
-	does := p.does[p.Network.At(asked.At)]
-	p.mu.Unlock()
-	if does == Withholds && asked.Endpoint == PayloadV2 {
+	if p.behaviour(p.Network.At(asked.At)) == Withholds && asked.Endpoint == PayloadV2 {
 		Say(http.StatusAccepted)(ctx, w, asked)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
@@ -295,6 +296,22 @@ func describeReceivedBids(r *specs) {
 		checkAllHave(t, receivedPath, "builder_pubkey="+s.Message.BuilderPubkey.String(), "builder_pubkey",
 			s.Message.BuilderPubkey.String())
 	})
+	r.It("REL-DAT-13", "lists a verified block that does not lead", func(t *suite.T) {
+		a := r.open(t)
+		// The bid that can be lowered is no reason to leave the verification of another one out.
+		high, low := a.block("a", gwei(2000)), a.block("b", gwei(1000))
+		answer := t.Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, high.json()))
+		if answer.Status == http.StatusBadRequest {
+			return // cancellations are off, and so each block that does not lead may be left out
+		}
+		t.Prepared(answer, "submit a valid block", http.StatusOK)
+		if answer := a.submit(low); answer.Status != http.StatusOK {
+			t.Prepared(answer, "submit a lower one", http.StatusAccepted)
+			return // it was not verified, since it cannot lead
+		}
+		err := waitListed(t, receivedPath, "block_hash="+low.Message.BlockHash.String())
+		t.Check(err == nil, "the block that was submitted", err)
+	})
 	r.It("REL-DAT-14", "does not list a refused block", func(t *suite.T) {
 		a := r.open(t)
 		good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
@@ -343,6 +360,14 @@ func describeRegistrations(r *specs) {
 		err := waitHeld(t, one)
 		t.Check(err == nil, "message and signature of the validator", err)
 	})
+	r.It("REL-DAT-17", "answers a gas limit of more than 53 bits as it was signed", func(t *suite.T) {
+		one := r.newerGasLimit(t, r.freshRegistration(t), 1<<53+1)
+		t.Prepared(sendRegistrations(t.Preparing(), one), "register", http.StatusOK)
+		err := waitHeld(t, one)
+		later := r.newerGasLimit(t, one, gasLimit) // for the other specs
+		t.Prepared(sendRegistrations(t.Preparing(), later), "register the usual gas limit", http.StatusOK)
+		t.Check(err == nil, "message and signature of the validator", err)
+	})
 	r.It("REL-DAT-18", "has no registration of a stranger", func(t *suite.T) {
 		answer := t.Get(dataAPI(t), "/relay/v1/data/validator_registration?pubkey="+someKey)
 		t.Status(answer, http.StatusBadRequest, http.StatusNotFound)
@@ -359,13 +384,15 @@ func describeSignedValues(r *specs) {
 	r.It("REL-DAT-28", "lists the value of the header, when the block was offered for less before", func(t *suite.T) {
 		a := r.openToPropose(t)
 		high := a.block("a", gwei(2000))
-		copied := *high.SubmitBlockRequest
-		low := &submission{SubmitBlockRequest: &copied, a: a, key: high.key}
-		message := *high.Message
-		message.BuilderPubkey, message.Value = low.key.Public, gwei(a.slot.BaseGwei+1000)
-		low.Message = &message
-		if answer := a.submit(low.sign()); answer.Status != http.StatusOK {
-			t.Lenient("a block is not taken at less than it pays, so that it has one value: %s", answer)
+		// at first by another builder
+		for i, key := range []*probe.BLSKey{a.builderKey("b"), high.key} {
+			copied, message := *high.SubmitBlockRequest, *high.Message
+			message.BuilderPubkey, message.Value = key.Public, gwei(a.slot.BaseGwei+1000+uint64(i))
+			copied.Message = &message
+			low := &submission{SubmitBlockRequest: &copied, a: a, key: key}
+			if answer := a.submit(low.sign()); answer.Status != http.StatusOK {
+				t.Lenient("a block is not taken at less than it pays, so that it has one value: %s", answer)
+			}
 		}
 		a.checkListsSigned(a.prepareSubmitted(high))
 	})

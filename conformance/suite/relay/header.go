@@ -94,6 +94,31 @@ func describeHeader(r *specs) {
 			}
 		})
 	}
+	// A slot that is over is refused whatever stands behind it, so these ask while there is a bid.
+	for _, row := range []struct {
+		id, title string
+		change    func(path string) string
+	}{
+		{"REL-HDR-04", "refuses a slot in hexadecimal for which there is a bid", func(path string) string {
+			parts := strings.Split(path, "/")
+			slot, _ := strconv.ParseUint(parts[5], 10, 64)
+			parts[5] = fmt.Sprintf("%#x", slot)
+			return strings.Join(parts, "/")
+		}},
+		{"REL-HDR-05", "refuses a hash of 33 bytes, of which the first 32 have a bid", func(path string) string {
+			place := strings.LastIndex(path, "/")
+			return path[:place] + "00" + path[place:]
+		}},
+		{"REL-HDR-06", "refuses a key of 49 bytes, of which the first 48 have a bid", func(path string) string {
+			return path + "00"
+		}},
+	} {
+		r.It(row.id, row.title, func(t *suite.T) {
+			a, s := leading(t)
+			a.prepareServed(s)
+			t.Status(t.Get(proposerAPI(t), row.change(a.headerPath())), http.StatusBadRequest, http.StatusNotFound)
+		})
+	}
 	// elsewhere requests a bid under a path that is not its own, and fails the spec unless there is
 	// none (204 or 400).
 	elsewhere := func(t *suite.T, change func(a *auction)) {
@@ -110,6 +135,13 @@ func describeHeader(r *specs) {
 					a.proposer = key
 				}
 			}
+		})
+	})
+	r.It("REL-HDR-07", "has no bid for a key that differs in its last byte", func(t *suite.T) {
+		elsewhere(t, func(a *auction) {
+			key := *a.proposer
+			key.Public[len(key.Public)-1] ^= 1
+			a.proposer = &key
 		})
 	})
 	r.It("REL-HDR-08", "has no bid for another parent", func(t *suite.T) {
@@ -207,6 +239,18 @@ func describeHeader(r *specs) {
 		bid := a.checkServed(s)
 		t.Check(bid.Message.Value.Eq(s.Message.Value), s.Message.Value.Dec(), bid.Message.Value.Dec())
 	})
+	r.It("REL-HDR-14", "says the value that was signed, also when the block pays more", func(t *suite.T) {
+		a := r.open(t)
+		a.prepareBid()
+		s := a.block("a", gwei(2000))
+		s.Message.Value.Sub(s.Message.Value, gwei(500))
+		if answer := a.submit(s.sign()); answer.Status != http.StatusOK {
+			t.Lenient("a block is not taken at less than it pays: %s", answer)
+			return
+		}
+		bid := a.checkServed(s)
+		t.Check(bid.Message.Value.Eq(s.Message.Value), s.Message.Value.Dec(), bid.Message.Value.Dec())
+	})
 	r.It("REL-HDR-15", "serves the header of the submitted payload", func(t *suite.T) {
 		a, s := leading(t)
 		bid := a.checkServed(s)
@@ -215,6 +259,21 @@ func describeHeader(r *specs) {
 		got, err := probe.HeaderRoot(a.fork(), bid.Message.Header)
 		t.Check(err == nil && got == want, fmt.Sprintf("a header with the root %#x of the payload", want),
 			fmt.Sprintf("%#x", got))
+	})
+	r.It("REL-HDR-16", "serves the highest of four builders' bids that can be cancelled", func(t *suite.T) {
+		a := r.open(t)
+		var all []*submission
+		for i, value := range []uint64{4000, 1000, 2000, 3000} {
+			all = append(all, a.block(string(rune('a'+i)), gwei(value)))
+		}
+		for _, s := range all {
+			answer := t.Preparing().Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
+			if answer.Status == http.StatusBadRequest {
+				t.Unsupported("cancellations are off: %s", answer)
+			}
+			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
+		}
+		a.checkServed(all[0])
 	})
 	r.It("REL-HDR-16", "serves the highest of three bids", func(t *suite.T) {
 		a := r.open(t)
@@ -346,16 +405,21 @@ func describeReplacedRecipients(r *specs) {
 		t.Ready(waitHeld(t, before), "see the registration in the data API")
 		a := r.openPaying(t, before)
 		old := a.prepareSubmitted(a.block("a", gwei(2000)))
-		a.prepareServed(old)
+		second := a.prepareSubmitted(a.block("c", gwei(2500)))
+		a.prepareServed(second)
 		after := r.freshRegistration(t)
 		t.Prepared(sendRegistrations(t.Preparing(), after), "register another fee recipient", http.StatusOK)
 		err := t.Eventually(takenDown, func() error {
-			if bid := a.bid(); bid != nil && bid.Message.Header.BlockHash == old.Message.BlockHash {
+			if bid := a.bid(); bid != nil && (bid.Message.Header.BlockHash == old.Message.BlockHash ||
+				bid.Message.Header.BlockHash == second.Message.BlockHash) {
 				return errStillServed
 			}
 			return nil
 		})
 		t.Check(err == nil, "no bid that pays the fee recipient of before", err)
+		former := a.block("d", gwei(3000))
+		a.submit(former)
+		a.checkNotServed(former)
 		a.feeRecipient = after.Message.FeeRecipient
 		a.checkServed(a.prepareSubmitted(a.block("b", gwei(1000))))
 	})

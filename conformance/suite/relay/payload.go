@@ -75,6 +75,15 @@ func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *
 	return a.t.Do(proposerAPI(a.t), request)
 }
 
+// askSSZ sends a signed blinded block as SSZ. The answer comes as JSON.
+func (a *auction) askSSZ(path string, block *apielectra.SignedBlindedBeaconBlock) *probe.Answer {
+	raw, err := probe.Blinded(a.fork(), block).MarshalSSZ()
+	a.t.Ready(err, "encode a blinded block")
+	request := post(path, sszType, raw)
+	request.Header["Eth-Consensus-Version"], request.Header["Accept"] = a.fork().String(), jsonType
+	return a.t.Do(proposerAPI(a.t), request)
+}
+
 // prepareWon makes an auction in which the proposer has received a bid. It returns the bid's
 // submission, and the signed blinded block that requests its payload.
 func (r *specs) prepareWon(t *suite.T, blobs int) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
@@ -171,9 +180,24 @@ func describePayload(r *specs) {
 		err := a.waitPublished(s)
 		t.Check(err == nil, "the block on the chain", err)
 	})
-	r.It("REL-PAY-03", "reveals nothing to another key", func(t *suite.T) {
+	r.It("REL-PAY-02", "publishes a block in SSZ on v2", func(t *suite.T) {
 		a, s, block := r.prepareWon(t, 0)
-		checkHidden(t, a.ask(payloadPath, a.signBlind(block, probe.DeriveBLSKey("somebody else"))), s)
+		answer := a.askSSZ(payloadPathV2, block)
+		if answer.Status == http.StatusNotFound {
+			t.Unsupported("404 to v2")
+		}
+		allowUnsupported(t, answer, "SSZ")
+		t.Status(answer, http.StatusAccepted)
+		err := a.waitPublished(s)
+		t.Check(err == nil, "the block on the chain", err)
+	})
+	r.It("REL-PAY-03", "reveals nothing to another key, neither before nor after the reveal", func(t *suite.T) {
+		a, s, block := r.prepareWon(t, 0)
+		right := *block
+		forged := a.signBlind(block, probe.DeriveBLSKey("somebody else"))
+		checkHidden(t, a.ask(payloadPath, forged), s)
+		t.Prepared(a.prepare().ask(payloadPath, &right), "get the payload", http.StatusOK)
+		checkHidden(t, a.ask(payloadPath, forged), s)
 	})
 	r.It("REL-PAY-03", "reveals nothing for a signature under the builder domain", func(t *suite.T) {
 		a, s, block := r.prepareWon(t, 0)
@@ -211,6 +235,18 @@ func describePayload(r *specs) {
 		}
 		checkHidden(t, answer, high)
 	})
+	r.It("REL-PAY-05", "reveals no second block of a slot that comes in SSZ", func(t *suite.T) {
+		a := r.openToPropose(t)
+		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
+		a.prepareSubmitted(low)
+		first := a.signBlind(a.makeBlinded(a.prepareServed(low)), a.proposer)
+		a.prepareSubmitted(high)
+		second := a.signBlind(a.makeBlinded(a.prepareServed(high)), a.proposer)
+		answer := a.prepare().askSSZ(payloadPath, first)
+		allowUnsupported(t, answer, "SSZ")
+		t.Prepared(answer, "get the first payload", http.StatusOK)
+		checkHidden(t, a.askSSZ(payloadPath, second), high)
+	})
 	r.It("REL-PAY-06", "reveals the same block again", func(t *suite.T) {
 		a, s, block := r.prepareWon(t, 0)
 		t.Prepared(a.prepare().ask(payloadPath, block), "get the payload", http.StatusOK)
@@ -245,14 +281,17 @@ func describePayload(r *specs) {
 		for _, body := range []string{"{}", "[]", `{"message":{},"signature":"0x00"}`, "x"} {
 			t.Status(t.Do(proposerAPI(t), post(payloadPath, jsonType, []byte(body))), http.StatusBadRequest)
 		}
+		if t.World == nil {
+			return
+		}
+		a, s, block := r.prepareWon(t, 0)
+		request := post(payloadPath, jsonType, append(encode(t, probe.Blinded(a.fork(), block)), '}'))
+		request.Header["Eth-Consensus-Version"] = a.fork().String()
+		checkHidden(t, t.Do(proposerAPI(t), request), s)
 	})
 	r.It("REL-PAY-11", "reads SSZ", func(t *suite.T) {
 		a, s, block := r.prepareWon(t, 0)
-		raw, err := probe.Blinded(a.fork(), block).MarshalSSZ()
-		t.Ready(err, "encode a blinded block")
-		request := post(payloadPath, sszType, raw)
-		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = a.fork().String(), jsonType
-		answer := t.Do(proposerAPI(t), request)
+		answer := a.askSSZ(payloadPath, block)
 		allowUnsupported(t, answer, "SSZ")
 		checkPayloadOf(t, a.readPayload(answer), s)
 	})
@@ -279,8 +318,11 @@ func describePayload(r *specs) {
 	})
 	r.It("REL-PAY-15", "refuses as many commitments that are others", func(t *suite.T) {
 		requireFork(t, eth.Deneb, "blobs")
-		a, s, block := r.prepareWon(t, 1)
-		block.Message.Body.BlobKZGCommitments[0][7] ^= 1
+		a, s, block := r.prepareWon(t, 2)
+		commitments := block.Message.Body.BlobKZGCommitments
+		commitments[0], commitments[1] = commitments[1], commitments[0]
+		checkHidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+		commitments[0][7] ^= 1
 		checkHidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
 	})
 	r.It("REL-PAY-16", "takes no more submissions after the reveal", func(t *suite.T) {

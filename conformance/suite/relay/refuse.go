@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/http"
+	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/deneb"
@@ -53,6 +54,8 @@ func describeRuleBreaks(r *specs) {
 	spoiled("REL-SUB-05", "refuses another block_hash in the message", func(_ *suite.T, _ *auction, s *submission) {
 		s.Message.BlockHash[3] ^= 1
 	})
+	spoiled("REL-SUB-05", "refuses a block_hash with another last byte in the message",
+		func(_ *suite.T, _ *auction, s *submission) { s.Message.BlockHash[31] ^= 1 })
 	spoiled("REL-SUB-06", "refuses another parent_hash in the message", func(_ *suite.T, _ *auction, s *submission) {
 		s.Message.ParentHash[3] ^= 1
 	})
@@ -132,6 +135,14 @@ func describeRuleBreaks(r *specs) {
 		one := *s.ExecutionPayload.Withdrawals[0]
 		one.Amount++
 		s.ExecutionPayload.Withdrawals[0] = &one
+		s.rehash()
+	})
+	spoiled("REL-SUB-15", "refuses withdrawals in another order", func(t *suite.T, _ *auction, s *submission) {
+		requireFork(t, eth.Capella, "withdrawals")
+		if len(s.ExecutionPayload.Withdrawals) < 2 {
+			t.NotRun("the slot has fewer than two withdrawals")
+		}
+		slices.Reverse(s.ExecutionPayload.Withdrawals)
 		s.rehash()
 	})
 	// Neither of the two fields is part of the execution layer's state, so that nothing else is wrong

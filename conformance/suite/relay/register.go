@@ -36,6 +36,14 @@ func (r *specs) freshRegistration(t *suite.T) *builderv1.SignedValidatorRegistra
 	return registration(t, keys[t.World.Facts.Restless()], to, time.Unix(int64(r.stamp), 0))
 }
 
+// noteStamp notes that the restless validator has a registration of this timestamp, so that those
+// of other specs are newer.
+func (r *specs) noteStamp(one *builderv1.SignedValidatorRegistration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stamp = max(r.stamp, uint64(one.Message.Timestamp.Unix()))
+}
+
 // waitHeld waits until the Data API answers with the registration.
 func waitHeld(t *suite.T, want *builderv1.SignedValidatorRegistration) error {
 	return t.Eventually(t.Target.Budgets.Settle(), func() error {
@@ -173,16 +181,29 @@ func describeRegistering(r *specs) {
 		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 		t.Check(lacksRegistration(t, one), "the registration not to be held", "it is in the data API")
 	})
-	r.It("REL-REG-04", "refuses a timestamp that lies 20 seconds ahead", func(t *suite.T) {
+	r.It("REL-REG-04", "refuses a timestamp that lies 13 seconds ahead", func(t *suite.T) {
 		one := r.freshRegistration(t)
-		one.Message.Timestamp = t.Now().Add(20 * time.Second).Truncate(time.Second)
-		sign(t, one, r.validators(t)[t.World.Facts.Restless()])
-		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
+		for range 3 { // on a busy machine the request may come when the timestamp is near enough
+			one.Message.Timestamp = t.Now().Add(14 * time.Second).Truncate(time.Second)
+			sign(t, one, r.validators(t)[t.World.Facts.Restless()])
+			answer := sendRegistrations(t, one)
+			if late := t.Now().Add(11 * time.Second); answer.Status == http.StatusOK && late.After(one.Message.Timestamp) {
+				r.noteStamp(one) // it is held now
+				continue
+			}
+			t.Status(answer, http.StatusBadRequest)
+			return
+		}
+		t.Inconclusive("each request took so long that its timestamp was no more than 10 seconds ahead")
 	})
 	r.It("REL-REG-05", "refuses a key that is no validator", func(t *suite.T) {
 		r.registerAll(t)
 		nobody := registration(t, probe.DeriveBLSKey("nobody"), payee(1), t.Now())
 		t.Status(sendRegistrations(t, nobody), http.StatusBadRequest)
+	})
+	r.It("REL-REG-05", "refuses a key that is no validator behind one that is", func(t *suite.T) {
+		nobody := registration(t, probe.DeriveBLSKey("nobody"), payee(1), t.Now())
+		t.Status(sendRegistrations(t, r.freshRegistration(t), nobody), http.StatusBadRequest)
 	})
 	r.It("REL-REG-06", "takes SSZ", func(t *suite.T) {
 		one := r.freshRegistration(t)
@@ -219,6 +240,14 @@ func describeRegistering(r *specs) {
 	})
 	r.It("REL-REG-09", "refuses what is not JSON", func(t *suite.T) {
 		t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, []byte("not json"))), http.StatusBadRequest)
+	})
+	r.It("REL-REG-09", "refuses a list with something behind it", func(t *suite.T) {
+		t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, []byte("[] x"))), http.StatusBadRequest)
+		if t.World == nil {
+			return
+		}
+		body := append(encode(t, []any{r.freshRegistration(t)}), ']')
+		t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, body)), http.StatusBadRequest)
 	})
 	r.It("REL-REG-10", "refuses a registration without a field", func(t *suite.T) {
 		for _, field := range []string{"fee_recipient", "gas_limit", "timestamp", "pubkey"} {

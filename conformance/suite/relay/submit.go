@@ -3,8 +3,10 @@ package relay
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 
@@ -54,7 +56,11 @@ func describeSubmissions(r *specs) {
 		r.It("REL-SUB-03", "reads packed "+form.name, func(t *suite.T) {
 			a := r.open(t)
 			a.prepareBid()
-			s := a.block("a", gwei(1000))
+			blobs := 0
+			if a.fork().HasBlobs() {
+				blobs = 2 // they make the body long
+			}
+			s := a.blockWith("a", gwei(1000), blobs, gasLimit)
 			body := s.json()
 			if form.media == sszType {
 				body = s.ssz()
@@ -87,6 +93,12 @@ func describeSubmissions(r *specs) {
 		for _, s := range []*submission{low, a.block("a", gwei(1000))} { // and lower again
 			t.Status(cancel(s), http.StatusOK, http.StatusAccepted)
 			a.checkServed(s)
+		}
+		lowest := a.block("a", gwei(500))
+		answer := t.Do(builderAPI(t), post(submitPath+"?cancellations=1", sszType, lowest.ssz()))
+		if answer.Status != http.StatusUnsupportedMediaType { // to SSZ
+			t.Status(answer, http.StatusOK, http.StatusAccepted)
+			a.checkServed(lowest)
 		}
 	})
 	r.It("REL-SUB-22", "keeps the higher bid without cancellations", func(t *suite.T) {
@@ -138,6 +150,10 @@ func describeSubmissions(r *specs) {
 		a.prepareSubmitted(good)
 		bad.Signature[0] ^= 0x04
 		t.Prepared(a.prepare().submit(bad), "submit a block with a wrong signature", http.StatusBadRequest)
+		a.checkServed(good)
+		forged := a.block("a", gwei(4000)) // in the name of the builder that leads
+		forged.key = probe.DeriveBLSKey("somebody else")
+		t.Prepared(a.prepare().submit(forged.sign()), "submit a block in another builder's name", http.StatusBadRequest)
 		a.checkServed(good)
 	})
 	r.It("REL-SUB-32", "leaves the leading bid where it is when a block is found invalid", func(t *suite.T) {
@@ -193,6 +209,20 @@ func describeSubmissions(r *specs) {
 		for _, body := range []string{"{}", "[]", `{"message":{},"execution_payload":{},"signature":"0x"}`} {
 			t.Status(send(t, jsonType, "", []byte(body)), http.StatusBadRequest)
 		}
+	})
+	r.It("REL-SUB-25", "refuses a block that lacks a part", func(t *suite.T) {
+		a := r.open(t)
+		a.prepareBid()
+		s := a.block("a", gwei(1000))
+		var whole map[string]json.RawMessage
+		t.Ready(json.Unmarshal(s.json(), &whole), "read a submission")
+		for part := range whole {
+			rest := maps.Clone(whole)
+			delete(rest, part)
+			answer := send(t, jsonType, "", encode(t, rest))
+			t.Check(answer.Status == http.StatusBadRequest, "400 without "+part, answer)
+		}
+		a.checkNotServed(s)
 	})
 	r.It("REL-SUB-26", "refuses an empty body", func(t *suite.T) {
 		t.Status(send(t, jsonType, "", nil), http.StatusBadRequest)

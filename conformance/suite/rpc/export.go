@@ -32,6 +32,12 @@ func (w Wallet) Again(valueWei int64) *types.Transaction {
 // Create makes a transaction that runs code to create a contract.
 func (w Wallet) Create(code string) *types.Transaction { return w.w.create(0, code) }
 
+// TransferBig makes a transfer of any value and tip cap.
+func (w Wallet) TransferBig(valueWei, tipCapWei *big.Int) *types.Transaction {
+	return w.w.sign(&types.DynamicFeeTx{Gas: 100_000, To: &sink, Value: valueWei, GasTipCap: tipCapWei,
+		GasFeeCap: big.NewInt(feeCapWei)})
+}
+
 // Large makes a transaction with that many bytes of data.
 func (w Wallet) Large(size int) *types.Transaction {
 	return w.w.tx(&sink, 0, 16_000_000, make([]byte, size))

@@ -76,6 +76,11 @@ func eventsAlone(s *suite.Set, floor *sync.Mutex) {
 		has(t, e.txs[0], "hash", one.Hash().Hex())
 		has(t, e.txs[1], "hash", two.Hash().Hex())
 	})
+	s.It("STR-EVT-06", "has an element for each of two transactions that share the same", func(t *suite.T) {
+		w := rpc.NewWallet(t)
+		e := shareBundle(t, some, w.Transfer(1, 1, 2, 3, 4), w.Transfer(2, 5, 6, 7, 8))
+		t.Check(len(e.txs) == 2, "two elements", e.raw)
+	})
 	s.It("STR-EVT-06", "has the transactions of an inner bundle in their place", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()
@@ -182,6 +187,15 @@ func eventsAlone(s *suite.Set, floor *sync.Mutex) {
 		b, errB := json.Marshal(other.all)
 		t.Check(errA == nil && errB == nil && string(a) == string(b), string(a), string(b))
 	})
+	s.It("STR-EVT-15", "tells the same of orders that share their hash, whether or not they have logs",
+		func(t *suite.T) {
+			one := shareBundle(t, []string{"hash"}, rpc.NewWallet(t).Create(emitCode(swapV2, topicA, topicB)))
+			other := shareBundle(t, []string{"hash"}, rpc.NewWallet(t).Transfer(1))
+			for _, member := range []string{"logs", "txs"} {
+				a, b := string(one.all[member]), string(other.all[member])
+				t.Check(a == b, "the same "+member+" as of the other order", a+" and "+b)
+			}
+		})
 	s.It("STR-EVT-16", "does not tell of simulations", func(t *suite.T) {
 		stream := listening(t)
 		defer stream.Close()

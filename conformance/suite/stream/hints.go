@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -80,6 +81,9 @@ func describeHints(s *suite.Set) {
 	one("STR-HNT-01", "shares the data", []string{"calldata"}, func(t *suite.T, tx map[string]any) {
 		has(t, tx, "callData", "0xdeadbeef01")
 	})
+	s.It("STR-HNT-01", "shares the data of a transaction that makes a contract", func(t *suite.T) {
+		has(t, shareBundle(t, []string{"calldata"}, rpc.NewWallet(t).Create(oneLog)).tx(t), "callData", oneLog)
+	})
 	one("STR-HNT-02", "shares selector and recipient with the data", []string{"calldata"},
 		func(t *suite.T, tx map[string]any) {
 			hasOnly(t, tx, "callData", "functionSelector", "to")
@@ -98,6 +102,18 @@ func describeHints(s *suite.Set) {
 		})
 	one("STR-HNT-05", "shares the recipient", []string{"contract_address"}, func(t *suite.T, tx map[string]any) {
 		has(t, tx, "to", rpc.Sink().Hex())
+	})
+	s.It("STR-HNT-05", "shares the recipient of a transaction without data", func(t *suite.T) {
+		has(t, shareBundle(t, []string{"contract_address"}, rpc.NewWallet(t).Transfer(1)).tx(t), "to", rpc.Sink().Hex())
+	})
+	s.It("STR-HNT-06", "shares the logs of each transaction of a bundle", func(t *suite.T) {
+		w := rpc.NewWallet(t)
+		list := readLogs(t, shareBundle(t, []string{"logs"}, w.Create(emitCode(topicA)), w.Create(emitCode(topicB)),
+			w.Create(emitCode(topicC))))
+		t.Check(len(list) == 3, "three logs", fmt.Sprint(list))
+		for i, topic := range []string{topicA, topicB, topicC} {
+			t.Check(slices.Equal(list[i].topics, []string{"0x" + topic}), "the logs in their order", fmt.Sprint(list))
+		}
 	})
 	s.It("STR-HNT-06", "shares logs as they are", func(t *suite.T) {
 		list := readLogs(t, shareBundle(t, []string{"logs"}, rpc.NewWallet(t).Create(emitCode(swapV2, topicA, topicB,
@@ -122,6 +138,13 @@ func describeHints(s *suite.Set) {
 		list := readLogs(t, e)
 		t.Check(len(list) == 1 && list[0].topics[0] == "0x"+swapV2, "the swap's log", e.raw)
 		t.Check(list[0].data == "0x" && !strings.Contains(e.raw, topicA), "neither data nor other topics", e.raw)
+	})
+	s.It("STR-HNT-07", "shares each swap at a pool", func(t *suite.T) {
+		swap := emitCode(swapV2, topicA, topicB)
+		twice := strings.TrimSuffix(swap, "00") + strings.TrimPrefix(swap, "0x")
+		list := readLogs(t, shareBundle(t, []string{"default_logs"}, rpc.NewWallet(t).Create(twice)))
+		t.Check(len(list) == 2 && list[0].topics[0] == "0x"+swapV2 && list[1].topics[0] == "0x"+swapV2,
+			"a log for each of two swaps", fmt.Sprint(list))
 	})
 	// Pools of their own contract are known by the log's address. Those that share one are known by
 	// the second topic.
@@ -203,6 +226,22 @@ func describeHints(s *suite.Set) {
 		} {
 			has(t, tx, member, want)
 		}
+	})
+	s.It("STR-HNT-14", "shares a value of more than 64 bits", func(t *suite.T) {
+		value := new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), big.NewInt(3))
+		tx := rpc.NewWallet(t).TransferBig(value, big.NewInt(int64(tip)))
+		has(t, shareBundle(t, []string{"full"}, tx).tx(t), "value", hexutil.EncodeBig(value))
+	})
+	s.It("STR-HNT-14", "shares the chain of a legacy transaction", func(t *suite.T) {
+		has(t, shareBundle(t, []string{"full"}, rpc.NewWallet(t).Legacy()).tx(t), "chainId",
+			hexutil.EncodeUint64(t.World.Facts.ChainID))
+	})
+	s.It("STR-HNT-15", "shares a priority fee of 0", func(t *suite.T) {
+		w := rpc.NewWallet(t)
+		free, paying := w.TransferBig(big.NewInt(1), new(big.Int)), w.Transfer(2)
+		e := shareBundle(t, []string{"full"}, free, paying)
+		t.Check(len(e.txs) == 2, "two elements", e.raw)
+		has(t, e.txs[0], "maxPriorityFeePerGas", "0x0")
 	})
 	full("STR-HNT-15", "shares the gas limit and the fees", func(t *suite.T, _ rpc.Wallet, tx map[string]any) {
 		limit := tx["gas"]

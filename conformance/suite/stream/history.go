@@ -176,6 +176,18 @@ func describeHistory(s *suite.Set) {
 		t.Check(errA == nil && errB == nil && fmt.Sprint(a) == fmt.Sprint(b), e.raw, string(mine.Hint))
 		t.Lenient("the same members in another form")
 	})
+	s.It("STR-HIS-04", "holds each element of an event", func(t *suite.T) {
+		s := listening(t)
+		defer s.Close()
+		w := rpc.NewWallet(t)
+		order := rpc.Share(t, []string{"tx_hash"}, w.Transfer(1), w.Transfer(2), w.Transfer(3), w.Transfer(4))
+		e, found := waitForEvent(t, s, order)
+		if !found {
+			t.Inconclusive("the event did not come")
+		}
+		held := read(t, string(recordOf(t, order).Hint))
+		t.Check(len(held.txs) == len(e.txs), fmt.Sprintf("%d elements", len(e.txs)), string(held.all["txs"]))
+	})
 	s.It("STR-HIS-05", "has no more than limit", func(t *suite.T) {
 		causeEvents(t, 3)
 		got := len(page(t, "limit=2"))
@@ -227,6 +239,16 @@ func describeHistory(s *suite.Set) {
 		t.Check(string(both[0].Hint) == string(first[0].Hint), "the same first record", string(both[0].Hint))
 		t.Check(string(second[0].Hint) == string(both[1].Hint), "the second record on the second page",
 			string(second[0].Hint))
+	})
+	s.It("STR-HIS-08", "counts the offset from the first record of the range", func(t *suite.T) {
+		_, older := causeEvents(t, 2)
+		t.Until(time.Unix(int64(*older.Timestamp)+1, 0))
+		_, newer := causeEvents(t, 2)
+		from := min(*newer.Timestamp, *older.Timestamp+1)
+		all := page(t, "timestampStart=%d&limit=2", from)
+		second := page(t, "timestampStart=%d&limit=1&offset=1", from)
+		t.Check(len(all) == 2 && len(second) == 1, "two records, and the second alone", fmt.Sprint(len(all), len(second)))
+		t.Check(string(second[0].Hint) == string(all[1].Hint), "the second record of the range", string(second[0].Hint))
 	})
 	s.It("STR-HIS-09", "puts the older of two events first", func(t *suite.T) {
 		_, older := causeEvents(t, 1)
@@ -282,6 +304,11 @@ func describeHistory(s *suite.Set) {
 		_, mine := causeEvents(t, 1)
 		got := page(t, "timestampStart=%d&timestampEnd=%d", *mine.Timestamp, *mine.Timestamp)
 		t.Check(len(got) > 0, fmt.Sprintf("a record of second %d", *mine.Timestamp), "none")
+	})
+	s.It("STR-HIS-12", "keeps out earlier records also beside a block", func(t *suite.T) {
+		_, mine := causeEvents(t, 1)
+		got := page(t, "blockStart=1&timestampStart=%d", *mine.Timestamp+1_000_000)
+		t.Check(len(got) == 0, "no record of a time to come", len(got))
 	})
 	s.It("STR-HIS-10", "has the block of its bound also beside an end", func(t *suite.T) {
 		_, mine := causeEvents(t, 1)
