@@ -74,6 +74,7 @@ test: needs-tests ## run all tests with the race detector; a folder, mount or pr
 test-cluster: needs-tests lab ## several instances on one cluster: their tests, then 200 slots in which something breaks every five; twenty minutes
 	scripts/leftovers.sh go test -race ./relay/app ./relay/submit ./stream/app ./internal/journal -run 'Instance|Cluster'
 	scripts/leftovers.sh go test -race ./rpc/app -run Instance -history-rounds 3
+	scripts/leftovers.sh go test -v ./cmd/gavel -run Cluster -cluster-rounds 2
 	@scripts/leftovers.sh bin/gavel-lab scenario run scenarios/cluster/two-hundred-slots.yaml --dir $(RUNS) $(ARGS)
 
 faults: fault-tests lab ## show what holds when processes are killed, disks are full or slow, and power is cut: tests, then stories
