@@ -268,8 +268,6 @@ func takesOver(p *process) {
 // Signers send orders and cancels to two bundle RPCs, and listeners hear two streams, while
 // processes are killed and stand still. What was answered is there at both, nothing is sent after
 // the answer to its cancel, each refund is counted once, and each listener hears each event once.
-//
-//gavel:fault kill pause
 func TestClusterOfProcesses(t *testing.T) {
 	flow := newOrderFlow(t)
 	c := startCluster(t, flow.node.RPCURL(), flow.buildersFile)

@@ -56,8 +56,6 @@ func silenced(t *testing.T, s *server.Server) (url string, fallSilent func()) {
 
 // A server that stands still keeps its connections open. The journal notices it by itself, and goes
 // on by another connection.
-//
-//gavel:fault pause
 func TestServerOfAClusterThatStandsStill(t *testing.T) {
 	url, fallSilent := silenced(t, startCluster(t, maxValue))
 	j := open(t, Config{URL: url, FactsBytes: testEscrow})
