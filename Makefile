@@ -71,9 +71,14 @@ test: needs-tests ## run all tests with the race detector; a folder, mount or pr
 	scripts/leftovers.sh go test -race -timeout 30m ./...
 	go test ./rpc/method ./relay/api -run Memory # whole bodies, which take minutes with the race detector
 
-test-cluster: needs-tests lab ## several instances on one cluster: their tests, then 200 slots in which something breaks every five; twenty minutes
-	scripts/leftovers.sh go test -race ./relay/app ./relay/submit ./rpc/app ./stream/app ./internal/journal -run 'Instance|Cluster'
-	@scripts/leftovers.sh bin/gavel-lab scenario run scenarios/cluster/two-hundred-slots.yaml --dir $(RUNS) $(ARGS)
+# The stories wait for slots while the tests work. They end within ten minutes.
+test-cluster: needs-tests lab ## several instances on one cluster: their tests, processes that are killed and stopped, and 200 slots in which something breaks every five
+	@scripts/leftovers.sh bash -euo pipefail -c 'source scripts/steps.sh; \
+		begin slots bin/gavel-lab scenario run scenarios/cluster/*.yaml --at-once 2 --dir $(RUNS) $(ARGS); \
+		step tests go test -race ./relay/app ./relay/submit ./stream/app ./internal/journal -run "Instance|Cluster"; \
+		step histories go test -race ./rpc/app -run Instance -history-rounds 3; \
+		step processes go test -v ./cmd/gavel -run Cluster -cluster-rounds 2; \
+		finish slots'
 
 faults: fault-tests lab ## show what holds when processes are killed, disks are full or slow, and power is cut: tests, then stories
 	@scripts/leftovers.sh bin/gavel-lab scenario run --faults --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)

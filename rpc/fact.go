@@ -40,6 +40,17 @@ func EachFact(message []byte, handle func(fact []byte) error) error {
 	return nil
 }
 
+// LaterFact is a fact with fields that only a later version of this program knows. Text is how it
+// came. Whoever writes the fact again writes that, so that the later version finds its fields.
+type LaterFact struct {
+	Fact
+
+	Text json.RawMessage
+}
+
+// MarshalJSON returns the text.
+func (f LaterFact) MarshalJSON() ([]byte, error) { return f.Text, nil }
+
 // OrderRef names an order in a fact.
 type OrderRef struct {
 	ID     uint64         `json:"id"`

@@ -75,6 +75,7 @@ BenchmarkDelivery1000|loaded/bare|2|the same, times the processor's time of a ba
 BenchmarkDelivery1000|alone/bare|2|an event alone to 1,000 listeners, times that of a bare write
 BenchmarkListener10000|listeners|>10000|listeners at a time on one process
 BenchmarkListener10000|KiB/listener|64|memory of each of them, connection and all, KiB
+BenchmarkRestartAfterOrders/many|ready-ms|3000|restart of the bundle RPC to its first request after 10,000,000 ended orders
 BenchmarkMemory|bytes/order|2048|an order alive beyond its transactions, bytes
 BenchmarkPage10M/offset|worst-ms|50|page of 500 of 10,000,000 events, any offset, the slowest
 BenchmarkPage10M/blocks|worst-ms|50|the same between any two blocks

@@ -31,6 +31,14 @@ type Access struct {
 // has the engine, readers in other processes are behind for no longer than that.
 const reconnectEvery = 100 * time.Millisecond
 
+// A server that stands still closes no connection, so it is asked every pingEvery whether it is
+// there, and left for another one when it owes more than pingsOwed answers. That takes six seconds
+// at most, while an owner's term lasts eight (rpc/lease). By default it would take minutes.
+const (
+	pingEvery = 2 * time.Second
+	pingsOwed = 2
+)
+
 // tellEvery is how often the log repeats what a start waits for (wall time).
 const tellEvery = 5 * time.Second
 
@@ -44,7 +52,8 @@ func (a Access) options() ([]nats.Option, error) {
 			return nil, fmt.Errorf("read what the journal's cluster needs: %w", err)
 		}
 	}
-	list := []nats.Option{nats.Name("gavel"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectEvery)}
+	list := []nats.Option{nats.Name("gavel"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectEvery),
+		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOwed)}
 	if a.Credentials != "" {
 		list = append(list, nats.UserCredentials(a.Credentials))
 	}

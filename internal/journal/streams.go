@@ -83,19 +83,12 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 // waitForState finds out whether there are facts but no state. Such facts are of an earlier
 // version, and hold what is state now. They must not be dropped before Bound.
 func (j *Journal) waitForState(ctx context.Context, cfg Config, facts jetstream.StreamConfig) error {
-	_, err := j.js.Stream(ctx, stateName)
-	if err == nil {
-		return nil
+	if state, err := j.find(ctx, cfg, stateName, false); err != nil || state != nil {
+		return err
 	}
-	if !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("find stream %s: %w", stateName, err)
-	}
-	found, err := j.js.Stream(ctx, factsName)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("find stream %s: %w", factsName, err)
+	found, err := j.find(ctx, cfg, factsName, false)
+	if err != nil || found == nil {
+		return err
 	}
 	j.facts = found
 	j.bound = func(ctx context.Context) error {
@@ -103,6 +96,23 @@ func (j *Journal) waitForState(ctx context.Context, cfg Config, facts jetstream.
 		return err
 	}
 	return nil
+}
+
+// find finds a stream, nil if there is none. A cluster that has just begun may give no answer, and
+// one server may not know yet what another one has made: it is asked again, as long as a start may
+// wait. exists says that there is such a stream, whatever the answer is.
+func (j *Journal) find(ctx context.Context, cfg Config, name string, exists bool) (found jetstream.Stream, err error) {
+	err = j.patiently(ctx, cfg, "the journal's cluster to answer for stream "+name, func(ctx context.Context) (err error) {
+		found, err = j.js.Stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) && !exists {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find stream %s: %w", name, err)
+	}
+	return found, nil
 }
 
 // Bound sets the bounds of facts after an upgrade from a version without state. The service calls
@@ -143,8 +153,11 @@ func (j *Journal) factsConfig(cfg Config, storage jetstream.StorageType) jetstre
 func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	want.Metadata = mergeMetadata(map[string]string{formatKey: formatVersion}, want.Metadata)
 	want.Replicas = cfg.Replicas
-	found, err := j.js.Stream(ctx, want.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	found, err := j.find(ctx, cfg, want.Name, false)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
 		if want.Replicas == 0 {
 			want.Replicas = j.defaultReplicas()
 		}
@@ -159,12 +172,9 @@ func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.Str
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return nil, err
 		}
-		found, err = j.js.Stream(ctx, want.Name) // another instance was faster
-		if err != nil {
-			return nil, fmt.Errorf("find stream %s: %w", want.Name, err)
+		if found, err = j.find(ctx, cfg, want.Name, true); err != nil { // another instance was faster
+			return nil, err
 		}
-	} else if err != nil {
-		return nil, fmt.Errorf("find stream %s: %w", want.Name, err)
 	}
 	return j.adopt(ctx, cfg, found, want)
 }

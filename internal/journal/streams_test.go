@@ -1,10 +1,63 @@
 package journal
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
+
+// hesitant is a cluster that has just begun: its first answers about streams are these errors.
+type hesitant struct {
+	jetstream.JetStream
+
+	first []error
+}
+
+// Stream implements jetstream.JetStream.
+func (h *hesitant) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if len(h.first) > 0 {
+		err := h.first[0]
+		h.first = h.first[1:]
+		return nil, err
+	}
+	return h.JetStream.Stream(ctx, name)
+}
+
+// A server that does not answer, or does not know yet what another one has made, is asked again
+// while the start may wait, and once without such a wait.
+func TestStreamsOfAClusterThatHasJustBegun(t *testing.T) {
+	j := open(t, Config{})
+	patient := Config{StartTimeout: time.Minute}
+	for name, c := range map[string]struct {
+		first  []error
+		cfg    Config
+		stream string
+		exists bool
+		found  bool
+		err    error
+	}{
+		"it answers":              {nil, Config{}, factsName, false, true, nil},
+		"there is none":           {nil, patient, "OTHER", false, false, nil},
+		"no answer at first":      {[]error{context.DeadlineExceeded}, patient, factsName, false, true, nil},
+		"no answer, and no wait": {[]error{context.DeadlineExceeded}, Config{}, factsName, false, false,
+			context.DeadlineExceeded},
+		"another one has made it": {[]error{jetstream.ErrStreamNotFound}, patient, factsName, true, true, nil},
+		"no answer, then no stream": {[]error{context.DeadlineExceeded, jetstream.ErrStreamNotFound}, patient, factsName,
+			false, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := &Journal{js: &hesitant{j.js, c.first}, log: j.log}
+			found, err := asked.find(t.Context(), c.cfg, c.stream, c.exists)
+			if !errors.Is(err, c.err) || (found != nil) != c.found {
+				t.Errorf("found %t, %v", found != nil, err)
+			}
+		})
+	}
+}
 
 // The instance that starts last changes nothing for the others: it is refused with what to do, or
 // says that it changes streams for all.

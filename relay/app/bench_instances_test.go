@@ -44,6 +44,7 @@ func BenchmarkInstances(b *testing.B) {
 	b.ReportMetric(float64(p50.Microseconds()), "p50-µs")
 	b.ReportMetric(float64(p99.Microseconds()), "p99-µs")
 	b.ReportMetric(float64(percentile(one, 0.5).Microseconds()), "one-p50-µs")
+	b.ReportMetric(float64(percentile(one, 0.99).Microseconds()), "one-p99-µs")
 	b.ReportMetric(float64((p50 - percentile(one, 0.5)).Microseconds()), "above-p50-µs")
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"log/slog"
 	"slices"
@@ -119,24 +120,33 @@ func (e *encoder) encode(fact rpc.Fact) (subject string, data []byte, err error)
 }
 
 // decodeFacts is the inverse, for a message of the journal: it calls handle for each of its facts,
-// in order. It ignores unknown subjects.
-func decodeFacts(subject string, message []byte, handle func(rpc.Fact)) error {
+// in order. kept is what is to be written if the fact is written again: the fact, or a
+// rpc.LaterFact. It ignores unknown subjects.
+func decodeFacts(subject string, message []byte, handle func(fact, kept rpc.Fact)) error {
 	read, known := decoders[subject]
 	if !known {
 		return nil
 	}
 	return rpc.EachFact(message, func(data []byte) error {
-		fact, err := read(data)
-		if err == nil {
-			handle(fact)
+		fact, later, err := read(data)
+		switch {
+		case err != nil:
+			return err
+		case later:
+			handle(fact, rpc.LaterFact{Fact: fact, Text: bytes.Clone(data)})
+		default:
+			handle(fact, fact)
 		}
-		return err
+		return nil
 	})
 }
 
+// decode decodes a fact, and says whether it has fields that this version does not know.
+type decode = func(data []byte) (fact rpc.Fact, later bool, err error)
+
 // decoders decode a fact, by subject.
-var decoders = func() map[string]func([]byte) (rpc.Fact, error) {
-	all := map[string]func([]byte) (rpc.Fact, error){}
+var decoders = func() map[string]decode {
+	all := map[string]decode{}
 	decoder[rpc.OrderAccepted](all)
 	decoder[rpc.OrderExtended](all)
 	decoder[rpc.OrderSimulated](all)
@@ -155,11 +165,17 @@ var decoders = func() map[string]func([]byte) (rpc.Fact, error) {
 	return all
 }()
 
-func decoder[F rpc.Fact](all map[string]func([]byte) (rpc.Fact, error)) {
+func decoder[F rpc.Fact](all map[string]decode) {
 	var zero F
-	all[subjectPrefix+zero.Subject()] = func(data []byte) (rpc.Fact, error) {
+	all[subjectPrefix+zero.Subject()] = func(data []byte) (rpc.Fact, bool, error) {
 		var fact F
-		err := json.Unmarshal(data, &fact)
-		return fact, err
+		strict := json.NewDecoder(bytes.NewReader(data))
+		strict.DisallowUnknownFields()
+		if strict.Decode(&fact) == nil && strict.InputOffset() == int64(len(data)) {
+			return fact, false, nil
+		}
+		var lenient F
+		err := json.Unmarshal(data, &lenient)
+		return lenient, true, err
 	}
 }

@@ -35,12 +35,12 @@ func TestEveryFactCanBeReadAgain(t *testing.T) {
 		t.Errorf("%d kinds of facts, %d can be read", facts, len(decoders))
 	}
 	for subject, decode := range decoders {
-		fact, err := decode([]byte("{}"))
-		if err != nil || subjectPrefix+fact.Subject() != subject || reflect.TypeOf(fact).Kind() != reflect.Struct {
+		fact, later, err := decode([]byte("{}"))
+		if err != nil || later || subjectPrefix+fact.Subject() != subject || reflect.TypeOf(fact).Kind() != reflect.Struct {
 			t.Errorf("%s is read as %T, %v", subject, fact, err)
 		}
 	}
-	ignored := func(rpc.Fact) { t.Error("a fact was read") }
+	ignored := func(rpc.Fact, rpc.Fact) { t.Error("a fact was read") }
 	if err := decodeFacts("rpc.unknown", nil, ignored); err != nil {
 		t.Errorf("an unknown one: %v", err)
 	}
@@ -98,7 +98,7 @@ func TestFactsShareMessages(t *testing.T) {
 				}
 				strangers++
 			}
-			return decodeFacts(subject, data, func(fact rpc.Fact) { read = append(read, fact) })
+			return decodeFacts(subject, data, func(fact, kept rpc.Fact) { read = append(read, kept) })
 		})
 	if err != nil || !reflect.DeepEqual(read, wrote) || !reflect.DeepEqual(told, wrote) {
 		t.Errorf("%v; %d facts were written, %d told, %d read", err, len(wrote), len(told), len(read))

@@ -121,6 +121,15 @@ func (c *cable) cut(is bool) {
 	c.conns, c.isCut = nil, is
 }
 
+// hold keeps back what the instance sends, or lets it go.
+func (c *cable) hold(is bool) {
+	if is {
+		c.flows.Lock()
+	} else {
+		c.flows.Unlock()
+	}
+}
+
 // member is an instance of a test, with its client.
 type member struct {
 	*service
@@ -330,7 +339,7 @@ func TestOwnerWhoseWordsComeLate(t *testing.T) {
 	lives := b.sendsPrivate(0, 0)
 	<-h.builder.got
 
-	a.cable.flows.Lock()
+	a.cable.hold(true)
 	late := a.tx(accountKey(1), 0, common.Address{1}, 5)
 	if a.asks(accountKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(late)}) {
 		t.Error("an order was answered that the journal does not have")
@@ -338,7 +347,7 @@ func TestOwnerWhoseWordsComeLate(t *testing.T) {
 	b.owns()
 	mark, err := b.instance.journal.LastTerm(t.Context(), factScope)
 	must(t, err)
-	a.cable.flows.Unlock()
+	a.cable.hold(false)
 	a.knows(b)
 
 	for _, m := range []*member{a, b} {

@@ -182,7 +182,7 @@ func (s *refundState) restore(ctx context.Context, remember func(rpc.Fact)) erro
 		if err := json.Unmarshal(item, &n); err != nil {
 			return err
 		}
-		return decodeFacts(n.Subject, n.Fact, remember)
+		return decodeFacts(n.Subject, n.Fact, func(fact, _ rpc.Fact) { remember(fact) })
 	})
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil

@@ -37,11 +37,11 @@ func (a *App) restore(ctx context.Context) error {
 	subjects := slices.Sorted(maps.Keys(decoders))
 	recipients := map[common.Address]rpc.RecipientSet{}
 	err = a.journal.Past(ctx, from, subjects, func(_ time.Time, subject string, data []byte) error {
-		if err := decodeFacts(subject, data, func(fact rpc.Fact) {
+		if err := decodeFacts(subject, data, func(fact, kept rpc.Fact) {
 			if set, ok := fact.(rpc.RecipientSet); ok {
 				recipients[set.From] = set
 			}
-			a.remember(fact)
+			a.remember(fact, kept)
 		}); err != nil {
 			return fmt.Errorf("decode %s: %w", subject, err)
 		}
@@ -61,9 +61,9 @@ func (a *App) restore(ctx context.Context) error {
 	return a.journal.Bound(ctx)
 }
 
-func (a *App) remember(fact rpc.Fact) {
+func (a *App) remember(fact, kept rpc.Fact) {
 	a.lifecycle.Apply(fact)
 	a.indexer.Apply(fact)
 	a.reputation.Apply(fact)
-	a.snapshots.apply(fact)
+	a.snapshots.apply(fact, kept)
 }

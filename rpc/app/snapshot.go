@@ -173,13 +173,14 @@ func (s *snapshots) drain() {
 	s.coming = nil
 	s.mu.Unlock()
 	for _, fact := range batch {
-		s.apply(fact)
+		s.apply(fact, fact)
 	}
 }
 
-func (s *snapshots) apply(fact rpc.Fact) {
+// apply applies a fact; kept is what the snapshot has of it.
+func (s *snapshots) apply(fact, kept rpc.Fact) {
 	s.count++
-	s.needed.Apply(fact)
+	s.needed.Apply(kept)
 	s.users.Apply(fact)
 	if mark, ok := fact.(rpc.StateKept); ok && mark.Number == s.wanted {
 		s.frozen = &frozen{facts: s.needed.Facts(), signers: slices.Collect(s.users.Save()), count: s.count,
@@ -349,8 +350,8 @@ func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
 		}
 		items++
 		if n.Subject != signerItem {
-			return decodeFacts(n.Subject, n.Fact, func(f rpc.Fact) {
-				s.needed.Apply(f)
+			return decodeFacts(n.Subject, n.Fact, func(f, kept rpc.Fact) {
+				s.needed.Apply(kept)
 				fact(f)
 			})
 		}

@@ -43,10 +43,12 @@ type Compaction struct {
 	heads       []neededFact
 }
 
-// neededFact is a fact, and its place among all facts.
+// neededFact is a fact, and its place among all facts. text is not nil if a later version has
+// written it, see rpc.LaterFact.
 type neededFact struct {
 	place uint64
 	fact  rpc.Fact
+	text  []byte
 }
 
 // neededOrder has the facts of one order.
@@ -65,10 +67,14 @@ func NewCompaction(config Config) *Compaction {
 	return &Compaction{config: config.withDefaults(), orders: make(map[uint64]*neededOrder)}
 }
 
-// Apply adds the next fact.
+// Apply adds the next fact, which may be a rpc.LaterFact.
 func (n *Compaction) Apply(fact rpc.Fact) {
 	n.count++
-	this := neededFact{n.count, fact}
+	this := neededFact{place: n.count, fact: fact}
+	if later, ok := fact.(rpc.LaterFact); ok {
+		fact = later.Fact
+		this.fact, this.text = later.Fact, later.Text
+	}
 	switch f := fact.(type) {
 	case rpc.OrderAccepted:
 		if f.Order != nil && n.orders[f.Order.ID] == nil {
@@ -199,8 +205,10 @@ func (n *Compaction) thinCancels() {
 			old = append(old, cancel)
 		case has: // the newer cancel bars at least what the older ones barred
 			newer := old[at].fact.(rpc.CancelNoted)
-			newer.Barred = max(newer.Barred, f.Barred)
-			old[at].fact = newer
+			if f.Barred > newer.Barred {
+				newer.Barred = f.Barred
+				old[at].fact, old[at].text = newer, nil
+			}
 		}
 	}
 	slices.Reverse(old)
@@ -238,7 +246,7 @@ func (n *Compaction) drop(oldest endedOrder) {
 // lastEnd is the end of an order that is not alive.
 func (o *neededOrder) lastEnd() rpc.OrderEnded { return o.ends[len(o.ends)-1].fact.(rpc.OrderEnded) }
 
-// Facts are the facts that are needed now, in their order.
+// Facts are the facts that are needed now, in their order; those of a later version as they came.
 func (n *Compaction) Facts() []rpc.Fact {
 	all := append(slices.Clone(n.cancels), n.heads...)
 	for _, o := range n.orders {
@@ -255,7 +263,9 @@ func (n *Compaction) Facts() []rpc.Fact {
 	all = slices.CompactFunc(all, func(a, b neededFact) bool { return a.place == b.place })
 	facts := make([]rpc.Fact, len(all))
 	for i, one := range all {
-		facts[i] = one.fact
+		if facts[i] = one.fact; one.text != nil {
+			facts[i] = rpc.LaterFact{Fact: one.fact, Text: one.text}
+		}
 	}
 	return facts
 }
