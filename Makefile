@@ -40,7 +40,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks vectors replay-demo conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks conformance-gloas vectors replay-demo conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ fault-tests: needs-faults ## the tests of faults alone; scenarios has their stor
 
 conformance: lab ## judge our own relay, stream, RPC, sidecar and builder by the conformance suite: flags in ARGS, report in bin/conformance
 	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
+
+conformance-gloas: lab ## judge the relay's bids, caps and submissions from gloas on
+	@bin/gavel-lab conformance run --devnet --fork gloas --clause 'GLO-*' --out bin/conformance-gloas $(ARGS)
 
 conformance-forks: lab ## judge the relay by a handful of clauses in worlds of the older forks; conformance ARGS="--forks all" asks all of all
 	@bin/gavel-lab conformance run --devnet --forks bellatrix,capella,deneb,electra --slot 1s $(foreach c,$(FORK_CLAUSES),--clause $(c)) --out bin/conformance-forks $(ARGS)

@@ -29,6 +29,7 @@ const (
 //	validationUrl the node that validates blocks, by flashbots_validateBuilderSubmissionV3 and V4
 //	executionUrl  the world's execution node
 //	slotSeconds, slotsPerEpoch, genesisTime, genesisForkVersion, genesisValidatorsRoot
+//	builderIndex, builderKey: of the world's staked builder, if the world has slots of gloas
 func openCommand(ctx context.Context, s Source) (t *target.Target, end func(), err error) {
 	w, err := world.New(s.World)
 	if err != nil {
@@ -55,10 +56,14 @@ func openCommand(ctx context.Context, s Source) (t *target.Target, end func(), e
 
 // worldWords returns the words for a relay's command.
 func worldWords(f world.Facts) map[string]string {
-	return map[string]string{
+	words := map[string]string{
 		"beaconUrl": f.BeaconURL, "validationUrl": f.ValidationURL, "executionUrl": f.ExecutionURL,
 		"slotSeconds": strconv.FormatInt(f.SlotMs/1000, 10), "slotsPerEpoch": strconv.FormatUint(f.SlotsPerEpoch, 10),
 		"genesisTime": strconv.FormatInt(f.GenesisTime, 10), "genesisForkVersion": f.GenesisForkVersion,
 		"genesisValidatorsRoot": f.GenesisValidatorsRoot,
 	}
+	if f.Staked != nil {
+		words["builderIndex"], words["builderKey"] = strconv.FormatUint(uint64(f.Staked.Index), 10), f.Staked.SecretKey
+	}
+	return words
 }

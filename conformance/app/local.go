@@ -58,10 +58,11 @@ func StartLocal(ctx context.Context, of world.Config, budgets target.Budgets) (l
 	l.Target = &target.Target{
 		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
 		Chain:          target.Chain{WorldURL: l.world.URL},
-		Sidecar:        &target.Sidecar{Own: true},
-		Builder:        &target.Builder{Own: true},
-		Consensus:      &target.Consensus{Own: true},
 		Budgets:        budgets,
+	}
+	if !l.world.Facts.HasGloas() { // of which only the relay has clauses
+		l.Target.Sidecar, l.Target.Builder = &target.Sidecar{Own: true}, &target.Builder{Own: true}
+		l.Target.Consensus = &target.Consensus{Own: true}
 	}
 	if err := l.open(ctx); err != nil {
 		return nil, err
@@ -162,6 +163,7 @@ const headPoll = 25 * time.Millisecond
 func (l *Local) openSet(ctx context.Context, s set) (at target.Literal, rpc *devnetapp.RPC, err error) {
 	quiet := devnetapp.Env{Clock: l.world.Clock(), Log: slog.New(slog.DiscardHandler)}
 	s.relay.Index, s.relay.Seed = s.index, servicesSeed
+	s.relay.Bids = s.index == 0 && l.world.Facts.HasGloas() // the world has one staked builder
 	s.relay.BeaconURL, s.relay.Validator = l.world.Facts.BeaconURL, l.world.Validator()
 	relay, err := devnetapp.OpenRelay(ctx, s.relay, quiet)
 	if err != nil {

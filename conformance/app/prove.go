@@ -239,7 +239,7 @@ func (p Proof) started(f folder, m mutant.Mutant) (program string, how []string)
 		how = []string{"--builder", OwnBuilder, "--mutant", m.ID}
 	case m.Inside():
 		program, how = p.Mutants, append(p.devnet(m.MustKill), "--inside", m.ID)
-	case isAtFork(m.MustKill):
+	case isAtFork(m.MustKill), isOfGloas(m.MustKill):
 		how = append(p.devnet(m.MustKill), "--mutant", m.ID)
 	}
 	return program, how
@@ -249,7 +249,10 @@ func (p Proof) started(f folder, m mutant.Mutant) (program string, how []string)
 // clauses are about that.
 func (p Proof) devnet(clauses []string) []string {
 	how := []string{"--devnet", "--slot", p.Slot.String()}
-	if isAtFork(clauses) {
+	switch {
+	case isOfGloas(clauses):
+		how = append(how, "--fork", "gloas")
+	case isAtFork(clauses):
 		how = append(how, "--fork", "electra", "--fork-at", "fulu@3")
 	}
 	return how
@@ -258,6 +261,11 @@ func (p Proof) devnet(clauses []string) []string {
 // isAtFork says whether clauses are judged in a world with a fork in its middle, and nowhere else.
 func isAtFork(clauses []string) bool {
 	return slices.ContainsFunc(clauses, func(id string) bool { return strings.Contains(id, "-FRK-") })
+}
+
+// isOfGloas says whether clauses are judged in a world of gloas, and nowhere else.
+func isOfGloas(clauses []string) bool {
+	return slices.ContainsFunc(clauses, func(id string) bool { return strings.HasPrefix(id, "GLO-") })
 }
 
 // hasFailed says whether a spec of the clause failed, whatever the verdict on the clause is.
@@ -326,10 +334,10 @@ func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 // are inconclusive or did not run.
 func (p Proof) judge(ctx context.Context, f folder,
 	needed []string) (wrong []string, unsaid []report.Clause, err error) {
-	parts := map[bool][]string{} // by whether their world has a fork in its middle
+	parts := map[string][]string{} // by the flags of their world
 	for _, id := range needed {
-		across := isAtFork([]string{id})
-		parts[across] = append(parts[across], id)
+		world := strings.Join(p.devnet([]string{id}), " ")
+		parts[world] = append(parts[world], id)
 	}
 	for _, part := range parts {
 		r, err := child(ctx, f, p.Program, p.devnet(part), part)

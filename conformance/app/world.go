@@ -53,6 +53,13 @@ func printWorld(out io.Writer, f world.Facts, address string, services *target.T
 	line("genesis fork version", f.GenesisForkVersion)
 	line("genesis validators root", f.GenesisValidatorsRoot)
 	line(f.Fork+" fork version", f.ForkVersion)
+	if f.NextFork != "" {
+		line(f.NextFork+" fork version", fmt.Sprintf("%s, from slot %d on", f.NextForkVersion, f.NextForkSlot))
+	}
+	if f.Staked != nil {
+		line("staked builder", fmt.Sprintf("index %d, secret key %s", f.Staked.Index, f.Staked.SecretKey))
+		line("auth data", "the host of the relay's URL, unless target.yaml says another (relay.authData)")
+	}
 	line("slots", fmt.Sprintf("%d s, %d to an epoch", f.SlotMs/1000, f.SlotsPerEpoch))
 	line("validators", len(f.ValidatorKeys))
 	if services != nil {

@@ -114,6 +114,10 @@ func (c Clause) Interface() string { return interfaces[c.ID[:3]] }
 // Operation is the first two parts of the id, such as REL-HDR.
 func (c Clause) Operation() string { return c.ID[:7] }
 
+// IsGloas says whether the clause is about the fork that takes blinded blocks away. Its world has
+// slots of that fork.
+func (c Clause) IsGloas() bool { return strings.HasPrefix(c.ID, "GLO") }
+
 // IsModel says whether the clause is judged by plans of a model, and not by specs of single cases.
 func (c Clause) IsModel() bool { return strings.HasSuffix(c.Operation(), "-MOD") }
 
@@ -127,7 +131,7 @@ func (c Clause) FeatureHere() string {
 }
 
 // interfaces has the name of each interface by the first part of an id.
-var interfaces = map[string]string{"REL": "relay", "STR": "stream", "RPC": "rpc", "SID": "sidecar",
+var interfaces = map[string]string{"REL": "relay", "GLO": "relay", "STR": "stream", "RPC": "rpc", "SID": "sidecar",
 	"BLD": "builder", "CON": "consensus"}
 
 // Interfaces are the names of the interfaces, in the order of the description.
@@ -135,7 +139,7 @@ var Interfaces = []string{"relay", "stream", "rpc", "sidecar", "builder", "conse
 
 // Profiles are the groups, in the order of reports.
 var Profiles = []string{
-	"relay-proposer", "relay-builder", "relay-data", "relay-fork", "stream-live", "stream-history", "stream-fork",
+	"relay-proposer", "relay-builder", "relay-data", "relay-fork", "relay-gloas", "stream-live", "stream-history", "stream-fork",
 	"rpc-auth", "rpc-bundle", "rpc-share", "rpc-private", "rpc-refund", "rpc-fork", "sidecar-header", "sidecar-payload",
 	"builder-submission",
 	"builder-relays", "consensus-proposals",

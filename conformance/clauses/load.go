@@ -117,7 +117,7 @@ func Read(from fs.FS) (*Catalogue, error) {
 // order is the sort key of a clause: interfaces in the order of the description, then operations
 // and numbers.
 func (c Clause) order() string {
-	place := strings.NewReplacer("REL", "1", "STR", "2", "RPC", "3", "SID", "4", "BLD", "5")
+	place := strings.NewReplacer("REL", "1", "GLO", "1Z", "STR", "2", "RPC", "3", "SID", "4", "BLD", "5")
 	return place.Replace(c.ID[:min(3, len(c.ID))]) + c.ID
 }
 

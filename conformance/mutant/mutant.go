@@ -99,7 +99,7 @@ func Find(id string) (Mutant, bool) {
 func All() []Mutant {
 	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), termsMutants(), refundListMutants(),
 		streamMutants(), sidecarMutants(), builderMutants(), swapMutants(), schemaMutants(), combinationMutants(),
-		modelMutants())
+		modelMutants(), gloasMutants())
 }
 
 // client asks the target for the proxy. It changes nothing: it neither unpacks answers nor follows

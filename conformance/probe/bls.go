@@ -68,6 +68,10 @@ var (
 	DomainProposer = phase0.DomainType{0x00, 0x00, 0x00, 0x00}
 	DomainRandao   = phase0.DomainType{0x02, 0x00, 0x00, 0x00}
 	DomainBuilder  = phase0.DomainType{0x00, 0x00, 0x00, 0x01}
+
+	DomainBeaconBuilder       = phase0.DomainType{0x0b, 0x00, 0x00, 0x00}
+	DomainProposerPreferences = phase0.DomainType{0x0d, 0x00, 0x00, 0x00}
+	DomainBuilderRequestAuth  = phase0.DomainType{0x0b, 0x00, 0x00, 0x01}
 )
 
 // Domain binds signatures to their purpose and to a fork of a network.

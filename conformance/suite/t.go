@@ -84,6 +84,9 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	if ctx.Err() != nil {
 		t.Inconclusive("the run was over before this began")
 	}
+	if cfg.World != nil && cfg.World.Facts.HasGloas() != spec.Clause.IsGloas() {
+		t.NotRun("%s", otherWorlds(spec.Clause))
+	}
 	if reason, gone := cfg.Gone[spec.Clause.Interface()]; gone {
 		t.Inconclusive("%s", reason)
 	}
@@ -105,6 +108,14 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	result.begun = true
 	spec.Body(t)
 	return result
+}
+
+// otherWorlds says in which worlds a clause is judged that is not judged in this one.
+func otherWorlds(c clauses.Clause) string {
+	if c.IsGloas() {
+		return "the world has no slots of gloas: give it some (--fork gloas)"
+	}
+	return "in a world with slots of gloas only the clauses of that fork are judged (GLO-…)"
 }
 
 // newT makes the argument of a spec's try.

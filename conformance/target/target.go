@@ -69,6 +69,9 @@ type Relay struct {
 	// are executed. Each is 0x and 64 digits. The suite uses one up with each block that pays less
 	// than its bid says, because the relay demotes the builder for it.
 	TrustedBuilders []string `yaml:"trustedBuilders,omitempty" json:"-"`
+	// AuthData is what proposers sign for this relay in requests for bids, from gloas on; by default
+	// the host of ProposerURL.
+	AuthData string `yaml:"authData,omitempty" json:"authData,omitempty"`
 }
 
 // Stream has the address of an event stream; its history is at paths below it.

@@ -42,6 +42,8 @@ type Facts struct {
 	ExecutionURL    string      `json:"executionUrl"`
 	// ValidationURL serves flashbots_validateBuilderSubmission, for relays that ask a node.
 	ValidationURL string `json:"validationUrl"`
+	// Staked is the builder that a relay under test bids as from gloas on; nil in a world without it.
+	Staked *Staked `json:"staked,omitempty"`
 	// Builders take orders from a bundle RPC. The RPC must have the first one as the operator's own
 	// builder.
 	Builders []Builder `json:"builders"`
@@ -83,6 +85,14 @@ func (f Facts) ForkAt(slot phase0.Slot) (fork eth.Fork, version string) {
 	return parsed(f.Fork), f.ForkVersion
 }
 
+// HasGloas says whether the world has slots of gloas.
+func (f Facts) HasGloas() bool {
+	return f.ForkOf() == eth.Gloas || f.NextFork == eth.Gloas.String()
+}
+
+// FirstGloasSlot returns the first slot of gloas after that of genesis, in a world that has some.
+func (f Facts) FirstGloasSlot() phase0.Slot { return max(f.NextForkSlot, 1) }
+
 // SlotAfter returns the first slot that begins after a time.
 func (f Facts) SlotAfter(at time.Time) phase0.Slot {
 	return phase0.Slot(at.Sub(f.At(0))/f.Slots(1)) + 1 // never before genesis
@@ -105,6 +115,10 @@ type Slot struct {
 	Withdrawals    []*capella.Withdrawal `json:"withdrawals"`
 	ValidatorIndex phase0.ValidatorIndex `json:"validatorIndex"`
 	Timestamp      uint64                `json:"timestamp"` // seconds since 1970, the slot's start
+	// Empty says that the parent block was left without its payload, whose hash is Withheld: from gloas
+	// on, if that was wanted.
+	Empty    bool          `json:"empty,omitempty"`
+	Withheld phase0.Hash32 `json:"withheld,omitzero"`
 	// BaseGwei is a value above all earlier bids in the slot. A spec adds its own values to it.
 	BaseGwei uint64 `json:"baseGwei"`
 }
@@ -121,6 +135,8 @@ type Wanted struct {
 	// Hurry takes the slot even if little of the time before it is left. A slot after a missed one is
 	// known only then.
 	Hurry bool `json:"hurry"`
+	// Empty requests a slot of gloas whose parent block is left without its payload.
+	Empty bool `json:"empty"`
 	// From is the first slot that is wanted.
 	From phase0.Slot `json:"from,omitempty"`
 	// Who names the process that requests the slot. Processes never share a slot.

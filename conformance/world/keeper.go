@@ -24,7 +24,14 @@ func (w *World) keep(ctx context.Context) error {
 		if reserved || w.cfg.Clock.Now().Sub(w.network.Spec.SlotStart(slot)) > w.cfg.Slot/2 {
 			continue
 		}
-		if err := w.propose(ctx, slot); err != nil && ctx.Err() == nil {
+		propose := w.propose
+		if w.isGloas(slot) {
+			propose = w.proposeGloas
+			if w.cfg.Clock.Until(ctx, w.network.Spec.SlotStart(slot).Add(afterStart)) != nil {
+				return nil
+			}
+		}
+		if err := propose(ctx, slot); err != nil && ctx.Err() == nil {
 			w.cfg.Log.Warn("the world missed a slot", "slot", slot, "error", err)
 		}
 	}

@@ -119,6 +119,10 @@ const maxBlockBytes = 64 << 20
 // for. The node answers all other requests itself.
 func (w *World) guarded(node http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == envelopesPath {
+			w.takeEnvelope(node, rw, r)
+			return
+		}
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/beacon/blocks") || !w.meddles() {
 			node.ServeHTTP(rw, r)
 			return
@@ -174,7 +178,7 @@ func slotOf(fork eth.Fork, media string, body []byte) (phase0.Slot, bool) {
 func slotOfSSZ(fork eth.Fork, body []byte) (phase0.Slot, bool) {
 	const offset, signature = 4, 96
 	at := offset + signature
-	if fork.HasBlobs() {
+	if fork.HasBlobs() && fork != eth.Gloas { // whose blobs come with the envelope
 		at += 3 * offset
 	}
 	if len(body) < at+8 {

@@ -11,6 +11,7 @@ import (
 
 	builderfulu "github.com/attestantio/go-builder-client/api/fulu"
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
@@ -18,6 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
 // Handler returns the handler by which the suite controls the world. Requests and answers are JSON;
@@ -54,6 +56,19 @@ func (w *World) Handler() http.Handler {
 		var wanted Overtaken
 		if read(rw, r, &wanted) {
 			answer(rw, w.overtake(wanted.Slot), nil)
+		}
+	})
+	mux.HandleFunc("POST /conformance/v1/envelopes", func(rw http.ResponseWriter, r *http.Request) {
+		var slot phase0.Slot
+		if read(rw, r, &slot) {
+			answer(rw, w.envelopesOf(slot), nil)
+		}
+	})
+	mux.HandleFunc("POST /conformance/v1/refuse-envelopes", func(rw http.ResponseWriter, r *http.Request) {
+		var fault EnvelopeFault
+		if read(rw, r, &fault) {
+			w.refuseEnvelopes(fault)
+			answer(rw, struct{}{}, nil)
 		}
 	})
 	mux.HandleFunc("POST /conformance/v1/account", func(rw http.ResponseWriter, _ *http.Request) {
@@ -107,6 +122,10 @@ const (
 // give waits for the next slot of the wanted kind that can be given and for which a block can be
 // built.
 func (w *World) give(ctx context.Context, wanted Wanted) (*Slot, error) {
+	if wanted.Empty {
+		w.wantEmpty(1)
+		defer w.wantEmpty(-1)
+	}
 	for {
 		w.mu.Lock()
 		news := w.news
@@ -123,6 +142,13 @@ func (w *World) give(ctx context.Context, wanted Wanted) (*Slot, error) {
 	}
 }
 
+// wantEmpty counts the specs that wait for a slot on an empty parent.
+func (w *World) wantEmpty(more int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.emptyWanted += more
+}
+
 // stepGwei is by how much the bids of one spec are above those of the spec before it in the same
 // slot.
 const stepGwei = 100_000
@@ -133,7 +159,7 @@ func (w *World) take(wanted Wanted) *Slot {
 	if wanted.Hurry {
 		least = hurriedLeft
 	}
-	if slot == nil || slot.Slot < wanted.From || KindOf(slot.ValidatorIndex, w.cfg.Validators) != wanted.Kind ||
+	if slot == nil || slot.Slot < wanted.From || slot.Empty != wanted.Empty || KindOf(slot.ValidatorIndex, w.cfg.Validators) != wanted.Kind ||
 		w.network.Spec.SlotStart(slot.Slot).Sub(w.cfg.Clock.Now()) < time.Duration(least*float64(w.cfg.Slot)) {
 		return nil
 	}
@@ -190,7 +216,11 @@ func (w *World) build(ctx context.Context, order Order) (*Block, error) {
 	if built.Left > 0 {
 		return nil, errors.New("a transaction with blobs or requests did not fit")
 	}
-	raw, err := submission(built)
+	encode := submission
+	if built.Gloas != nil {
+		encode = submissionV6
+	}
+	raw, err := encode(built)
 	if err != nil {
 		return nil, fmt.Errorf("encode the block: %w", err)
 	}
@@ -215,4 +245,10 @@ func submission(built *chain.Built) ([]byte, error) {
 			Blobs: built.Blobs.Blobs}
 	}
 	return probe.Submission(built.Fork, s).MarshalSSZ()
+}
+
+// submissionV6 is submission for blocks of gloas.
+func submissionV6(built *chain.Built) ([]byte, error) {
+	return gloas.Mainnet.SignedBidSubmissionV6.Encode(
+		built.SubmissionV6(&builderv1.BidTrace{Value: new(uint256.Int)}, phase0.BLSSignature{}))
 }

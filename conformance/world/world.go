@@ -32,7 +32,7 @@ import (
 type Config struct {
 	// Slot is the duration of a slot, in whole seconds; by default 2 s.
 	Slot time.Duration
-	// Fork is the fork of all slots, one for which probe.Has is true; by default fulu.
+	// Fork is the fork of all slots, one for which Has is true; by default fulu.
 	Fork eth.Fork
 	// Next is the fork that all slots have from the first of NextEpoch on; 0 if there is none. It is
 	// later than Fork.
@@ -92,7 +92,7 @@ func (c *Config) Check() error {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	for _, fork := range []eth.Fork{c.Fork, c.last()} {
-		if !probe.Has(fork) {
+		if !Has(fork) {
 			return fmt.Errorf("fork %s: the suite builds no blocks of it", fork)
 		}
 	}
@@ -111,6 +111,10 @@ func (c *Config) Check() error {
 	}
 	return nil
 }
+
+// Has says whether there can be a world of a fork. Of gloas the suite has forms of its own, which
+// are not those of package probe.
+func Has(fork eth.Fork) bool { return probe.Has(fork) || fork == eth.Gloas }
 
 // forks returns the schedule of the world.
 func (c *Config) forks() []eth.ForkPoint {
@@ -160,6 +164,12 @@ type World struct {
 	refused  slotCounts // slots whose blocks the beacon node refuses, and how often it did
 	others   slotCounts // slots whose blocks another relay seems to publish first, and how often it did
 	account  int
+	// Of gloas only: envelopes by slot, how many of a slot are still refused, how many specs wait for
+	// a slot on an empty parent, and the payloads that were withheld for them by their block.
+	envelopes   map[phase0.Slot][]Envelope
+	faulty      map[phase0.Slot]int
+	emptyWanted int
+	withheld    map[phase0.Root]phase0.Hash32
 }
 
 // New opens a world. It stands still until Run.
@@ -169,7 +179,8 @@ func New(cfg Config) (w *World, err error) {
 	}
 	w = &World{
 		cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: slotCounts{},
-		others: slotCounts{},
+		others: slotCounts{}, envelopes: map[phase0.Slot][]Envelope{}, faulty: map[phase0.Slot]int{},
+		withheld: map[phase0.Root]phase0.Hash32{},
 	}
 	opened := w
 	defer func() {
@@ -200,6 +211,7 @@ func (w *World) open() (err error) {
 		Actors:     network.Actors{Users: w.cfg.Accounts + 1, Builders: 1},
 		RPCAddr:    "127.0.0.1:0", // behind the listener that counts who asks
 		KeepStates: true,          // a spec may need the state of an early block, however late it runs
+		Relays:     1,             // from gloas on a relay bids as its staked builder
 		// A spec may publish its block late in the slot. The chain must still build on that block.
 		AttestationDeadline: w.cfg.Slot * 3 / 4,
 		LocalTxLimit:        1000,
@@ -212,7 +224,7 @@ func (w *World) open() (err error) {
 	}
 	var secrets []string
 	for i := range uint64(w.cfg.Validators) {
-		secret := validatorSecret(i)
+		secret := derivedSecret("validator", i)
 		key, err := probe.ParseBLSKey(secret)
 		if err != nil {
 			return fmt.Errorf("key of validator %d: %w", i, err)
@@ -233,6 +245,9 @@ func (w *World) open() (err error) {
 		w.Facts.NextFork, w.Facts.NextForkVersion = w.cfg.Next.String(), fmt.Sprintf("%#x", spec.Forks[1].Version[:])
 		w.Facts.NextForkSlot = spec.FirstSlot(w.cfg.NextEpoch)
 	}
+	if w.cfg.last() == eth.Gloas {
+		w.Facts.Staked = &Staked{SecretKey: fmt.Sprintf("%#x", derivedSecret("relay", seed))}
+	}
 	for _, name := range BuilderNames {
 		w.Facts.Builders = append(w.Facts.Builders, Builder{Name: name, URL: address(3) + "/" + name})
 	}
@@ -250,17 +265,17 @@ func reachableAddress(address string) string {
 	return address
 }
 
-// validatorSecret returns the secret key of a validator of the beacon node. It derives the key as
-// the beacon node does.
-func validatorSecret(i uint64) []byte {
-	material := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet key: validator "), i))
+// derivedSecret returns the secret key of a validator, or of a relay's staked builder. It derives
+// the key as the network does.
+func derivedSecret(family string, i uint64) []byte {
+	material := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet key: "+family+" "), i))
 	return blst.KeyGen(material[:]).Serialize()
 }
 
 // StrangerKey returns the public key of the validator that never registers in a world with the
 // usual number of them.
 func StrangerKey() phase0.BLSPubKey {
-	key, err := probe.ParseBLSKey(validatorSecret(UsualValidators - 1))
+	key, err := probe.ParseBLSKey(derivedSecret("validator", UsualValidators-1))
 	if err != nil {
 		panic(fmt.Sprintf("a key that was made is none: %v", err))
 	}
@@ -302,6 +317,7 @@ func (w *World) Run(ctx context.Context) error {
 	group.Go(func() error { return w.network.Beacon.Run(ctx) })
 	group.Go(func() error { return w.network.RunClock(ctx) })
 	group.Go(func() error { return w.keep(ctx) })
+	group.Go(func() error { return w.prefer(ctx) })
 	group.Go(func() error { return w.follow(ctx) })
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -367,7 +383,9 @@ func (w *World) learn(event string) {
 	if w.newest != nil && w.newest.Slot > a.Data.Slot {
 		return
 	}
+	hash, empty := w.withheld[a.Data.ParentRoot]
 	w.newest = &Slot{
+		Empty: empty, Withheld: hash,
 		Slot: a.Data.Slot, ParentHash: a.Data.ParentHash, ParentRoot: a.Data.ParentRoot,
 		PrevRandao:  a.Data.Attributes.PrevRandao,
 		Withdrawals: a.Data.Attributes.Withdrawals, ValidatorIndex: a.Data.Proposer, Timestamp: a.Data.Attributes.Timestamp,

@@ -7,7 +7,6 @@
 package relay
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -36,7 +35,8 @@ func Specs(s *suite.Set) {
 		describeHeader, describeReplacedRecipients, describePayload, describeFields, describeData,
 		describeSignedValues, describeRefusedPayloads, describeNulls, describeTrustedBuilders, describeCombinations,
 		describeFilterCombinations, describeListModels, describeAuctionModels, describeRegistrationModel,
-		describeAcceptModel, describeForks,
+		describeAcceptModel, describeForks, describeGloasBids, describeBidRequests, describeCaps,
+		describeGloasSubmissions, describeGloasDuties,
 	} {
 		add(shared)
 	}
@@ -98,11 +98,7 @@ func (r *specs) validators(t *suite.T) []*probe.BLSKey {
 }
 
 // payee returns the fee recipient that a validator registers.
-func payee(index int) (address bellatrix.ExecutionAddress) {
-	sum := sha256.Sum256(fmt.Appendf(nil, "fee recipient %d", index))
-	copy(address[:], sum[:])
-	return address
-}
+func payee(index int) bellatrix.ExecutionAddress { return world.FeeRecipient(index) }
 
 // registration makes a signed registration of a validator.
 func registration(t *suite.T, key *probe.BLSKey, to bellatrix.ExecutionAddress,
