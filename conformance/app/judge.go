@@ -96,10 +96,17 @@ func (j Judgement) check() error {
 	case j.Options.Again && j.Source.Local:
 		return Mistake("again is for targets that go by the wall clock: --devnet runs by a clock of its own, and no " +
 			"spec misses its time there")
+	case j.Source.World.HasGloas() && isClientOfRelays(j.Source.Target):
+		return Mistake("sidecars, builders and consensus clients have no clauses of gloas yet: give an earlier --fork")
 	case j.WriteExpected != "":
 		return CheckExpected(j.Reason, j.Until)
 	}
 	return nil
+}
+
+// isClientOfRelays says whether a target asks relays, or sends them blocks.
+func isClientOfRelays(t *target.Target) bool {
+	return t != nil && (t.Sidecar != nil || t.Builder != nil || t.Consensus != nil)
 }
 
 // switchMutants switches mutants on inside the services that this process starts afterwards.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // What runs by a clock of its own needs no second tries: whoever asks for them is told so, before
@@ -17,6 +18,26 @@ func TestAgainIsForTheWallClock(t *testing.T) {
 	j := Judgement{Source: Source{Local: true}, Options: Options{Again: true}, Said: io.Discard}
 	if err := j.Run(t.Context()); !errors.As(err, &usage) {
 		t.Errorf("--devnet --again: %v", err)
+	}
+}
+
+// In a world of gloas only relays have clauses: whoever judges a client of relays there is told so,
+// before anything is started.
+func TestClientsOfRelaysHaveNoClausesOfGloas(t *testing.T) {
+	for name, of := range map[string]target.Target{
+		"sidecar":          {Sidecar: new(target.Sidecar)},
+		"builder":          {Builder: new(target.Builder)},
+		"consensus client": {Consensus: new(target.Consensus)},
+	} {
+		for fork, in := range map[string]world.Config{
+			"gloas": {Fork: eth.Gloas}, "from gloas on": {Fork: eth.Fulu, Next: eth.Gloas, NextEpoch: 2},
+		} {
+			var usage UsageError
+			j := Judgement{Source: Source{Target: &of, World: in}, Said: io.Discard}
+			if err := j.Run(t.Context()); !errors.As(err, &usage) {
+				t.Errorf("%s, %s: %v", name, fork, err)
+			}
+		}
 	}
 }
 

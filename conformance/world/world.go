@@ -128,6 +128,9 @@ func (c *Config) forks() []eth.ForkPoint {
 // last returns the last fork of the schedule.
 func (c *Config) last() eth.Fork { return cmp.Or(c.Next, c.Fork) }
 
+// HasGloas says whether the world will have slots of gloas.
+func (c *Config) HasGloas() bool { return c.last().Includes(eth.Gloas) }
+
 // UsualValidators is how many validators there are by default. Each proposes once in as many slots,
 // in random order. So one slot of eight is the Restless validator's, and one is the Stranger's.
 const UsualValidators = 8
