@@ -32,6 +32,9 @@ func ListMutants(out io.Writer) error {
 // InWorld starts a world with gavel's services, proves the suite on them, and prints what it has
 // found. A mutant that is not noticed, and a right target that does not pass, are a Status.
 func (p Proof) InWorld(ctx context.Context, of world.Config, notes io.Writer) error {
+	if of.HasGloas() {
+		return Mistake("clauses of gloas get worlds of the fork by themselves: give an earlier --fork for the others")
+	}
 	if err := p.check(); err != nil {
 		return err
 	}

@@ -84,7 +84,8 @@ func (c *Catalogue) cited(source string) (cited []string) {
 // check returns what is wrong with the clause, apart from the other clauses.
 func (c Clause) check() (wrong []string) {
 	if !idForm.MatchString(c.ID) {
-		wrong = append(wrong, "an id is REL, GLO, STR, RPC, SID, BLD or CON, three capitals and two digits, such as REL-HDR-04")
+		wrong = append(wrong,
+			"an id is REL, GLO, STR, RPC, SID, BLD or CON, three capitals and two digits, such as REL-HDR-04")
 	}
 	if !slices.Contains(Levels, c.Level) {
 		wrong = append(wrong, fmt.Sprintf("level %q is unknown: give one of %v", c.Level, Levels))

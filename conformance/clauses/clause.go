@@ -139,7 +139,8 @@ var Interfaces = []string{"relay", "stream", "rpc", "sidecar", "builder", "conse
 
 // Profiles are the groups, in the order of reports.
 var Profiles = []string{
-	"relay-proposer", "relay-builder", "relay-data", "relay-fork", "relay-gloas", "stream-live", "stream-history", "stream-fork",
+	"relay-proposer", "relay-builder", "relay-data", "relay-fork", "relay-gloas",
+	"stream-live", "stream-history", "stream-fork",
 	"rpc-auth", "rpc-bundle", "rpc-share", "rpc-private", "rpc-refund", "rpc-fork", "sidecar-header", "sidecar-payload",
 	"builder-submission",
 	"builder-relays", "consensus-proposals",

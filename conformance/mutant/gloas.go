@@ -30,8 +30,8 @@ func addTo(text any, more int64) string {
 	return strconv.FormatInt(n+more, 10)
 }
 
-// bidsAnyway is a fault that answers refused requests for a bid with the last bid, if they are wrong
-// in one way.
+// bidsAnyway is a fault that answers refused requests for a bid with the last bid, if they are
+// wrong in one way.
 func bidsAnyway(wrong func(e *Exchange) bool) func() Fault {
 	return func() Fault {
 		var last []byte

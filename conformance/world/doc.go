@@ -87,7 +87,7 @@ func (f Facts) ForkAt(slot phase0.Slot) (fork eth.Fork, version string) {
 
 // HasGloas says whether the world has slots of gloas.
 func (f Facts) HasGloas() bool {
-	return f.ForkOf() == eth.Gloas || f.NextFork == eth.Gloas.String()
+	return !f.ForkOf().HasBlindedBlocks() || f.NextFork != "" && !parsed(f.NextFork).HasBlindedBlocks()
 }
 
 // FirstGloasSlot returns the first slot of gloas after that of genesis, in a world that has some.
@@ -115,8 +115,8 @@ type Slot struct {
 	Withdrawals    []*capella.Withdrawal `json:"withdrawals"`
 	ValidatorIndex phase0.ValidatorIndex `json:"validatorIndex"`
 	Timestamp      uint64                `json:"timestamp"` // seconds since 1970, the slot's start
-	// Empty says that the parent block was left without its payload, whose hash is Withheld: from gloas
-	// on, if that was wanted.
+	// Empty says that the parent block was left without its payload, whose hash is Withheld: from
+	// gloas on, if that was wanted.
 	Empty    bool          `json:"empty,omitempty"`
 	Withheld phase0.Hash32 `json:"withheld,omitzero"`
 	// BaseGwei is a value above all earlier bids in the slot. A spec adds its own values to it.

@@ -42,7 +42,7 @@ func GasTarget(index int) uint64 {
 }
 
 // isGloas says whether a slot is of gloas.
-func (w *World) isGloas(slot phase0.Slot) bool { return w.Spec().ForkAt(slot) == eth.Gloas }
+func (w *World) isGloas(slot phase0.Slot) bool { return !w.Spec().ForkAt(slot).HasBlindedBlocks() }
 
 // ofGloas returns the headers of a request with a body of gloas.
 func ofGloas(media string) map[string]string {
@@ -158,7 +158,7 @@ var errNoDependentRoot = errors.New("the duties have no dependent root")
 // epoch and the next that are of gloas. The Stranger asks for nothing.
 func (w *World) prefer(ctx context.Context) error {
 	spec := w.Spec()
-	if w.cfg.last() != eth.Gloas {
+	if !w.cfg.HasGloas() {
 		return nil
 	}
 	for epoch := phase0.Epoch(0); ; epoch++ {

@@ -30,7 +30,8 @@ func TestAWorldOfGloas(t *testing.T) {
 	if slot.Empty || w.Facts.Staked == nil {
 		t.Errorf("slot %d is on an empty parent: %t; the staked builder is %v", slot.Slot, slot.Empty, w.Facts.Staked)
 	}
-	if _, err := client.Block(t.Context(), Order{Slot: *slot, FeeRecipient: fmt.Sprintf("%#x", FeeRecipient(1))}); err != nil {
+	if _, err := client.Block(t.Context(),
+		Order{Slot: *slot, FeeRecipient: fmt.Sprintf("%#x", FeeRecipient(1))}); err != nil {
 		t.Error(err)
 	}
 	empty, err := client.Slot(t.Context(), Wanted{Kind: Registered, Empty: true})

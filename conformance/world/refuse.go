@@ -178,7 +178,7 @@ func slotOf(fork eth.Fork, media string, body []byte) (phase0.Slot, bool) {
 func slotOfSSZ(fork eth.Fork, body []byte) (phase0.Slot, bool) {
 	const offset, signature = 4, 96
 	at := offset + signature
-	if fork.HasBlobs() && fork != eth.Gloas { // whose blobs come with the envelope
+	if fork.HasBlobs() && fork.HasBlindedBlocks() { // whose blobs come with the envelope
 		at += 3 * offset
 	}
 	if len(body) < at+8 {

@@ -58,19 +58,6 @@ func (w *World) Handler() http.Handler {
 			answer(rw, w.overtake(wanted.Slot), nil)
 		}
 	})
-	mux.HandleFunc("POST /conformance/v1/envelopes", func(rw http.ResponseWriter, r *http.Request) {
-		var slot phase0.Slot
-		if read(rw, r, &slot) {
-			answer(rw, w.envelopesOf(slot), nil)
-		}
-	})
-	mux.HandleFunc("POST /conformance/v1/refuse-envelopes", func(rw http.ResponseWriter, r *http.Request) {
-		var fault EnvelopeFault
-		if read(rw, r, &fault) {
-			w.refuseEnvelopes(fault)
-			answer(rw, struct{}{}, nil)
-		}
-	})
 	mux.HandleFunc("POST /conformance/v1/account", func(rw http.ResponseWriter, _ *http.Request) {
 		account, err := w.lend()
 		answer(rw, account, err)
@@ -90,7 +77,25 @@ func (w *World) Handler() http.Handler {
 		}
 		answer(rw, w.builders.listSent(tx), nil)
 	})
+	w.handleEnvelopes(mux)
 	return mux
+}
+
+// handleEnvelopes adds what is there for slots of gloas.
+func (w *World) handleEnvelopes(mux *http.ServeMux) {
+	mux.HandleFunc("POST /conformance/v1/envelopes", func(rw http.ResponseWriter, r *http.Request) {
+		var slot phase0.Slot
+		if read(rw, r, &slot) {
+			answer(rw, w.envelopesOf(slot), nil)
+		}
+	})
+	mux.HandleFunc("POST /conformance/v1/refuse-envelopes", func(rw http.ResponseWriter, r *http.Request) {
+		var fault EnvelopeFault
+		if read(rw, r, &fault) {
+			w.refuseEnvelopes(fault)
+			answer(rw, struct{}{}, nil)
+		}
+	})
 }
 
 func read(rw http.ResponseWriter, r *http.Request, into any) bool {
@@ -159,7 +164,8 @@ func (w *World) take(wanted Wanted) *Slot {
 	if wanted.Hurry {
 		least = hurriedLeft
 	}
-	if slot == nil || slot.Slot < wanted.From || slot.Empty != wanted.Empty || KindOf(slot.ValidatorIndex, w.cfg.Validators) != wanted.Kind ||
+	if slot == nil || slot.Slot < wanted.From || slot.Empty != wanted.Empty ||
+		KindOf(slot.ValidatorIndex, w.cfg.Validators) != wanted.Kind ||
 		w.network.Spec.SlotStart(slot.Slot).Sub(w.cfg.Clock.Now()) < time.Duration(least*float64(w.cfg.Slot)) {
 		return nil
 	}

@@ -114,7 +114,7 @@ func (c *Config) Check() error {
 
 // Has says whether there can be a world of a fork. Of gloas the suite has forms of its own, which
 // are not those of package probe.
-func Has(fork eth.Fork) bool { return probe.Has(fork) || fork == eth.Gloas }
+func Has(fork eth.Fork) bool { return probe.Has(fork) || fork.Known() && !fork.HasBlindedBlocks() }
 
 // forks returns the schedule of the world.
 func (c *Config) forks() []eth.ForkPoint {
@@ -129,7 +129,7 @@ func (c *Config) forks() []eth.ForkPoint {
 func (c *Config) last() eth.Fork { return cmp.Or(c.Next, c.Fork) }
 
 // HasGloas says whether the world will have slots of gloas.
-func (c *Config) HasGloas() bool { return c.last().Includes(eth.Gloas) }
+func (c *Config) HasGloas() bool { return c.last() != 0 && !c.last().HasBlindedBlocks() }
 
 // UsualValidators is how many validators there are by default. Each proposes once in as many slots,
 // in random order. So one slot of eight is the Restless validator's, and one is the Stranger's.
@@ -248,7 +248,7 @@ func (w *World) open() (err error) {
 		w.Facts.NextFork, w.Facts.NextForkVersion = w.cfg.Next.String(), fmt.Sprintf("%#x", spec.Forks[1].Version[:])
 		w.Facts.NextForkSlot = spec.FirstSlot(w.cfg.NextEpoch)
 	}
-	if w.cfg.last() == eth.Gloas {
+	if w.cfg.HasGloas() {
 		w.Facts.Staked = &Staked{SecretKey: fmt.Sprintf("%#x", derivedSecret("relay", seed))}
 	}
 	for _, name := range BuilderNames {

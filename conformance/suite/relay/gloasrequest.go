@@ -15,14 +15,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
-// fault is one thing that is wrong with a request for a bid, and the statuses that are right for it.
+// fault is one thing that is wrong with a request for a bid, and the statuses that are right for
+// it.
 type fault struct {
 	clause, title string
 	change        func(*request)
 	statuses      []int
 }
 
-// faultsOfRequests are the things that can be wrong with a request whose proposer and slot are right.
+// faultsOfRequests are the things that can be wrong with a request whose proposer and slot are
+// right.
 func faultsOfRequests() []fault {
 	const bad = http.StatusBadRequest
 	header := func(name, value string) func(*request) { return func(q *request) { q.Header[name] = value } }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
-	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // errNotFollowed is why a check of suite.Set.Sane looks again.
@@ -41,7 +40,7 @@ func (r *specs) checkWorld(t *suite.T) {
 			"a validator of the world, which is at slot %d", duties[0].Slot, duties[len(duties)-1].Slot,
 			t.World.Facts.Newest(t.Now()))
 	}
-	if t.World.Facts.ForkOf() == eth.Gloas {
+	if !t.World.Facts.ForkOf().HasBlindedBlocks() {
 		return // nobody registers any more
 	}
 	if err := r.registerOnce(t); errors.Is(err, errNoProposer) {

@@ -209,9 +209,10 @@ func describeSubmissions(r *specs) {
 		for _, body := range []string{"{}", "[]", `{"message":{},"execution_payload":{},"signature":"0x"}`} {
 			t.Status(send(t, jsonType, "", []byte(body)), http.StatusBadRequest)
 		}
-	})
-	r.It("REL-SUB-25", "refuses a block that lacks a part", func(t *suite.T) {
-		a := r.open(t)
+		if t.World == nil {
+			return
+		}
+		a := r.open(t) // a block that lacks a part
 		a.prepareBid()
 		s := a.block("a", gwei(1000))
 		var whole map[string]json.RawMessage
