@@ -255,8 +255,10 @@ func TestStepsEndWithTheFirstFailure(t *testing.T) {
 func TestCIRunsEveryStep(t *testing.T) {
 	steps := []string{"needs", "lab", "vet", "lint", "prove", "conformance", "gloas", "forks", "sidecar", "reports",
 		"scenarios", "test", "faults", "replay", "devnet", "image", "fuzz"}
-	targets := map[string]string{"gloas": "conformance-gloas", "forks": "conformance-forks", "sidecar": "conformance-sidecar",
-		"faults": "fault-tests", "image": "conformance-image", "replay": "replay-demo"}
+	targets := map[string]string{
+		"gloas": "conformance-gloas", "forks": "conformance-forks", "sidecar": "conformance-sidecar",
+		"faults": "fault-tests", "image": "conformance-image", "replay": "replay-demo",
+	}
 	ci := func(t *testing.T, failing string) (said string, status int) {
 		h := newCheckout(t, "steps.sh")
 		text, err := os.ReadFile("../../.ci/run")
