@@ -149,8 +149,6 @@ charts: ## render the Helm chart, and check it against Kubernetes' types; ARGS=-
 test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh
 
-# Without -trimpath: with it, what cgo generated in another folder is found in the cache, and names files of that folder, which are perhaps gone.
-lint: export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS))
 lint: bin/golangci-lint-$(LINT_VERSION) bin/deadcode-$(XTOOLS_VERSION) ## run the linters, and look for functions that no program reaches
 	$< run ./...
 	scripts/deadcode.sh bin/deadcode-$(XTOOLS_VERSION)

@@ -1,7 +1,11 @@
 package node
 
+// The folder is among the flags, though nothing is included from it, so that what cgo generates is
+// cached for each checkout. With -trimpath it would be shared, and names files of the checkout that
+// was built first: linters look for them.
+
 /*
-#cgo CFLAGS: -O3
+#cgo CFLAGS: -O3 -I${SRCDIR}
 #cgo noescape gavel_hex_digits
 #cgo nocallback gavel_hex_digits
 #include "hexdigits.h"
