@@ -114,7 +114,7 @@ func (p *process) kill() {
 	if err := p.running.Process.Kill(); err != nil {
 		p.Errorf("%v has ended by itself: %v", p.args[0], err)
 	}
-	<-p.ended // it says that it was killed
+	_ = <-p.ended // it says that it was killed
 	p.running = nil
 }
 
@@ -279,6 +279,7 @@ func TestClusterOfProcesses(t *testing.T) {
 		injected[name]++
 		flow.goOn(5)
 	}
+	flow.awaitLanding(c.rpcs[0])
 	flow.end()
 	t.Logf("injected: %v", injected)
 	flow.check(c)

@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -305,6 +306,30 @@ func (f *orderFlow) goOn(more int64) {
 	}
 }
 
+// awaitLanding waits until a bundle has landed. Under load the builder may get the first ones when
+// their blocks are over.
+func (f *orderFlow) awaitLanding(at *process) {
+	f.Helper()
+	for !f.hasLanded(at) {
+		if f.Context().Err() != nil {
+			f.Fatal("nothing lands")
+		}
+		<-time.After(250 * time.Millisecond)
+	}
+}
+
+func (f *orderFlow) hasLanded(at *process) bool {
+	f.mu.Lock()
+	var ids []common.Hash
+	for _, one := range f.promises {
+		if one.taken && one.lands {
+			ids = append(ids, one.id)
+		}
+	}
+	f.mu.Unlock()
+	return slices.ContainsFunc(ids, func(id common.Hash) bool { return f.stateOf(at, id) == "landed" })
+}
+
 // end ends signers and blocks.
 func (f *orderFlow) end() {
 	f.stop()
@@ -397,7 +422,7 @@ func (f *orderFlow) truthOf(c *cluster) truth {
 	if err != nil {
 		f.Fatal(err)
 	}
-	defer j.Close(context.Background()) //nolint:errcheck // it has only read
+	defer j.Close(context.Background())
 	log, err := j.LogInfo(f.Context())
 	if err != nil {
 		f.Fatal(err)

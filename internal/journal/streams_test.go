@@ -40,9 +40,9 @@ func TestStreamsOfAClusterThatHasJustBegun(t *testing.T) {
 		found  bool
 		err    error
 	}{
-		"it answers":              {nil, Config{}, factsName, false, true, nil},
-		"there is none":           {nil, patient, "OTHER", false, false, nil},
-		"no answer at first":      {[]error{context.DeadlineExceeded}, patient, factsName, false, true, nil},
+		"it answers":         {nil, Config{}, factsName, false, true, nil},
+		"there is none":      {nil, patient, "OTHER", false, false, nil},
+		"no answer at first": {[]error{context.DeadlineExceeded}, patient, factsName, false, true, nil},
 		"no answer, and no wait": {[]error{context.DeadlineExceeded}, Config{}, factsName, false, false,
 			context.DeadlineExceeded},
 		"another one has made it": {[]error{jetstream.ErrStreamNotFound}, patient, factsName, true, true, nil},
