@@ -48,7 +48,7 @@ func TestAWorldOfGloas(t *testing.T) {
 			} `json:"message"`
 		} `json:"data"`
 	}
-	w.beacon(t, fmt.Sprintf("/eth/v2/beacon/blocks/%d", slot.Slot-1), &block)
+	w.beacon(t, fmt.Sprintf("/eth/v2/beacon/blocks/%#x", slot.ParentRoot[:]), &block)
 	bid := fmt.Sprint(block.Data.Message.Body["signed_execution_payload_bid"])
 	if !strings.Contains(bid, fmt.Sprintf("%#x", slot.ParentHash[:])) {
 		t.Errorf("slot %d is built on %#x, which is not the payload of the block before: %s", slot.Slot, slot.ParentHash, bid)
