@@ -1,6 +1,8 @@
 package beacon
 
 import (
+	"sync/atomic"
+
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/devnet/beacon/epbs"
@@ -15,8 +17,9 @@ type payloadTree struct {
 	schedule      schedule
 	slotsPerEpoch uint64
 	slotStake     phase0.Gwei
-	newest        epbs.Node // the head; only if known is true
-	known         bool
+	// newest is the head, nil if it must be looked for. Who only reads the fork choice may set it, beside
+	// others who read.
+	newest atomic.Pointer[epbs.Node]
 }
 
 func newPayloadTree(s schedule, spec *eth.Spec, genesis *Block) *payloadTree {
@@ -37,21 +40,21 @@ func slotStake(validators, slotsPerEpoch uint64) phase0.Gwei {
 }
 
 func (t *payloadTree) add(b, parent *Block) {
-	t.known = false
+	t.newest.Store(nil)
 	t.Add(epbs.Leaf{
 		Root: b.Root, Parent: b.ParentRoot, Slot: b.Slot, OnFull: b.onFull(parent), Whole: b.bid == nil, Late: b.Late,
 	})
 }
 
 func (t *payloadTree) beginSlot(slot phase0.Slot) {
-	t.known = false
+	t.newest.Store(nil)
 	t.BeginSlot(slot)
 }
 
 // attest lets the slot's committee vote for the head.
 func (t *payloadTree) attest(slot phase0.Slot) {
 	node := t.head()
-	t.known = false
+	t.newest.Store(nil)
 	for _, validator := range t.schedule.committee(slot, t.slotsPerEpoch) {
 		t.Attest(validator, epbs.Ballot{Slot: slot, Root: node.Root, Present: node.Status == epbs.Full})
 	}
@@ -59,20 +62,22 @@ func (t *payloadTree) attest(slot phase0.Slot) {
 
 // testify takes what a member of the payload timeliness committee says.
 func (t *payloadTree) testify(member int, root phase0.Root, present, available bool) {
-	t.known = false
+	t.newest.Store(nil)
 	t.Testify(member, root, present, available)
 }
 
 func (t *payloadTree) reveal(root phase0.Root) {
-	t.known = false
+	t.newest.Store(nil)
 	t.Reveal(root)
 }
 
 func (t *payloadTree) head() epbs.Node {
-	if !t.known {
-		t.newest, t.known = t.Head(), true
+	if known := t.newest.Load(); known != nil {
+		return *known
 	}
-	return t.newest
+	found := t.Head()
+	t.newest.Store(&found)
+	return found
 }
 
 func (t *payloadTree) isWeak(b *Block) bool {
@@ -82,7 +87,7 @@ func (t *payloadTree) isWeak(b *Block) bool {
 // finalize forgets what is older than the final block, or than the last one before it on whose
 // payload the chain builds.
 func (t *payloadTree) finalize(f *forkChoice) {
-	t.known = false
+	t.newest.Store(nil)
 	child := f.head()
 	for b := child; b != nil; b = f.blocks[b.ParentRoot] {
 		if b.Slot <= f.final.Slot && b != child && child.onFull(b) {
