@@ -17,8 +17,8 @@ type payloadTree struct {
 	schedule      schedule
 	slotsPerEpoch uint64
 	slotStake     phase0.Gwei
-	// newest is the head, nil if it must be looked for. Who only reads the fork choice may set it, beside
-	// others who read.
+	// newest is the head, nil if it must be looked for. Who only reads the fork choice may set it,
+	// beside others who read.
 	newest atomic.Pointer[epbs.Node]
 }
 
