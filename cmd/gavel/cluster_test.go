@@ -114,7 +114,7 @@ func (p *process) kill() {
 	if err := p.running.Process.Kill(); err != nil {
 		p.Errorf("%v has ended by itself: %v", p.args[0], err)
 	}
-	_ = <-p.ended // it says that it was killed
+	p.Logf("%s: %v", p.args[0], <-p.ended) // it says that it was killed
 	p.running = nil
 }
 
