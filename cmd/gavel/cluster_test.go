@@ -287,14 +287,16 @@ func TestClusterOfProcesses(t *testing.T) {
 
 // faults are the faults, one after another, by their names.
 func (c *cluster) faults(t *testing.T, flow *orderFlow) iter.Seq2[string, func()] {
+	killOwner := func() { c.failOwner(t, flow, (*process).kill, (*process).start) }
+	pauseOwner := func() { c.failOwner(t, flow, (*process).pause, (*process).resume) }
 	return func(yield func(string, func()) bool) {
 		if *clusterRounds == 0 && yield("a stream is killed", killed(flow, c.streams[0])) {
-			yield("the owner of the orders is killed", func() { c.killOwner(t, flow) })
+			yield("the owner of the orders is killed", killOwner)
 		}
 		for round := range *clusterRounds {
-			if !yield("the owner of the orders is killed", func() { c.killOwner(t, flow) }) ||
+			if !yield("the owner of the orders is killed", killOwner) ||
 				!yield("a stream is killed", killed(flow, c.streams[round%2])) ||
-				!yield("the owner of the orders stands still", func() { c.pauseOwner(t, flow) }) ||
+				!yield("the owner of the orders stands still", pauseOwner) ||
 				!yield("a stream stands still", paused(flow, c.streams[1-round%2])) ||
 				!yield("a follower is killed", func() {
 					_, follower := c.owner(t)
@@ -314,23 +316,15 @@ func (c *cluster) faults(t *testing.T, flow *orderFlow) iter.Seq2[string, func()
 	}
 }
 
-func (c *cluster) killOwner(t *testing.T, flow *orderFlow) {
+// failOwner has the owner of the orders fail, waits until the other one owns them and answers, and
+// has the first one recover.
+func (c *cluster) failOwner(t *testing.T, flow *orderFlow, fail, resume func(*process)) {
 	t.Helper()
 	owner, next := c.owner(t)
-	owner.kill()
+	fail(owner)
 	takesOver(next)
 	flow.goOn(5)
-	owner.start()
-	owner.ready()
-}
-
-func (c *cluster) pauseOwner(t *testing.T, flow *orderFlow) {
-	t.Helper()
-	owner, next := c.owner(t)
-	owner.pause()
-	takesOver(next)
-	flow.goOn(5)
-	owner.resume()
+	resume(owner)
 	owner.ready()
 }
 

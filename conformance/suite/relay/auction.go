@@ -202,16 +202,21 @@ func (a *auction) submit(s *submission) *probe.Answer {
 // prepareSubmitted submits a block that prepares the spec: the spec is inconclusive unless the
 // block is accepted.
 func (a *auction) prepareSubmitted(s *submission) *submission {
+	a.prepareTaken(func() *probe.Answer { return a.prepare().submit(s) })
+	return s
+}
+
+// prepareTaken sends a block until it is accepted, for as long as the relay may learn of the slot,
+// and of what its proposer wants, later than the suite.
+func (a *auction) prepareTaken(send func() *probe.Answer) {
 	var answer *probe.Answer
-	// The relay may learn about the slot a moment later than the suite.
 	_ = a.t.Eventually(news, func() error {
-		if answer = a.prepare().submit(s); answer.Status == http.StatusOK || answer.Status == http.StatusAccepted {
+		if answer = send(); answer.Status == http.StatusOK || answer.Status == http.StatusAccepted {
 			return nil
 		}
 		return errNotTaken
 	})
 	a.t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
-	return s
 }
 
 // news is how long a relay may take until it knows of a new slot.

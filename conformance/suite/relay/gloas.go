@@ -132,15 +132,7 @@ func (a sale) prepare() sale { return sale{a.auction.prepare()} }
 // prepareOffered submits a block that prepares the spec: the spec is inconclusive unless the block
 // is accepted.
 func (a sale) prepareOffered(o *offered) *offered {
-	var answer *probe.Answer
-	// The relay may learn about the slot and its preferences a moment later than the suite.
-	_ = a.t.Eventually(news, func() error {
-		if answer = a.prepare().sendBlock(o); answer.Status == http.StatusOK || answer.Status == http.StatusAccepted {
-			return nil
-		}
-		return errNotTaken
-	})
-	a.t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
+	a.prepareTaken(func() *probe.Answer { return a.prepare().sendBlock(o) })
 	return o
 }
 

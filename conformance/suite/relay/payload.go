@@ -212,22 +212,12 @@ func describePayload(r *specs) {
 		checkHidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
 	})
 	r.It("REL-PAY-05", "reveals one block of a slot", func(t *suite.T) {
-		a := r.openToPropose(t)
-		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
-		a.prepareSubmitted(low)
-		first := a.signBlind(a.makeBlinded(a.prepareServed(low)), a.proposer)
-		a.prepareSubmitted(high)
-		second := a.signBlind(a.makeBlinded(a.prepareServed(high)), a.proposer)
+		a, first, second, high := r.prepareTwoBlocks(t)
 		t.Prepared(a.prepare().ask(payloadPath, first), "get the first payload", http.StatusOK)
 		checkHidden(t, a.ask(payloadPath, second), high)
 	})
 	r.It("REL-PAY-05", "takes no second block of a slot by version 2", func(t *suite.T) {
-		a := r.openToPropose(t)
-		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
-		a.prepareSubmitted(low)
-		first := a.signBlind(a.makeBlinded(a.prepareServed(low)), a.proposer)
-		a.prepareSubmitted(high)
-		second := a.signBlind(a.makeBlinded(a.prepareServed(high)), a.proposer)
+		a, first, second, high := r.prepareTwoBlocks(t)
 		t.Prepared(a.ask(payloadPath, first), "get the first payload", http.StatusOK)
 		answer := a.ask(payloadPathV2, second)
 		if answer.Status == http.StatusNotFound {
@@ -236,12 +226,7 @@ func describePayload(r *specs) {
 		checkHidden(t, answer, high)
 	})
 	r.It("REL-PAY-05", "reveals no second block of a slot that comes in SSZ", func(t *suite.T) {
-		a := r.openToPropose(t)
-		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
-		a.prepareSubmitted(low)
-		first := a.signBlind(a.makeBlinded(a.prepareServed(low)), a.proposer)
-		a.prepareSubmitted(high)
-		second := a.signBlind(a.makeBlinded(a.prepareServed(high)), a.proposer)
+		a, first, second, high := r.prepareTwoBlocks(t)
 		answer := a.prepare().askSSZ(payloadPath, first)
 		allowUnsupported(t, answer, "SSZ")
 		t.Prepared(answer, "get the first payload", http.StatusOK)
@@ -395,4 +380,18 @@ func describePayload(r *specs) {
 			t.Inconclusive("the relay refused before it asked a beacon node to publish: %s", answer)
 		}
 	})
+}
+
+// prepareTwoBlocks makes a slot of which the proposer has signed the headers of two blocks, first
+// and second, and returns the submission of the second one.
+func (r *specs) prepareTwoBlocks(t *suite.T) (a *auction, first, second *apielectra.SignedBlindedBeaconBlock,
+	high *submission) {
+	a = r.openToPropose(t)
+	low := a.block("a", gwei(1000))
+	high = a.block("b", gwei(2000))
+	a.prepareSubmitted(low)
+	first = a.signBlind(a.makeBlinded(a.prepareServed(low)), a.proposer)
+	a.prepareSubmitted(high)
+	second = a.signBlind(a.makeBlinded(a.prepareServed(high)), a.proposer)
+	return a, first, second, high
 }

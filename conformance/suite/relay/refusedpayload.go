@@ -66,12 +66,7 @@ func describeRefusedPayloads(r *specs) {
 		checkRefusal(t, answer)
 	})
 	r.It("REL-GEN-11", "refuses a second block of the slot with one document", func(t *suite.T) {
-		a := r.openToPropose(t)
-		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
-		a.prepareSubmitted(low)
-		first := a.signBlind(a.makeBlinded(a.prepareServed(low)), a.proposer)
-		a.prepareSubmitted(high)
-		second := a.signBlind(a.makeBlinded(a.prepareServed(high)), a.proposer)
+		a, first, second, _ := r.prepareTwoBlocks(t)
 		t.Prepared(a.prepare().ask(payloadPath, first), "get the first payload", http.StatusOK)
 		answer := a.ask(payloadPath, second)
 		t.Status(answer, http.StatusBadRequest)
