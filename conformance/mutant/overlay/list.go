@@ -29,7 +29,7 @@ func Find(id string) (Mutant, error) {
 }
 
 // All are all mutants inside our services. It must not be changed.
-var All = slices.Concat(fromCode, ofForks, trials, sixthRound, ofSidecars, ofConsensus)
+var All = slices.Concat(fromCode, ofForks, ofGloas, trials, sixthRound, ofSidecars, ofConsensus)
 
 // fromCode are mutants that were written by those who wrote the specs.
 var fromCode = []Mutant{
