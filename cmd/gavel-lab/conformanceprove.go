@@ -17,6 +17,7 @@ func proveCommand() *cli.Command {
 		Flags: append(worldFlags(time.Second),
 			&cli.StringSliceFlag{Name: "mutant", Usage: "ids of mutants; all without"},
 			&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc, sidecar, builder"},
+			&cli.StringFlag{Name: "shard", Usage: "which part of the mutants to run, such as 2/4; all without"},
 			&cli.IntFlag{Name: "parallel", Value: 5, Usage: "how many run at a time"},
 			&cli.StringFlag{
 				Name: "mutants-program", TakesFile: true,
@@ -43,7 +44,12 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
+	shard, err := app.ParseShard(cmd.String("shard"))
+	if err != nil {
+		return err
+	}
 	return app.Proof{
+		Shard: shard,
 		Program: program, Mutants: cmd.String("mutants-program"), Slot: cmd.Duration("slot"),
 		Only: cmd.StringSlice("mutant"), Interfaces: cmd.StringSlice("iface"), Parallel: cmd.Int("parallel"), Out: os.Stdout,
 	}.InWorld(ctx, of, os.Stderr)

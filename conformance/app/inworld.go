@@ -57,8 +57,8 @@ func (p Proof) InWorld(ctx context.Context, of world.Config, notes io.Writer) er
 	for _, id := range slices.Sorted(maps.Keys(result.Unnoticed)) {
 		fmt.Fprintf(p.Out, "%s does not notice %s\n", id, strings.Join(result.Unnoticed[id], ", "))
 	}
-	fmt.Fprintf(p.Out, "\n%d mutants killed, %d survived, in %s, of which %s for those inside our services\n",
-		len(result.Killed), len(result.Survived), time.Since(began).Round(time.Second),
+	fmt.Fprintf(p.Out, "\n%d mutants%s killed, %d survived, in %s, of which %s for those inside our services\n",
+		len(result.Killed), p.Shard.ofAll(), len(result.Survived), time.Since(began).Round(time.Second),
 		result.InsideTook.Round(time.Second))
 	if missed := slices.Concat(result.Survived, result.TooEasy); len(missed) > 0 {
 		return Status{clauses.Nonconformant, "the suite did not notice: " + strings.Join(missed, "; ")}

@@ -43,6 +43,8 @@ type Proof struct {
 	// must fit; empty means all.
 	Only       []string
 	Interfaces []string
+	// Shard is which part of them to run, so that each of several runs takes a part of the time.
+	Shard Shard
 	// Parallel is how many mutants run at a time; twice as many of those inside services do.
 	Parallel int
 	Out      io.Writer
@@ -206,7 +208,7 @@ func (p Proof) chosen() (list []mutant.Mutant) {
 			list = append(list, m)
 		}
 	}
-	return list
+	return ofShard(p.Shard, list)
 }
 
 // run runs the suite on one mutant and returns the clauses that it survived. The list is empty if

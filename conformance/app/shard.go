@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 )
 
-// Shard is one of several equal parts of the chosen clauses, so that several machines share a run.
-// The zero value is all of them.
+// Shard is one of several equal parts of the chosen clauses or mutants, so that several machines or
+// runs share them. The zero value is all of them.
 type Shard struct {
 	// Index is from 1 to Count.
 	Index, Count int
@@ -26,17 +26,36 @@ func ParseShard(text string) (s Shard, err error) {
 	return s, nil
 }
 
+// ofAll says in words which part it is.
+func (s Shard) ofAll() string {
+	if s.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of shard %d/%d", s.Index, s.Count)
+}
+
 // keep leaves only the clauses of this shard chosen. Neighbours of the catalogue go to different
 // shards, because clauses of one operation take about as long as each other.
 func (s Shard) keep(catalogue *clauses.Catalogue, chosen map[string]bool) {
-	if s.Count == 0 {
-		return
-	}
-	at := 0
+	var list []string
 	for _, c := range catalogue.Clauses {
 		if chosen[c.ID] {
-			chosen[c.ID] = at%s.Count == s.Index-1
-			at++
+			list = append(list, c.ID)
 		}
 	}
+	clear(chosen)
+	for _, id := range ofShard(s, list) {
+		chosen[id] = true
+	}
+}
+
+// ofShard returns the items of a list that are in a shard. Neighbours go to different shards.
+func ofShard[T any](s Shard, list []T) (kept []T) {
+	if s.Count == 0 {
+		return list
+	}
+	for i := s.Index - 1; i < len(list); i += s.Count {
+		kept = append(kept, list[i])
+	}
+	return kept
 }

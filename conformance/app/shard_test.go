@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/target"
 )
 
 // Every chosen clause is in exactly one shard, shards are equally large, and nothing else is
@@ -48,6 +49,27 @@ func TestShardsAreRead(t *testing.T) {
 		"1/0": false, "a/b": false, "1/2/3": false} {
 		if _, err := ParseShard(text); (err == nil) != good {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Each mutant is in exactly one shard of a proof.
+func TestShardsOfMutants(t *testing.T) {
+	proof := Proof{Mutants: "program", Target: &target.Target{Relay: &target.Relay{}}}
+	all, seen := proof.chosen(), map[string]int{}
+	for i := range 3 {
+		proof.Shard = Shard{i + 1, 3}
+		part := proof.chosen()
+		if len(part) < len(all)/3 || len(part) > len(all)/3+1 {
+			t.Errorf("shard %d has %d of %d mutants", i+1, len(part), len(all))
+		}
+		for _, m := range part {
+			seen[m.ID]++
+		}
+	}
+	for _, m := range all {
+		if seen[m.ID] != 1 {
+			t.Errorf("%s is in %d shards", m.ID, seen[m.ID])
 		}
 	}
 }

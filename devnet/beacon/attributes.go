@@ -56,11 +56,11 @@ func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block, status epbs.Statu
 	return a
 }
 
-// announce sends the payload attributes of a slot on its present parent, unless they were sent
-// already.
+// announce sends the payload attributes of a slot on the parent that is expected now, unless they
+// were sent already.
 func (b *Beacon) announce(slot phase0.Slot) {
 	b.mu.Lock()
-	parent, status := b.choice.proposerHead(slot)
+	parent, status := b.expectedParent(slot)
 	key := attributesKey{slot, parent.Root, status}
 	if b.announced[key] || b.awaitsPayload(parent, slot) {
 		b.mu.Unlock()

@@ -58,7 +58,7 @@ func (b *Beacon) bidCase(bid *gloas.SignedExecutionPayloadBid) *check.BidCase {
 	if p := b.market.preferences[m.Slot]; p != nil {
 		c.Preferences = p.Message
 	}
-	head, status := b.choice.proposerHead(m.Slot)
+	head, status := b.expectedParent(m.Slot)
 	c.Head = check.Head{Root: head.Root, Hash: head.payloadHash(status)}
 	parent := b.choice.blocks[m.ParentBlockRoot]
 	if parent == nil {

@@ -148,6 +148,23 @@ func (b *Beacon) runPayload(ctx context.Context, slot phase0.Slot) bool {
 	return true
 }
 
+// expectedParent returns the block on which builders of a slot are to build, and whether on its
+// payload. It is the one of the slot's proposer, but as long as the committee of the slot before has
+// not voted, a payload that this node has seen in time is expected to be built on. The caller holds
+// mu.
+func (b *Beacon) expectedParent(slot phase0.Slot) (*Block, epbs.Status) {
+	parent, status := b.choice.proposerHead(slot)
+	if status == epbs.Full || parent.bid == nil || parent.Slot+1 != slot || parent != b.choice.head() {
+		return parent, status
+	}
+	votes := b.cfg.Spec.SlotStart(parent.Slot).Add(partOf(b.cfg.Spec, payloadAttestationDue))
+	seen, ok := b.seenPayload(parent.Slot)
+	if ok && seen.PayloadPresent && seen.BlobDataAvailable && b.cfg.Clock.Now().Before(votes) {
+		return parent, epbs.Full
+	}
+	return parent, status
+}
+
 // awaitsPayload says whether the payload of the head may still come in time, so that it is too
 // early to announce a slot that is built without it. The caller holds mu.
 func (b *Beacon) awaitsPayload(head *Block, slot phase0.Slot) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet/beacon/epbs"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -200,6 +201,35 @@ func TestPayloadsComeInEnvelopes(t *testing.T) {
 	}
 	if len(withdrawn) != 12 || !withdrawn[0] || !withdrawn[11] {
 		t.Errorf("withdrawals %v, want 0 to 11 once each", withdrawn)
+	}
+}
+
+// Builders learn that they build on a payload as soon as it is there in time. If the committee then
+// says nothing of it, they learn that they build without it.
+func TestRevealedPayloadIsAnnounced(t *testing.T) {
+	n := newNetworkIn(t, eth.Gloas)
+	n.begin(1)
+	block, _ := n.producedIn(1, new(gloas.BuilderConfig))
+	root := n.mustPublish(block)
+	on := func(status epbs.Status) bool { return n.beacon.announced[attributesKey{2, root, status}] }
+	if on(epbs.Full) || on(epbs.Empty) {
+		t.Error("slot 2 is announced while the payload of slot 1 is awaited")
+	}
+	n.clock.now = n.spec.SlotStart(1).Add(2 * time.Second)
+	if status, body := n.reveal(n.own(root, 1), n.beacon.ValidatorKey(block.ProposerIndex)); status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	if !on(epbs.Full) || on(epbs.Empty) {
+		t.Errorf("revealed: on FULL %v, on EMPTY %v", on(epbs.Full), on(epbs.Empty))
+	}
+	n.clock.now = n.spec.SlotStart(1).Add(9 * time.Second)
+	n.beacon.followAfter(t.Context(), 1)
+	if !on(epbs.Empty) {
+		t.Error("the committee was absent, and slot 2 is not announced on EMPTY")
+	}
+	if next := n.selfBuild(2, true); next.Body.SignedExecutionPayloadBid.Message.ParentBlockHash ==
+		block.Body.SignedExecutionPayloadBid.Message.BlockHash {
+		t.Error("slot 2 builds on a payload of which the committee says nothing")
 	}
 }
 
