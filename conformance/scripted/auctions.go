@@ -60,8 +60,8 @@ type Auctions struct {
 	limits     map[phase0.Hash32]uint64
 }
 
-// OpenAuctions opens the relays in a world. Listen is as in Config. The caller must call Close.
-func OpenAuctions(ctx context.Context, around *world.Client, by clock.Clock, listen string) (*Auctions, error) {
+// OpenAuctions opens the relays in a world. The address is Config's Listen. The caller must call Close.
+func OpenAuctions(ctx context.Context, around *world.Client, by clock.Clock, address string) (*Auctions, error) {
 	f := around.Facts
 	ask := func(address string) *probe.Client { return probe.NewClient(address, nil, 10*time.Second).By(by) }
 	a := &Auctions{
@@ -87,7 +87,7 @@ func OpenAuctions(ctx context.Context, around *world.Client, by clock.Clock, lis
 		a.keys = append(a.keys, key)
 	}
 	var err error
-	if a.Relays, err = Open(Config{Network: network, Listen: listen, auctions: a}); err != nil {
+	if a.Relays, err = listen(Config{Network: network, Listen: address, auctions: a}); err != nil {
 		return nil, err
 	}
 	for i := range a.keys {
@@ -95,6 +95,7 @@ func OpenAuctions(ctx context.Context, around *world.Client, by clock.Clock, lis
 			a.Register(phase0.ValidatorIndex(i), payee(i, 0), gasLimits[i%len(gasLimits)])
 		}
 	}
+	a.serve() // a builder that runs already asks at once
 	ctx, a.stop = context.WithCancel(ctx)
 	a.group.Go(func() error { return a.follow(ctx) })
 	return a, nil

@@ -46,15 +46,27 @@ type Relays struct {
 	// All are the relays, in the order of Names.
 	All []*Relay
 
-	servers []*http.Server
+	servers   []*http.Server
+	listeners []net.Listener // of the servers, in their order
 }
 
 // Open starts the relays. The caller must call Close.
-func Open(cfg Config) (_ *Relays, err error) {
+func Open(cfg Config) (*Relays, error) {
+	r, err := listen(cfg)
+	if err == nil {
+		r.serve()
+	}
+	return r, err
+}
+
+// listen opens the relays' addresses. Who connects waits until they serve.
+func listen(cfg Config) (_ *Relays, err error) {
 	r := &Relays{Network: cfg.Network}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, r.Close())
+			for _, listener := range r.listeners {
+				err = errors.Join(err, listener.Close())
+			}
 		}
 	}()
 	for i, name := range Names {
@@ -70,9 +82,15 @@ func Open(cfg Config) (_ *Relays, err error) {
 			clock: cfg.Clock, auctions: cfg.auctions}
 		server := &http.Server{Handler: relay, ReadHeaderTimeout: 10 * time.Second}
 		r.All, r.servers = append(r.All, relay), append(r.servers, server)
-		go func() { _ = server.Serve(listener) }() // Close ends it
+		r.listeners = append(r.listeners, listener)
 	}
 	return r, nil
+}
+
+func (r *Relays) serve() {
+	for i, server := range r.servers {
+		go func() { _ = server.Serve(r.listeners[i]) }() // Close ends it
+	}
 }
 
 // nth returns the address of the relay with this index.
