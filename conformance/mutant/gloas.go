@@ -12,6 +12,7 @@ import (
 const (
 	payloadBidPath = "/eth/v1/builder/execution_payload_bid/"
 	capPath        = "/eth/v1/builder/builder_preferences/"
+	signedBlocks   = "/eth/v1/builder/beacon_blocks"
 )
 
 // payloadBid is a fault that changes the message of bids of gloas in JSON.
@@ -50,7 +51,7 @@ func bidsAnyway(wrong func(e *Exchange) bool) func() Fault {
 
 // gloasMutants returns the mutants of what a relay serves from gloas on.
 func gloasMutants() []Mutant {
-	return slices.Concat(payloadBidMutants(), bidRequestMutants(), capMutants())
+	return slices.Concat(payloadBidMutants(), bidRequestMutants(), capMutants(), signedBlockMutants())
 }
 
 // payloadBidMutants returns mutants of what is in a bid.
@@ -160,6 +161,40 @@ func capMutants() []Mutant {
 		{"relay-in-gloas-takes-any-builders-signature", "relay", "answers 200 to a block that its builder has not signed",
 			[]string{"GLO-SUB-05"}, pardons(submitPath, func(e *Exchange) bool {
 				return bytes.Contains(bytes.ToLower(e.Body), []byte("signature"))
+			})},
+	}
+}
+
+// signedBlockMutants returns mutants of how signed blocks are taken.
+func signedBlockMutants() []Mutant {
+	return []Mutant{
+		{"relay-forgets-signed-blocks", "relay", "answers 202 to a signed block, and does nothing", []string{"GLO-BLK-01"},
+			asks(signedBlocks, func(e *Exchange) bool {
+				return e.hasMedia("application/octet-stream") && e.say(http.StatusAccepted, "", "")
+			})},
+		{"relay-forgets-signed-blocks-in-json", "relay", "answers 202 to a signed block in JSON, and does nothing",
+			[]string{"GLO-BLK-01"}, asks(signedBlocks, func(e *Exchange) bool {
+				return e.hasMedia(jsonType) && e.say(http.StatusAccepted, "", "")
+			})},
+		{"relay-refuses-blocks-it-has-taken", "relay", "answers 400 to a signed block that it has taken before",
+			[]string{"GLO-BLK-04"}, func() Fault {
+				taken := map[string]bool{}
+				return Fault{Answer: func(e *Exchange) {
+					if !e.on(signedBlocks) || e.Status != http.StatusAccepted {
+						return
+					}
+					if taken[string(e.Asked)] {
+						e.say(http.StatusBadRequest, jsonType, `{"code":400,"message":"this block is known"}`)
+					}
+					taken[string(e.Asked)] = true
+				}}
+			}},
+		{"relay-takes-signed-blocks-without-a-version", "relay", "a signed block need not name its fork",
+			[]string{"GLO-BLK-09"}, asks(signedBlocks, func(e *Exchange) bool {
+				if e.Request.Header.Get("Eth-Consensus-Version") == "" {
+					e.Request.Header.Set("Eth-Consensus-Version", "gloas")
+				}
+				return false
 			})},
 	}
 }

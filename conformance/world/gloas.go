@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -65,10 +64,6 @@ func (w *World) ask(ctx context.Context, what string, r probe.Request) ([]byte, 
 	}
 	return answer.Body, nil
 }
-
-// afterStart is how far into its slot the world proposes from gloas on: the beacon node must have
-// noticed the new slot, by which it weighs the payload of the slot before.
-const afterStart = 60 * time.Millisecond
 
 // proposeGloas makes, signs and publishes the local block of a slot of gloas, and then its payload,
 // unless a spec wants the next slot on an empty parent.

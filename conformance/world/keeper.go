@@ -27,9 +27,6 @@ func (w *World) keep(ctx context.Context) error {
 		propose := w.propose
 		if w.isGloas(slot) {
 			propose = w.proposeGloas
-			if w.cfg.Clock.Until(ctx, w.network.Spec.SlotStart(slot).Add(afterStart)) != nil {
-				return nil
-			}
 		}
 		if err := propose(ctx, slot); err != nil && ctx.Err() == nil {
 			w.cfg.Log.Warn("the world missed a slot", "slot", slot, "error", err)

@@ -235,7 +235,7 @@ func (b *Beacon) deadline(slot phase0.Slot) time.Duration {
 }
 
 // beginSlot moves the fork choice to a slot. It sends an event for a block that becomes final, and
-// forgets the blobs of older blocks.
+// forgets the blobs of older blocks. Twice for a slot is as once.
 func (b *Beacon) beginSlot(slot phase0.Slot) {
 	b.mu.Lock()
 	before := b.choice.final

@@ -121,6 +121,9 @@ type madeBlock struct {
 
 // produceWithBid builds a payload while it asks builders, and takes the best.
 func (b *Beacon) produceWithBid(ctx context.Context, t template, config *gloas.BuilderConfig) (*madeBlock, error) {
+	// A proposer may ask just when its slot begins, before Run has noticed; what the last payload
+	// weighs depends on it (consensus-specs, on_tick comes before get_head).
+	b.beginSlot(b.cfg.Spec.SlotAt(b.cfg.Clock.Now()))
 	b.mu.RLock()
 	parent, status := b.choice.proposerHead(t.slot)
 	a := b.attributesOf(t.slot, parent, status)

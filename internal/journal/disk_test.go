@@ -70,7 +70,7 @@ func fill(t *testing.T, path string) {
 // eventually ends with the test's own deadline.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	limit := time.NewTimer(time.Minute)
+	limit := time.NewTimer(3 * time.Minute) // a server elects within seconds, unless the machine is busy
 	defer limit.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
