@@ -18,10 +18,11 @@ import (
 )
 
 // What makes this test binary another program than the tests: useDir one that uses a mounted disk
-// in that folder, asNobody one that becomes an ordinary user and starts such a one, withoutDevice
-// one that mounts where there is no /dev/fuse.
+// in that folder, databaseDir one that has a database in it, asNobody one that becomes an ordinary
+// user and starts such a one, withoutDevice one that mounts where there is no /dev/fuse.
 const (
 	useDir        = "GAVEL_TEST_MOUNT_DIR"
+	databaseDir   = "GAVEL_TEST_MOUNT_DATABASE_DIR"
 	asNobody      = "GAVEL_TEST_MOUNT_AS_NOBODY"
 	withoutDevice = "GAVEL_TEST_MOUNT_WITHOUT_DEVICE"
 )
@@ -33,6 +34,8 @@ func TestMain(m *testing.M) {
 		err = changeState(os.Getenv(serviceDir))
 	case os.Getenv(journalDir) != "":
 		err = useJournal(os.Getenv(useDir))
+	case os.Getenv(databaseDir) != "":
+		err = useDatabase(os.Getenv(databaseDir))
 	case os.Getenv(useDir) != "":
 		err = useMounted(os.Getenv(useDir))
 	case os.Getenv(asNobody) != "":
@@ -171,7 +174,7 @@ func useMounted(dir string) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(useFiles(d, dir), useDatabase(dir), unmount())
+	err = errors.Join(useFiles(d, dir), startDatabase(dir), unmount())
 	d.Cut()
 	if err := errors.Join(err, d.Save(dir)); err != nil {
 		return err
@@ -223,6 +226,18 @@ func useFiles(d *Disk, dir string) error {
 		return fmt.Errorf("a full disk says %w", err)
 	}
 	return one.Unlock()
+}
+
+// startDatabase uses a database in a process of its own. It maps its shared memory, which the kernel
+// writes back when it is unmapped and until then gives the process no memory: if that process had
+// to do the writing, both would wait for ever.
+func startDatabase(dir string) error {
+	user := exec.Command(os.Args[0]) // this program, which ends by itself
+	user.Env = append(os.Environ(), databaseDir+"="+dir)
+	if said, err := user.CombinedOutput(); err != nil {
+		return fmt.Errorf("use a database: %w: %s", err, said)
+	}
+	return nil
 }
 
 func useDatabase(dir string) error {
