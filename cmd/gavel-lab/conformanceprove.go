@@ -49,7 +49,7 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	return app.Proof{
-		Shard: shard,
+		Shard:   shard,
 		Program: program, Mutants: cmd.String("mutants-program"), Slot: cmd.Duration("slot"),
 		Only: cmd.StringSlice("mutant"), Interfaces: cmd.StringSlice("iface"), Parallel: cmd.Int("parallel"), Out: os.Stdout,
 	}.InWorld(ctx, of, os.Stderr)

@@ -60,7 +60,8 @@ type Auctions struct {
 	limits     map[phase0.Hash32]uint64
 }
 
-// OpenAuctions opens the relays in a world. The address is Config's Listen. The caller must call Close.
+// OpenAuctions opens the relays in a world. The address is Config's Listen. The caller must call
+// Close.
 func OpenAuctions(ctx context.Context, around *world.Client, by clock.Clock, address string) (*Auctions, error) {
 	f := around.Facts
 	ask := func(address string) *probe.Client { return probe.NewClient(address, nil, 10*time.Second).By(by) }

@@ -149,9 +149,9 @@ func (b *Beacon) runPayload(ctx context.Context, slot phase0.Slot) bool {
 }
 
 // expectedParent returns the block on which builders of a slot are to build, and whether on its
-// payload. It is the one of the slot's proposer, but as long as the committee of the slot before has
-// not voted, a payload that this node has seen in time is expected to be built on. The caller holds
-// mu.
+// payload. It is the one of the slot's proposer, but as long as the committee of the slot before
+// has not voted, a payload that this node has seen in time is expected to be built on. The caller
+// holds mu.
 func (b *Beacon) expectedParent(slot phase0.Slot) (*Block, epbs.Status) {
 	parent, status := b.choice.proposerHead(slot)
 	if status == epbs.Full || parent.bid == nil || parent.Slot+1 != slot || parent != b.choice.head() {

@@ -228,9 +228,9 @@ func useFiles(d *Disk, dir string) error {
 	return one.Unlock()
 }
 
-// startDatabase uses a database in a process of its own. It maps its shared memory, which the kernel
-// writes back when it is unmapped and until then gives the process no memory: if that process had
-// to do the writing, both would wait for ever.
+// startDatabase uses a database in a process of its own. It maps its shared memory, which the
+// kernel writes back when it is unmapped and until then gives the process no memory: if that
+// process had to do the writing, both would wait for ever.
 func startDatabase(dir string) error {
 	user := exec.Command(os.Args[0]) // this program, which ends by itself
 	user.Env = append(os.Environ(), databaseDir+"="+dir)

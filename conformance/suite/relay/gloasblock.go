@@ -83,7 +83,8 @@ func (a sale) envelopes() []world.Envelope {
 
 const errNoEnvelope = plainError("no envelope has come to the beacon node")
 
-// checkRevealed fails the spec unless an envelope comes that the beacon node takes, within the slot.
+// checkRevealed fails the spec unless an envelope comes that the beacon node takes, within the
+// slot.
 func (a sale) checkRevealed() world.Envelope {
 	var taken world.Envelope
 	err := a.t.Eventually(a.t.World.Facts.Slots(1), func() error {
