@@ -91,8 +91,9 @@ fault-tests: needs-faults ## the tests of faults alone; scenarios has their stor
 conformance: lab ## judge our own relay, stream, RPC, sidecar and builder by the conformance suite: flags in ARGS, report in bin/conformance
 	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
 
-conformance-gloas: lab ## judge the relay's bids, caps and submissions from gloas on
+conformance-gloas: lab ## judge the relay from gloas on, and over the fork
 	@bin/gavel-lab conformance run --devnet --fork gloas --clause 'GLO-*' --out bin/conformance-gloas $(ARGS)
+	@bin/gavel-lab conformance run --devnet --fork fulu --fork-at gloas@3 --clause 'GLO-FRK-*' --out bin/conformance-gloas-fork $(ARGS)
 
 conformance-forks: lab ## judge the relay by a handful of clauses in worlds of the older forks; conformance ARGS="--forks all" asks all of all
 	@bin/gavel-lab conformance run --devnet --forks bellatrix,capella,deneb,electra --slot 1s $(foreach c,$(FORK_CLAUSES),--clause $(c)) --out bin/conformance-forks $(ARGS)

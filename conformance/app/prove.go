@@ -252,6 +252,8 @@ func (p Proof) started(f folder, m mutant.Mutant) (program string, how []string)
 func (p Proof) devnet(clauses []string) []string {
 	how := []string{"--devnet", "--slot", p.Slot.String()}
 	switch {
+	case isOfGloas(clauses) && isAtFork(clauses):
+		how = append(how, "--fork", "fulu", "--fork-at", "gloas@3")
 	case isOfGloas(clauses):
 		how = append(how, "--fork", "gloas")
 	case isAtFork(clauses):

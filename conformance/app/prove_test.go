@@ -63,26 +63,28 @@ func TestBaseline(t *testing.T) {
 // world of one fork.
 func TestBaselineAcrossAFork(t *testing.T) {
 	dir := t.TempDir()
-	for i := range 2 {
+	for i := range 3 {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("report", i)), []byte(`{"schema":1}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	proof := app.Proof{
 		Program: suiteThatReports(t, dir), Target: &target.Target{Relay: &target.Relay{ProposerURL: "http://relay"}},
-		Only: []string{mutantOf(t, "REL-STA-01"), mutantOf(t, "REL-FRK-05")},
+		Only: []string{mutantOf(t, "REL-STA-01"), mutantOf(t, "REL-FRK-05"), mutantOf(t, "GLO-FRK-01")},
 	}
 	if _, err := proof.Baseline(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	asked, err := os.ReadFile(filepath.Join(dir, "asked"))
 	runs := strings.Split(strings.TrimSpace(string(asked)), "\n")
-	if err != nil || len(runs) != 2 {
-		t.Fatalf("ran %q, %v; want two runs", runs, err)
+	if err != nil || len(runs) != 3 {
+		t.Fatalf("ran %q, %v; want three runs", runs, err)
 	}
 	for _, run := range runs {
-		across := strings.Contains(run, "--fork electra --fork-at fulu@")
-		if across != strings.Contains(run, "REL-FRK-05") || across == strings.Contains(run, "REL-STA-01") {
+		across, toGloas := strings.Contains(run, "--fork electra --fork-at fulu@"),
+			strings.Contains(run, "--fork fulu --fork-at gloas@")
+		if across != strings.Contains(run, "REL-FRK-05") || toGloas != strings.Contains(run, "GLO-FRK-01") ||
+			(across || toGloas) == strings.Contains(run, "REL-STA-01") {
 			t.Errorf("ran %s", run)
 		}
 	}

@@ -51,7 +51,8 @@ func bidsAnyway(wrong func(e *Exchange) bool) func() Fault {
 
 // gloasMutants returns the mutants of what a relay serves from gloas on.
 func gloasMutants() []Mutant {
-	return slices.Concat(payloadBidMutants(), bidRequestMutants(), capMutants(), signedBlockMutants())
+	return slices.Concat(payloadBidMutants(), bidRequestMutants(), capMutants(), signedBlockMutants(),
+		gloasForkMutants())
 }
 
 // payloadBidMutants returns mutants of what is in a bid.
@@ -196,5 +197,15 @@ func signedBlockMutants() []Mutant {
 				}
 				return false
 			})},
+	}
+}
+
+// gloasForkMutants returns mutants of relays before the first slot of gloas.
+func gloasForkMutants() []Mutant {
+	return []Mutant{
+		{"relay-serves-nothing-before-gloas", "relay", "has no headers any more once it knows gloas",
+			[]string{"GLO-FRK-01"}, status("/eth/v1/builder/header/", 200, 200, http.StatusNoContent)},
+		{"relay-has-no-payload-bids-before-gloas", "relay", "answers 204 to a request for a bid before gloas",
+			[]string{"GLO-FRK-02"}, status(payloadBidPath, 400, 400, http.StatusNoContent)},
 	}
 }

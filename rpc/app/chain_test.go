@@ -17,6 +17,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
 const chainID = 0x67766c
@@ -33,12 +34,15 @@ func accountKey(i int) *ecdsa.PrivateKey {
 func addressOf(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
 // openChain is a chain of fulu in memory with one block.
-func openChain(t testing.TB) *service {
+func openChain(t testing.TB) *service { return openChainOf(t, eth.Fulu) }
+
+// openChainOf is openChain for any fork.
+func openChainOf(t testing.TB, fork eth.Fork) *service {
 	t.Helper()
 	h := &service{TB: t, facts: newFactsSeen()}
 	h.spec = &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
-		Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
+		Forks: []eth.ForkPoint{{Fork: fork}},
 	}
 	funded := []common.Address{docsAccount}
 	for i := range 10 {
@@ -87,8 +91,13 @@ func (s *service) mineOn(parent phase0.Hash32, txs ...*types.Transaction) *types
 	if built.Blobs != nil {
 		commitments = built.Blobs.Commitments
 	}
-	if err := s.node.Import(s.Context(), built.Fork, built.Payload, commitments, args.ParentBeaconRoot,
-		built.Requests); err != nil {
+	if built.Gloas != nil {
+		p, requests := payload.JoinGloas(built.Payload, built.Requests, built.Gloas)
+		err = s.node.ImportGloas(s.Context(), p, commitments, args.ParentBeaconRoot, requests)
+	} else {
+		err = s.node.Import(s.Context(), built.Fork, built.Payload, commitments, args.ParentBeaconRoot, built.Requests)
+	}
+	if err != nil {
 		s.Fatal(err)
 	}
 	if err := s.node.SetHead(s.Context(), built.Hash()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -17,6 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/method"
 	"github.com/gavel-relay/gavel/stream"
@@ -146,7 +148,7 @@ func (p *probing) order(to common.Address, wei int64, data []byte, salt int) *ty
 	return p.signed(accountKey(0), &types.DynamicFeeTx{
 		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei),
 		GasFeeCap: big.NewInt(100*params.GWei + int64(salt)),
-		Gas:       100_000, To: &to, Value: big.NewInt(wei), Data: data,
+		Gas:       400_000, To: &to, Value: big.NewInt(wei), Data: data, // new accounts cost more from gloas on
 	})
 }
 
@@ -206,16 +208,48 @@ type probed struct {
 // strangers, one of which sends two, do what they can. In literal mode the simulation answers, too.
 func TestFollowersLearnOneBit(t *testing.T) {
 	for _, s := range secrets {
-		t.Run(s.name, func(t *testing.T) { followAll(t, s, false) })
+		t.Run(s.name, func(t *testing.T) { followAll(t, s, eth.Fulu, false, s.setsThatHide()) })
 		if s.name != "amount" { // which more sets hide than there is time for twice
-			t.Run(s.name+" in literal mode", func(t *testing.T) { followAll(t, s, true) })
+			t.Run(s.name+" in literal mode", func(t *testing.T) { followAll(t, s, eth.Fulu, true, s.setsThatHide()) })
+		}
+		t.Run(s.name+" from gloas on", func(t *testing.T) {
+			followAll(t, s, eth.Gloas, true, [][]string{{"hash"}, {"hash", "default_logs", "tx_hash"}})
+		})
+	}
+}
+
+// From gloas on each transfer has a log of its amount and recipient (EIP-7708). Only who shares
+// logs shares this one.
+func TestLogsOfTransfersAreShownAsLogsOnly(t *testing.T) {
+	p := &probing{service: openChainOf(t, eth.Gloas), hints: stream.LiteralHints()}
+	p.serve(p.config(nil))
+	for i, hints := range [][]string{{"hash"}, {"default_logs"}, {"special_logs", "tx_hash"}, {"function_selector"},
+		{"logs"}, {"logs", "default_logs"}} {
+		tx := p.order(secretRecipient(0x77), 0x1234567, nil, i)
+		p.want(new(common.Hash), accountKey(0), "eth_sendPrivateTransaction", map[string]any{
+			"tx": rawOf(tx), "preferences": map[string]any{"fast": false, "privacy": map[string]any{"hints": hints}},
+		})
+		shared := waitFor(p.service, "hint", func(f rpc.OrderShared) bool { return f.Hash == tx.Hash() })
+		event, err := stream.ProjectHints(&shared.Shared, p.hints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares := slices.Contains(hints, "logs")
+		for what, secret := range map[string]string{
+			"topic": params.EthTransferLogEvent.Hex(), "system address": params.SystemAddress.Hex(), "amount": "1234567",
+			"sender": addressOf(accountKey(0)).Hex()[2:],
+		} {
+			if strings.Contains(strings.ToLower(string(event)), strings.ToLower(secret)) != shares {
+				t.Errorf("hints %s: the %s of a transfer's log is shown: %v; %s", hints, what, !shares, event)
+			}
 		}
 	}
 }
 
-// followAll sends orders with a secret under all sets of hints that hide it, and follows them.
-func followAll(t *testing.T, s secret, literal bool) {
-	service := openService(t, func(cfg *Config) { cfg.Literal = literal })
+// followAll sends orders with a secret under sets of hints that hide it, and follows them.
+func followAll(t *testing.T, s secret, fork eth.Fork, literal bool, sets [][]string) {
+	service := openChainOf(t, fork)
+	service.serve(service.config(func(cfg *Config) { cfg.Literal = literal }))
 	p := &probing{service: service, secret: s, hints: stream.DefaultHints()}
 	if literal {
 		p.hints = stream.LiteralHints()
@@ -231,7 +265,7 @@ func followAll(t *testing.T, s secret, literal bool) {
 	}()
 	p.deployRegister()
 	all := map[string][]*probed{}
-	for i, hints := range s.setsThatHide() {
+	for i, hints := range sets {
 		for n := range secretValues * ordersOfValue {
 			all[fmt.Sprint(hints)] = append(all[fmt.Sprint(hints)], p.send(hints, n%secretValues, i*1000+n))
 		}

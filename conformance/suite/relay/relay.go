@@ -36,7 +36,7 @@ func Specs(s *suite.Set) {
 		describeSignedValues, describeRefusedPayloads, describeNulls, describeTrustedBuilders, describeCombinations,
 		describeFilterCombinations, describeListModels, describeAuctionModels, describeRegistrationModel,
 		describeAcceptModel, describeForks, describeGloasBids, describeBidRequests, describeCaps,
-		describeGloasSubmissions, describeGloasDuties, describeGloasBlocks, describeGloasDeliveries,
+		describeGloasSubmissions, describeGloasDuties, describeGloasBlocks, describeGloasDeliveries, describeGloasFork,
 	} {
 		add(shared)
 	}
