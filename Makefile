@@ -40,7 +40,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks conformance-gloas vectors replay-demo conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks conformance-gloas conformance-instances vectors replay-demo conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,11 @@ conformance-gloas: lab ## judge the relay from gloas on, and over the fork
 
 conformance-forks: lab ## judge the relay by a handful of clauses in worlds of the older forks; conformance ARGS="--forks all" asks all of all
 	@bin/gavel-lab conformance run --devnet --forks bellatrix,capella,deneb,electra --slot 1s $(foreach c,$(FORK_CLAUSES),--clause $(c)) --out bin/conformance-forks $(ARGS)
+
+# Seven minutes, so CI does not run it.
+conformance-instances: lab ## judge two instances of each service, which share a journal, behind a balancer
+	@bin/gavel-lab conformance run --devnet --instances 2 --retries 1 --iface relay --iface stream --iface rpc \
+		--expect conformance/instances.yaml --out bin/conformance-instances $(ARGS)
 
 vectors: lab ## write the test vectors for implementations in any language to bin/vectors: docs/vectors.md; flags in ARGS
 	@rm -rf bin/vectors

@@ -86,6 +86,8 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "target", TakesFile: true,
 				Usage: "file that says where the target is; see docs/conformance.md"},
 			&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in a world of their own, and judge them"},
+			&cli.IntFlag{Name: "instances",
+				Usage: "with --devnet: how many instances of each service share one journal, behind a balancer"},
 			&cli.StringFlag{
 				Name: "image",
 				Usage: "container image of gavel that is started in a world of its own, and judged; with --target, what " +
@@ -207,10 +209,13 @@ func readPolicy(cmd *cli.Command, o *app.Options) (err error) {
 
 // sourceOf reads the flags that say where the target is, or what is started as one.
 func sourceOf(cmd *cli.Command) (from app.Source, err error) {
-	from = app.Source{Local: cmd.Bool("devnet"), Image: cmd.String("image"),
+	from = app.Source{Local: cmd.Bool("devnet"), Instances: cmd.Int("instances"), Image: cmd.String("image"),
 		InProcess: cmd.Bool("in-process"), Literal: cmd.Bool("literal"), LogDir: cmd.String("out"), Notes: os.Stderr}
 	if from.World, err = worldOf(cmd); err != nil {
 		return from, err
+	}
+	if from.Instances != 0 && !from.Local {
+		return from, app.Mistake("instances are those that --devnet starts")
 	}
 	from.World.BlobsLater = len(cmd.StringSlice("inside")) > 0
 	named := cmd.String("target")+cmd.String("relay")+cmd.String("stream")+cmd.String("rpc")+cmd.String("sidecar")+

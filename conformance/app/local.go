@@ -18,6 +18,7 @@ import (
 	devnetapp "github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/serve"
 	relayapp "github.com/gavel-relay/gavel/relay/app"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
@@ -33,16 +34,18 @@ import (
 type Local struct {
 	Target *target.Target
 
-	world    *world.World
-	services []devnetapp.Service
-	stop     context.CancelFunc
-	group    *errgroup.Group
+	world     *world.World
+	instances int // of each service with usual settings
+	services  []devnetapp.Service
+	stop      context.CancelFunc
+	group     *errgroup.Group
 }
 
-// StartLocal starts the world and all services. The caller must call Stop.
-func StartLocal(ctx context.Context, of world.Config, budgets target.Budgets) (l *Local, err error) {
+// StartLocal starts the world and all services, of those with usual settings so many instances. The
+// caller must call Stop.
+func StartLocal(ctx context.Context, of world.Config, budgets target.Budgets, instances int) (l *Local, err error) {
 	ctx, stop := context.WithCancel(ctx)
-	l = &Local{stop: stop, group: new(errgroup.Group)}
+	l = &Local{stop: stop, group: new(errgroup.Group), instances: max(instances, 1)}
 	defer func(opened *Local) { // returns with an error may set l to nil
 		if err != nil {
 			err = errors.Join(err, opened.Stop())
@@ -99,8 +102,14 @@ type set struct {
 	relay  devnetapp.RelayConfig
 	rpc    devnetapp.RPCConfig
 	stream devnetapp.StreamConfig
-	// journal is the RPC whose orders the stream tells; nil means the one of this set.
-	journal *devnetapp.RPC
+	// orders is the journal of the RPC whose orders the stream tells; empty means the one of this set.
+	orders orders
+}
+
+// orders is where a stream reads an RPC's orders: in this process, or at an address.
+type orders struct {
+	journal *journal.Journal
+	url     string
 }
 
 // open opens the three sets of services, and puts their addresses into the target.
@@ -122,7 +131,7 @@ func (l *Local) open(ctx context.Context) error {
 	}
 	literal := first
 	first.stream.Hints.GasUsed = true // so that all that a stream may share is judged
-	at, rpc, err := l.openSet(ctx, first)
+	at, orders, err := l.openSet(ctx, first)
 	if err != nil {
 		return err
 	}
@@ -134,7 +143,7 @@ func (l *Local) open(ctx context.Context) error {
 	l.Target.Stream = &target.Stream{URL: at.Stream}
 
 	limited, _, err := l.openSet(ctx, set{
-		index: 1, journal: rpc,
+		index: 1, orders: orders,
 		relay:  devnetapp.RelayConfig{Limits: relayapp.Limits{PerSecond: limitedPerSecond, Burst: limitedBurst}},
 		rpc:    devnetapp.RPCConfig{Limits: rpcapp.Limits{PerSecond: limitedPerSecond}},
 		stream: devnetapp.StreamConfig{Limits: streamapp.Limits{Listeners: limitedListeners}},
@@ -149,7 +158,7 @@ func (l *Local) open(ctx context.Context) error {
 		RPC:            &target.Rate{PerSecond: limitedPerSecond, URL: limited.RPC},
 		Stream:         &target.Audience{Listeners: limitedListeners, URL: limited.Stream},
 	}
-	literal.index, literal.journal = 2, rpc
+	literal.index, literal.orders = 2, orders
 	literal.relay.Literal, literal.rpc.Literal, literal.stream.Hints = true, true, new(stream.LiteralHints())
 	l.Target.Literal, _, err = l.openSet(ctx, literal)
 	return err
@@ -159,38 +168,84 @@ func (l *Local) open(ctx context.Context) error {
 // than the wall, so the usual half second is most of a slot: an order could be a block late for it.
 const headPoll = 25 * time.Millisecond
 
-// openSet opens and serves a set of services. It returns their URLs and the RPC.
-func (l *Local) openSet(ctx context.Context, s set) (at target.Literal, rpc *devnetapp.RPC, err error) {
+// openSet opens and serves a set of services, with several instances of each if the set is the one
+// with usual settings. It returns their URLs, and where the orders of the RPC are.
+func (l *Local) openSet(ctx context.Context, s set) (at target.Literal, from orders, err error) {
+	instances := 1
+	if s.index == 0 && l.instances > 1 {
+		instances = l.instances
+		shared, err := openSharedJournal()
+		if err != nil {
+			return at, from, err
+		}
+		l.services = append(l.services, shared)
+		s.relay.JournalURL, s.rpc.JournalURL, s.orders.url = shared.url(), shared.url(), shared.url()
+	}
+	var relays, rpcs, streams []string
+	for range instances {
+		var one target.Literal
+		if one, from, err = l.openInstance(ctx, s); err != nil {
+			return at, from, err
+		}
+		relays, rpcs, streams = append(relays, one.Relay), append(rpcs, one.RPC), append(streams, one.Stream)
+	}
+	if at.Relay, err = l.balance(ctx, relays); err != nil {
+		return at, from, err
+	}
+	if at.RPC, err = l.balance(ctx, rpcs); err != nil {
+		return at, from, err
+	}
+	at.Stream, err = l.balance(ctx, streams)
+	return at, from, err
+}
+
+// openInstance opens and serves one instance of each service of a set.
+func (l *Local) openInstance(ctx context.Context, s set) (at target.Literal, from orders, err error) {
 	quiet := devnetapp.Env{Clock: l.world.Clock(), Log: slog.New(slog.DiscardHandler)}
 	s.relay.Index, s.relay.Seed = s.index, servicesSeed
 	s.relay.Bids = s.index == 0 && l.world.Facts.HasGloas() // the world has one staked builder
 	s.relay.BeaconURL, s.relay.Validator = l.world.Facts.BeaconURL, l.world.Validator()
 	relay, err := devnetapp.OpenRelay(ctx, s.relay, quiet)
 	if err != nil {
-		return at, nil, err
+		return at, from, err
 	}
 	if at.Relay, err = l.serve(ctx, relay); err != nil {
-		return at, nil, err
+		return at, from, err
 	}
+	if at.RPC, from, err = l.openRPC(ctx, s, quiet); err != nil {
+		return at, from, err
+	}
+	if s.orders == (orders{}) {
+		s.orders = from
+	}
+	s.stream.Network, s.stream.Source, s.stream.JournalURL = "conformance", s.orders.journal, s.orders.url
+	stream, err := devnetapp.OpenStream(ctx, s.stream, quiet)
+	if err != nil {
+		return at, from, err
+	}
+	at.Stream, err = l.serve(ctx, stream)
+	return at, from, err
+}
+
+// openRPC opens and serves the RPC of a set, or an instance of it.
+func (l *Local) openRPC(ctx context.Context, s set, env devnetapp.Env) (at string, from orders, err error) {
 	s.rpc.Index, s.rpc.Seed = s.index, servicesSeed
 	s.rpc.ExecutionURL, s.rpc.Chain = l.world.Facts.ExecutionURL, l.world.Chain().Chain().Config()
 	s.rpc.BlockTime, s.rpc.PollEvery = l.world.Spec().SlotDuration, headPoll
-	if rpc, err = devnetapp.OpenRPC(ctx, s.rpc, quiet); err != nil {
-		return at, nil, err
+	if s.rpc.JournalURL != "" {
+		instance, err := devnetapp.OpenRPCInstance(ctx, s.rpc, env)
+		if err != nil {
+			return "", from, err
+		}
+		at, err = l.serve(ctx, instance)
+		return at, orders{url: s.rpc.JournalURL}, err
 	}
-	if at.RPC, err = l.serve(ctx, rpc); err != nil {
-		return at, nil, err
-	}
-	if s.journal == nil {
-		s.journal = rpc
-	}
-	s.stream.Source, s.stream.Network = s.journal.Journal(), "conformance"
-	stream, err := devnetapp.OpenStream(ctx, s.stream, quiet)
+	rpc, err := devnetapp.OpenRPC(ctx, s.rpc, env)
 	if err != nil {
-		return at, nil, err
+		return "", from, err
 	}
-	at.Stream, err = l.serve(ctx, stream)
-	return at, rpc, err
+	at, err = l.serve(ctx, rpc)
+	return at, orders{journal: rpc.Journal()}, err
 }
 
 // serve runs a service at a free port and returns its URL.

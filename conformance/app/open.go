@@ -14,6 +14,9 @@ import (
 type Source struct {
 	// Local starts gavel's own services in this process.
 	Local bool
+	// Instances is how many there are of each of them that has usual settings, behind a balancer; 0 is
+	// one.
+	Instances int
 	// Target is a target by its addresses or with its containers; nil for gavel's own services.
 	Target *target.Target
 	// Image is the image of gavel's own services, or what ${IMAGE} stands for in Target's containers.
@@ -141,7 +144,7 @@ func (s *Source) standIn(ctx context.Context) {
 // openLocal starts gavel's own services in a world of their own. An error of their end changes no
 // verdict; it is only noted.
 func openLocal(ctx context.Context, s Source) (Opened, func(), error) {
-	local, err := StartLocal(ctx, s.World, s.Budgets)
+	local, err := StartLocal(ctx, s.World, s.Budgets, s.Instances)
 	if err != nil {
 		return Opened{}, func() {}, fmt.Errorf("start the devnet: %w", err)
 	}

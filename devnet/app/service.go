@@ -144,18 +144,54 @@ type RPC struct {
 }
 
 // Close implements Service.
-func (r *RPC) Close() error {
-	err := r.App.Close()
-	if r.nodes != nil {
-		err = errors.Join(err, r.nodes.Close())
+func (r *RPC) Close() error { return errors.Join(r.App.Close(), closeNodes(r.nodes)) }
+
+// OpenRPC opens a bundle RPC, which is the only one on its journal.
+func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
+	cfg, nodes, err := c.forRPC(env)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	app, err := rpcapp.New(ctx, cfg)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open bundle RPC: %w", err), closeNodes(nodes))
+	}
+	return &RPC{app, nodes}, nil
 }
 
-// OpenRPC opens a bundle RPC.
-func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
-	opened := new(RPC)
-	cfg := rpcapp.Config{
+// rpcInstance is one of several bundle RPCs on one journal, with its connections to nodes.
+type rpcInstance struct {
+	rpcapp.Service
+	nodes *simulate.RemoteStates
+}
+
+// Close implements Service.
+func (r *rpcInstance) Close() error { return errors.Join(r.Service.Close(), closeNodes(r.nodes)) }
+
+// OpenRPCInstance opens one of several bundle RPCs on the journal of JournalURL.
+func OpenRPCInstance(ctx context.Context, c RPCConfig, env Env) (Service, error) {
+	cfg, nodes, err := c.forRPC(env)
+	if err != nil {
+		return nil, err
+	}
+	service, err := rpcapp.Open(ctx, cfg)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open bundle RPC: %w", err), closeNodes(nodes))
+	}
+	return &rpcInstance{service, nodes}, nil
+}
+
+func closeNodes(nodes *simulate.RemoteStates) error {
+	if nodes == nil {
+		return nil
+	}
+	return nodes.Close()
+}
+
+// forRPC returns the service's own configuration, and its connections to nodes unless Blocks is
+// set. The caller must close them.
+func (c RPCConfig) forRPC(env Env) (cfg rpcapp.Config, nodes *simulate.RemoteStates, err error) {
+	cfg = rpcapp.Config{
 		ChainConfig: c.Chain, Key: network.Wallet(c.Seed, "service", c.Index), Builders: c.Builders, DataDir: c.DataDir,
 		Journal: journal.Config{URL: c.JournalURL, Listen: c.JournalListen}, BlockTime: c.BlockTime,
 		PayoutGas: network.PayoutGas, Payers: c.Payers, EarliestBlock: c.EarliestBlock, Clock: env.Clock,
@@ -163,26 +199,18 @@ func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
 	}
 	cfg.Limits.PerSecond = cmp.Or(cfg.Limits.PerSecond, -1)
 	cfg.Limits.SignerPerSecond = cmp.Or(cfg.Limits.SignerPerSecond, -1)
-	var err error
 	if c.Blocks != nil {
 		states := chain.NewStates(c.Blocks)
 		cfg.Chain, cfg.States = states, states
-	} else {
-		opened.nodes, err = simulate.NewRemote(simulate.RemoteOptions{URLs: []string{c.ExecutionURL}, Config: c.Chain,
-			PollEvery: c.PollEvery, Log: env.Log})
-		if err != nil {
-			return nil, err
-		}
-		cfg.Chain, cfg.States = opened.nodes, opened.nodes
-		cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return simulate.Warmed{Simulator: s, States: opened.nodes} }
+		return cfg, nil, nil
 	}
-	if opened.App, err = rpcapp.New(ctx, cfg); err != nil {
-		if opened.nodes != nil {
-			err = errors.Join(err, opened.nodes.Close())
-		}
-		return nil, fmt.Errorf("open bundle RPC: %w", err)
+	if nodes, err = simulate.NewRemote(simulate.RemoteOptions{URLs: []string{c.ExecutionURL}, Config: c.Chain,
+		PollEvery: c.PollEvery, Log: env.Log}); err != nil {
+		return cfg, nil, err
 	}
-	return opened, nil
+	cfg.Chain, cfg.States = nodes, nodes
+	cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return simulate.Warmed{Simulator: s, States: nodes} }
+	return cfg, nodes, nil
 }
 
 // RegisteredBuilder returns the registry entry of a builder. The operator's own builder gets every

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -59,12 +60,18 @@ type Options struct {
 	Drain time.Duration
 }
 
+const inUse = "is in use: stop the other program or choose another port"
+
+// IsInUse says whether Listen has failed because of another program at the address, here or in
+// another process that told so in words.
+func IsInUse(err error) bool { return err != nil && strings.Contains(err.Error(), inUse) }
+
 // Listen opens a TCP port. Its error is one line that says what to do.
 func Listen(addr string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("address %s is in use: stop the other program or choose another port", addr)
+		return nil, fmt.Errorf("address %s "+inUse, addr)
 	case errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("address %s is not allowed for this user: choose a port above 1023", addr)
 	case err != nil:

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/scenarios"
 )
 
@@ -112,12 +113,21 @@ func (t *tally) run(ctx context.Context, p *scenarios.Plan) error {
 	return err
 }
 
+// mostStarts is how often a run is started whose addresses another program takes meanwhile: those
+// of services that are not there yet, or are down, are not held.
+const mostStarts = 3
+
 // slower is the factor by which the second try of a scenario is slower.
 const slower = 3
 
 // run runs a scenario and shows how it goes and ends.
 func (s *progress) run(ctx context.Context, p *scenarios.Plan, start Start, o Options) (Result, error) {
 	result, err := start(ctx, p, o)
+	for starts := 1; serve.IsInUse(err) && starts < mostStarts; starts++ {
+		s.showEnd()
+		s.print("once more, at other addresses: %v", err)
+		result, err = start(ctx, p, o)
+	}
 	s.showEnd()
 	if err == nil {
 		s.verdicts(result)
