@@ -80,8 +80,9 @@ var foreigners = []foreigner{
 	{
 		name: "submits one block again and again", habits: habits{parrot: true}, exit: clauses.Nonconformant,
 		fails: []string{"BLD-REL-01", "BLD-REL-04", "BLD-REL-05", "BLD-SLT-03", "BLD-SUB-01"},
-		// that it bids no more is seen by these only if its one slot was the one that they compare with
-		may: []string{"BLD-REL-02", "BLD-REL-03"}, unsure: true,
+		// that it bids no more, and that it sends again what was taken, is seen by these only if its one
+		// slot was the one that they compare with
+		may: []string{"BLD-REL-02", "BLD-REL-03", "BLD-RFS-05"}, unsure: true,
 	},
 	{
 		name: "promises what it does not pay", habits: habits{unpaid: true}, exit: clauses.Nonconformant,
