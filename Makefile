@@ -98,7 +98,7 @@ conformance-gloas: lab ## judge the relay from gloas on, and over the fork
 conformance-forks: lab ## judge the relay by a handful of clauses in worlds of the older forks; conformance ARGS="--forks all" asks all of all
 	@bin/gavel-lab conformance run --devnet --forks bellatrix,capella,deneb,electra --slot 1s $(foreach c,$(FORK_CLAUSES),--clause $(c)) --out bin/conformance-forks $(ARGS)
 
-# Seven minutes, so CI does not run it.
+# Five minutes, so CI does not run it.
 conformance-instances: lab ## judge two instances of each service, which share a journal, behind a balancer
 	@bin/gavel-lab conformance run --devnet --instances 2 --retries 1 --iface relay --iface stream --iface rpc \
 		--expect conformance/instances.yaml --out bin/conformance-instances $(ARGS)
