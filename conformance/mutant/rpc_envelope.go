@@ -133,11 +133,11 @@ func envelopeMutants() []Mutant {
 				all, _ := v.([]any)
 				return all[:min(len(all), 1)]
 			})},
-		{"rpc-thousand-requests-taken-in-second", "rpc", "a thousand requests are taken in a second",
+		{"rpc-thousand-requests-taken-in-ten-seconds", "rpc", "a thousand requests are taken in ten seconds",
 			[]string{"RPC-LIM-01"}, func() Fault {
 				n, since := 0, time.Now()
 				return Fault{Ask: func(e *Exchange) bool {
-					if n++; time.Since(since) > time.Second {
+					if n++; time.Since(since) > 10*time.Second {
 						n, since = 0, time.Now()
 					}
 					return n > 1000 && e.say(http.StatusTooManyRequests, jsonType, "{}")
