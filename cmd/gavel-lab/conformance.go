@@ -207,6 +207,9 @@ func readPolicy(cmd *cli.Command, o *app.Options) (err error) {
 	return nil
 }
 
+// mostInstances is how many of each service one process is to run.
+const mostInstances = 5
+
 // sourceOf reads the flags that say where the target is, or what is started as one.
 func sourceOf(cmd *cli.Command) (from app.Source, err error) {
 	from = app.Source{Local: cmd.Bool("devnet"), Instances: cmd.Int("instances"), Image: cmd.String("image"),
@@ -214,8 +217,11 @@ func sourceOf(cmd *cli.Command) (from app.Source, err error) {
 	if from.World, err = worldOf(cmd); err != nil {
 		return from, err
 	}
-	if from.Instances != 0 && !from.Local {
+	switch {
+	case from.Instances != 0 && !from.Local:
 		return from, app.Mistake("instances are those that --devnet starts")
+	case from.Instances < 0 || from.Instances > mostInstances:
+		return from, app.Mistake("instances is %d: give a number from 1 to %d", from.Instances, mostInstances)
 	}
 	from.World.BlobsLater = len(cmd.StringSlice("inside")) > 0
 	named := cmd.String("target")+cmd.String("relay")+cmd.String("stream")+cmd.String("rpc")+cmd.String("sidecar")+

@@ -2,20 +2,20 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	devnetapp "github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
@@ -26,21 +26,18 @@ import (
 //	                     └─▶ relay ─┘
 //
 // The balancer gives each request to the next instance, so that what one has been told is asked of
-// the other. It is as far away from them as they need to agree (docs/operations.md).
+// the other. It is as far away from them as they need to agree (docs/relay.md,
+// Several instances).
 
 // agreeWithin is how long an instance may need to know what another one has answered, in the
 // world's time.
 const agreeWithin = 20 * time.Millisecond
 
-// journalPayload is the largest message of a journal in bytes; every block with its blobs is
-// smaller.
-const journalPayload = 32 << 20
-
-// sharedJournal is a server of journals in this process, which keeps its data in a folder of its
-// own. It is a service, so that it ends after those that use it.
+// sharedJournal is a server of journals in this process, with a folder of its own for its data.
 type sharedJournal struct {
-	engine *server.Server
-	dir    string
+	*devnetapp.JournalServer
+
+	dir string
 }
 
 func openSharedJournal() (*sharedJournal, error) {
@@ -48,37 +45,23 @@ func openSharedJournal() (*sharedJournal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the journal's folder: %w", err)
 	}
-	engine, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true,
-		MaxPayload: journalPayload, MaxPending: 4 * journalPayload,
+	opened, err := devnetapp.OpenJournalServer(server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: dir,
 		JetStreamMaxStore: 1 << 50, // what streams reserve, not what they use
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make the journal's server: %w", err)
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	engine.Start()
-	if !engine.ReadyForConnections(time.Minute) {
-		return nil, fmt.Errorf("the journal's server in %s did not start", dir)
-	}
-	return &sharedJournal{engine, dir}, nil
+	return &sharedJournal{opened, dir}, nil
 }
-
-// url returns the address as services are given it.
-func (j *sharedJournal) url() string {
-	return "nats://" + strings.TrimPrefix(j.engine.ClientURL(), "nats://")
-}
-
-// Serve implements devnetapp.Service; the server listens by itself.
-func (j *sharedJournal) Serve(context.Context, net.Listener) error { return nil }
 
 // Close implements devnetapp.Service.
 func (j *sharedJournal) Close() error {
-	j.engine.Shutdown()
-	j.engine.WaitForShutdown()
-	if err := os.RemoveAll(j.dir); err != nil {
-		return fmt.Errorf("remove the journal's folder: %w", err)
+	err := j.JournalServer.Close()
+	if removeErr := os.RemoveAll(j.dir); removeErr != nil {
+		err = errors.Join(err, fmt.Errorf("remove the journal's folder: %w", removeErr))
 	}
-	return nil
+	return err
 }
 
 // balance serves a balancer over instances, until the context ends. It returns the balancer's URL;

@@ -179,7 +179,7 @@ func (l *Local) openSet(ctx context.Context, s set) (at target.Literal, from ord
 			return at, from, err
 		}
 		l.services = append(l.services, shared)
-		s.relay.JournalURL, s.rpc.JournalURL, s.orders.url = shared.url(), shared.url(), shared.url()
+		s.relay.JournalURL, s.rpc.JournalURL, s.orders.url = shared.URL(), shared.URL(), shared.URL()
 	}
 	var relays, rpcs, streams []string
 	for range instances {

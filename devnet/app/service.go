@@ -148,13 +148,9 @@ func (r *RPC) Close() error { return errors.Join(r.App.Close(), closeNodes(r.nod
 
 // OpenRPC opens a bundle RPC, which is the only one on its journal.
 func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
-	cfg, nodes, err := c.forRPC(env)
+	app, nodes, err := openRPC(ctx, c, env, rpcapp.New)
 	if err != nil {
 		return nil, err
-	}
-	app, err := rpcapp.New(ctx, cfg)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open bundle RPC: %w", err), closeNodes(nodes))
 	}
 	return &RPC{app, nodes}, nil
 }
@@ -170,15 +166,24 @@ func (r *rpcInstance) Close() error { return errors.Join(r.Service.Close(), clos
 
 // OpenRPCInstance opens one of several bundle RPCs on the journal of JournalURL.
 func OpenRPCInstance(ctx context.Context, c RPCConfig, env Env) (Service, error) {
-	cfg, nodes, err := c.forRPC(env)
+	service, nodes, err := openRPC(ctx, c, env, rpcapp.Open)
 	if err != nil {
 		return nil, err
 	}
-	service, err := rpcapp.Open(ctx, cfg)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open bundle RPC: %w", err), closeNodes(nodes))
-	}
 	return &rpcInstance{service, nodes}, nil
+}
+
+// openRPC opens a bundle RPC and its connections to nodes, or neither.
+func openRPC[S any](ctx context.Context, c RPCConfig, env Env,
+	open func(context.Context, rpcapp.Config) (S, error)) (opened S, nodes *simulate.RemoteStates, err error) {
+	cfg, nodes, err := c.forRPC(env)
+	if err != nil {
+		return opened, nil, err
+	}
+	if opened, err = open(ctx, cfg); err != nil {
+		return opened, nil, errors.Join(fmt.Errorf("open bundle RPC: %w", err), closeNodes(nodes))
+	}
+	return opened, nodes, nil
 }
 
 func closeNodes(nodes *simulate.RemoteStates) error {

@@ -1,13 +1,10 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -31,15 +28,7 @@ func (c *child) openJournal() (devnetapp.Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the journal's address: %w", err)
 	}
-	// without the folder, the server would not start and would not say why
-	if err := os.MkdirAll(c.cfg.Journal.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the journal's folder: %w", err)
-	}
-	options := &server.Options{
-		ServerName: c.cfg.Name, Host: host, Port: port, JetStream: true, StoreDir: c.cfg.Journal.DataDir,
-		NoSigs: true, NoLog: true,
-		MaxPayload: journalPayload, MaxPending: 4 * journalPayload, SyncAlways: true,
-	}
+	options := server.Options{ServerName: c.cfg.Name, Host: host, Port: port, StoreDir: c.cfg.Journal.DataDir}
 	if plan := c.cfg.Journal; len(plan.Routes) > 0 {
 		options.Cluster.Name = "lab"
 		// Relays go by the addresses that they are configured with: a fault may be on the way.
@@ -49,15 +38,7 @@ func (c *child) openJournal() (devnetapp.Service, error) {
 		}
 		options.Routes = server.RoutesFromStr("nats://" + strings.Join(plan.Routes, ",nats://"))
 	}
-	engine, err := server.NewServer(options)
-	if err != nil {
-		return nil, fmt.Errorf("make the journal's server: %w", err)
-	}
-	engine.Start()
-	if !engine.ReadyForConnections(journalStart) {
-		return nil, fmt.Errorf("the journal's server in %s did not start within %s", c.cfg.Journal.DataDir, journalStart)
-	}
-	return journalServer{engine}, nil
+	return devnetapp.OpenJournalServer(options)
 }
 
 func hostAndPort(address string) (host string, port int, err error) {
@@ -66,26 +47,4 @@ func hostAndPort(address string) (host string, port int, err error) {
 		port, err = strconv.Atoi(text)
 	}
 	return host, port, err
-}
-
-const (
-	// journalPayload is the largest message in bytes; every block with its blobs is smaller.
-	journalPayload = 32 << 20
-	journalStart   = 10 * time.Second
-)
-
-// journalServer is a server of journals, which listens by itself.
-type journalServer struct{ engine *server.Server }
-
-// Serve implements devnetapp.Service.
-func (j journalServer) Serve(ctx context.Context, _ net.Listener) error {
-	<-ctx.Done()
-	return nil
-}
-
-// Close implements devnetapp.Service.
-func (j journalServer) Close() error {
-	j.engine.Shutdown()
-	j.engine.WaitForShutdown()
-	return nil
 }

@@ -14,6 +14,8 @@ var ofGloas = []Mutant{
 	{"relay-reveals-for-blocks-of-any-signature", "relay",
 		"takes a block whatever its signature, and reveals the payload though the beacon node refuses the block",
 		[]string{"GLO-BLK-02"}},
+	{"relay-reveals-for-refused-blocks", "relay", "refuses a wrong block, and sends an envelope for it soon after",
+		[]string{"GLO-BLK-02"}},
 	{"relay-envelopes-name-the-block-as-parent", "relay", "names the block itself as its parent in the envelope",
 		[]string{"GLO-BLK-03"}},
 	{"relay-signs-envelopes-as-a-proposer", "relay", "signs envelopes under the domain of proposers",

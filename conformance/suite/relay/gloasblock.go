@@ -113,6 +113,18 @@ func (a sale) checkKept() {
 	a.t.Check(len(a.envelopes()) == 0, "no envelope", statuses(a.envelopes()))
 }
 
+// checkOnlyOf fails the spec if an envelope of another block than this one has come by the end of
+// the slot.
+func (a sale) checkOnlyOf(block *gloas.SignedBeaconBlock) {
+	a.t.Until(a.start().Add(a.t.World.Facts.Slots(1)))
+	for _, e := range a.envelopes() {
+		contents, err := e.Contents()
+		a.t.Ready(err, "read an envelope")
+		got := contents.SignedExecutionPayloadEnvelope.Message.BeaconBlockRoot
+		a.t.Check(got == a.blockRoot(block), "no envelope but that of the right block", got)
+	}
+}
+
 // dueMs is when in its slot a payload is due: at half of it (consensus-specs, PAYLOAD_DUE_BPS).
 func dueMs(t *suite.T) int64 { return t.World.Facts.SlotMs / 2 }
 
@@ -290,6 +302,7 @@ func describeWrongBlocks(r *specs) {
 			t.Check(len(a.envelopes()) == 0, "no envelope", statuses(a.envelopes()))
 			t.Status(a.hand(block), http.StatusAccepted)
 			a.checkRevealed()
+			a.checkOnlyOf(block)
 		})
 	}
 	r.It("GLO-BLK-09", "refuses a block of another form", func(t *suite.T) {
@@ -324,13 +337,7 @@ func describeEquivocations(r *specs) {
 		other := second(a, block)
 		t.Prepared(a.prepare().hand(block), "hand in the first block", http.StatusAccepted)
 		t.Status(a.hand(other), http.StatusBadRequest)
-		t.Until(a.start().Add(t.World.Facts.Slots(1)))
-		for _, e := range a.envelopes() {
-			contents, err := e.Contents()
-			t.Ready(err, "read an envelope")
-			got := contents.SignedExecutionPayloadEnvelope.Message.BeaconBlockRoot
-			t.Check(got == a.blockRoot(block), "no envelope but that of the first block", got)
-		}
+		a.checkOnlyOf(block)
 	})
 	r.It("GLO-BLK-10", "reveals nothing to a proposer that has published another block before", func(t *suite.T) {
 		a, _, block := r.prepareWonGloas(t, world.Order{})
