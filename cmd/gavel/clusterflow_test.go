@@ -408,9 +408,10 @@ func (l *listening) last() uint64 {
 	return l.ids[len(l.ids)-1]
 }
 
-// truth is what the journal has: the numbers of the facts of shared orders, and how often each
-// refund was counted and each order shared.
+// truth is what the journal has: the numbers of the facts of shared orders, how often each refund
+// was counted and each order shared, and up to which block refunds are counted.
 type truth struct {
+	indexed uint64
 	events  []uint64
 	shared  map[common.Hash]int
 	refunds map[common.Hash]int
@@ -444,6 +445,12 @@ func (f *orderFlow) truthOf(c *cluster) truth {
 				return err
 			}
 			is.refunds[fact.Hash]++
+		case "rpc." + rpc.BlockIndexed{}.Subject():
+			var fact rpc.BlockIndexed
+			if err := json.Unmarshal(data, &fact); err != nil {
+				return err
+			}
+			is.indexed = max(is.indexed, fact.Number)
 		}
 		if number >= log.Last {
 			return end
@@ -463,6 +470,12 @@ func (f *orderFlow) check(c *cluster) {
 	_, follower := c.owner(f.T)
 	follower.ready()
 	is := f.truthOf(c)
+	for head := f.node.Chain().CurrentBlock().Number.Uint64(); is.indexed < head; is = f.truthOf(c) {
+		if f.Context().Err() != nil {
+			f.Fatalf("refunds are counted up to block %d of %d", is.indexed, head)
+		}
+		<-time.After(100 * time.Millisecond) // it takes its owner a moment
+	}
 	f.checkListeners(is)
 	var taken, cancelled, landed, missing, lost, doubled int
 	for _, one := range f.promises {
