@@ -47,7 +47,6 @@ func openSharedJournal() (*sharedJournal, error) {
 	}
 	opened, err := devnetapp.OpenJournalServer(server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: dir,
-		JetStreamMaxStore: 1 << 50, // what streams reserve, not what they use
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))

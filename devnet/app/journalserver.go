@@ -13,7 +13,10 @@ import (
 const (
 	// journalPayload is the largest message in bytes; every block with its blobs is smaller.
 	journalPayload = 32 << 20
-	journalStart   = 10 * time.Second
+	// journalRoom is what streams may reserve in bytes, not what they use. A server that is not told
+	// goes by what the disk has free, and a full machine would refuse journals that stay small.
+	journalRoom  = 1 << 50
+	journalStart = 10 * time.Second
 )
 
 // JournalServer is a server of journals for services that have theirs apart, alone or in a cluster.
@@ -31,6 +34,7 @@ func OpenJournalServer(options server.Options) (*JournalServer, error) {
 	}
 	options.JetStream, options.NoSigs, options.NoLog = true, true, true
 	options.MaxPayload, options.MaxPending, options.SyncAlways = journalPayload, 4*journalPayload, true
+	options.JetStreamMaxStore = journalRoom
 	engine, err := server.NewServer(&options)
 	if err != nil {
 		return nil, fmt.Errorf("make the journal's server: %w", err)
