@@ -16,11 +16,12 @@ import (
 
 // instances follows what the other instances of a cluster write (decision 19). Three goroutines
 // read the journal's state, its facts of registrations and served headers, and the auction log, and
-// apply them here.
+// apply them here. A fourth hears of registrations that are no facts, or not yet.
 //
 //	other instances ─▶ STATE ─▶ kill switch, builders' records, demotions, the last delivery
 //	                ─▶ FACTS ─▶ registrations, served headers, proposers' caps
 //	                ─▶ AUCTION ─▶ bids, cancellations, verdicts, payloads of headers
+//	                ─told─▶ registrations that only renew, or change again within a minute
 //	this instance ─probe─▶ all ─▶ heard: headers are served only while this comes back
 type instances struct {
 	app                     *App
@@ -71,6 +72,9 @@ func (i *instances) start() {
 	i.running.Go(func() {
 		subjects := []string{registrationStored, headerServed, paymentCapped, testedSubject}
 		i.follow(ctx, func() error { return i.app.journal.FollowFacts(ctx, i.facts.from(), subjects, i.hearFact) })
+	})
+	i.running.Go(func() {
+		i.follow(ctx, func() error { return i.hearRegistrations(ctx) })
 	})
 	i.running.Go(func() {
 		i.follow(ctx, func() error { return i.app.journal.FollowAuction(ctx, i.auctions.from(), i.hearAuction) })
@@ -201,13 +205,14 @@ func (i *instances) adoptDelivery(data []byte) {
 	i.sold.Store(max(i.sold.Load(), uint64(delivered.Slot)+1)) // only the goroutine that follows state stores
 }
 
-// hearFact applies a registration or a cap that another instance has taken, or a header that it
-// has served.
+// hearFact applies registrations in the order of the journal, and caps that other instances have
+// taken, and headers that they have served.
 func (i *instances) hearFact(seq uint64, _ time.Time, subject string, data []byte) error {
-	if !i.isOwn(data) {
+	switch {
+	case subject == registrationStored: // its own too, since the journal's order decides between equally new ones
+		i.app.adoptRegistration(data)
+	case !i.isOwn(data):
 		switch subject {
-		case registrationStored:
-			i.app.adoptRegistration(data)
 		case headerServed:
 			i.app.adoptHeader(data)
 		case paymentCapped:
@@ -219,13 +224,20 @@ func (i *instances) hearFact(seq uint64, _ time.Time, subject string, data []byt
 }
 
 func (a *App) adoptRegistration(data []byte) {
+	if stored, ok := a.decodeRegistration(data); ok {
+		a.registry.Adopt(stored.At, stored.Registration)
+	}
+}
+
+// decodeRegistration logs what it cannot read.
+func (a *App) decodeRegistration(data []byte) (stored relay.RegistrationStored, ok bool) {
 	stored, err := decodeFact[relay.RegistrationStored](data)
 	if err != nil || stored.Registration == nil || stored.Registration.Message == nil {
 		a.log.Error("a registration of another instance cannot be read and is left out until its validator registers again",
 			"error", err)
-		return
+		return stored, false
 	}
-	a.registry.Adopt(stored.At, stored.Registration)
+	return stored, true
 }
 
 // adoptHeader notes what a proposer was given, so that a delivery here is listed at that value.

@@ -8,9 +8,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/app"
@@ -120,10 +123,28 @@ func TestRegistrationReachesAllInstances(t *testing.T) {
 	}
 	first := a.registration(index)
 	a.register(t, first).wantStatus(t, http.StatusOK)
-	poll(t, "builders at the other instance are told", func() bool {
-		got := later.registered(t)
-		return got != nil && got.Signature == first.Signature
-	})
+	wantAtOther := func(want *builderv1.SignedValidatorRegistration) {
+		t.Helper()
+		poll(t, "builders at the other instance are told", func() bool {
+			got := later.registered(t)
+			return got != nil && got.Signature == want.Signature
+		})
+	}
+	wantAtOther(first)
+
+	// The journal gets none of these within the next minute.
+	for i, gasLimit := range []uint64{network.GasLimit + 1, network.GasLimit + 2, network.GasLimit + 2} {
+		next := a.registration(index)
+		next.Message.GasLimit = gasLimit
+		next.Message.Timestamp = first.Message.Timestamp.Add(time.Duration(i+1) * time.Second)
+		a.signRegistration(next, a.beacon.ValidatorKey(index))
+		a.register(t, next).wantStatus(t, http.StatusOK)
+		wantAtOther(next)
+	}
+	b.register(t, first).wantStatus(t, http.StatusOK) // older: changes nothing
+	if got := later.registered(t); got.Message.GasLimit != network.GasLimit+2 {
+		t.Errorf("after an older one: %+v", got.Message)
+	}
 }
 
 // A slot that was delivered by one instance is over at the other: builders are refused, and no

@@ -48,6 +48,9 @@ func (a *App) wire() (err error) {
 	a.shareAuction(&pipeline)
 	a.submit = submit.New(pipeline)
 	a.registry.Subscribe(a.submit.ApplyRegistration) // takes out bids that the proposer no longer wants
+	if a.others != nil {
+		a.registry.TellOthers(a.others.tellRegistration)
+	}
 
 	// a header: top bid ─▶ proposer
 	headers := a.headerRules()

@@ -8,10 +8,14 @@ import (
 
 // Facts stay for ever, so a validator must not be able to write as many as it can sign. Memory has
 // the newest registration at once. The journal gets a change at once, but a second change within a
-// minute only when the minute is over; and a renewal once a day.
+// minute only when the minute is over; and a renewal once a day. What the journal does not get at
+// once, other instances are told apart from it.
 const (
 	changeEvery = time.Minute
 	renewEvery  = 24 * time.Hour
+	// heardWithin is how long another instance may take to record a change that it has told of.
+	// Unless it has died, it does so when its minute is over, and looks for that once a minute.
+	heardWithin = 3 * changeEvery
 )
 
 // record returns the fact of a row that has just been written; nil if none is due now. The caller
@@ -23,7 +27,7 @@ func (r *Registry) record(at time.Time, rowIndex uint32, difference difference) 
 	case row.recorded == 0, difference == changed && !at.Before(last.Add(changeEvery)), !at.Before(last.Add(renewEvery)):
 		return r.fact(at, rowIndex)
 	case difference == changed:
-		r.unrecorded[rowIndex] = struct{}{}
+		r.unrecorded[rowIndex] = changeEvery
 	}
 	return nil
 }
@@ -46,13 +50,13 @@ func (r *Registry) recordDue(at time.Time) {
 func (r *Registry) due(at time.Time) (facts []*relay.RegistrationStored) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for rowIndex := range r.unrecorded {
-		if !at.Before(time.Unix(r.table.at(rowIndex).recorded, 0).Add(changeEvery)) {
+	for rowIndex, wait := range r.unrecorded {
+		if !at.Before(time.Unix(r.table.at(rowIndex).recorded, 0).Add(wait)) {
 			facts = append(facts, r.fact(at, rowIndex))
 		}
 	}
 	return facts
 }
 
-// Flush records all changes that wait. It is for the end of the process.
+// Flush records all changes of this instance that wait. It is for the end of the process.
 func (r *Registry) Flush(at time.Time) { r.recordDue(at.Add(changeEvery)) }

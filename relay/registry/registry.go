@@ -15,6 +15,7 @@
 //	api ────────Set, Remove, Promote──▶ fact          └─▶ All, Demotions               ◀── api
 //	submit ──Demote──▶ fact, fact
 //	other instances ──Adopt, AdoptDemotion──▶ records, demotions
+//	                ──Adopt, AdoptUnrecorded──▶ registrations
 //
 // One mutex guards all that is known of proposers, and another one the records of builders. No
 // function outside of the package is called while the first is held.
@@ -23,6 +24,7 @@ package registry
 import (
 	"runtime"
 	"sync"
+	"time"
 
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -41,6 +43,7 @@ type Registry struct {
 	processors  chan struct{}              // filled with one entry for each processor that verifies
 	wake        chan struct{}              // filled when Run has renewals to verify
 	subscriber  func(*builderv1.ValidatorRegistration)
+	tell        func(*relay.SignedRegistration) // nil if there are no other instances
 
 	replacing sync.Mutex // one SetValidators at a time; never taken while mu is held
 
@@ -54,8 +57,9 @@ type Registry struct {
 	head       relay.Head
 	// preferences of the slots from gloas on, one for each root that their duty may depend on
 	preferences map[phase0.Slot]map[phase0.Root]*gloas.ProposerPreferences
-	renewals    renewalQueue        // accepted, and not verified yet
-	unrecorded  map[uint32]struct{} // by row index, changes without a fact
+	renewals    renewalQueue // accepted, and not verified yet
+	// by row index, changes without a fact, and how long after the last fact they wait for theirs
+	unrecorded map[uint32]time.Duration
 }
 
 // New returns an empty registry.
@@ -65,7 +69,7 @@ func New(spec *eth.Spec, facts relay.Facts) *Registry {
 		processors: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wake: make(chan struct{}, 1),
 		table: newTable(), duties: map[phase0.Epoch]dutyTable{}, proposers: map[phase0.BLSPubKey]bool{}, version: 1,
 		attributes:  map[attributesKey]*relay.Attributes{},
-		preferences: map[phase0.Slot]map[phase0.Root]*gloas.ProposerPreferences{}, unrecorded: map[uint32]struct{}{},
+		preferences: map[phase0.Slot]map[phase0.Root]*gloas.ProposerPreferences{}, unrecorded: map[uint32]time.Duration{},
 	}
 }
 
@@ -75,3 +79,8 @@ func New(spec *eth.Spec, facts relay.Facts) *Registry {
 func (r *Registry) Subscribe(reregistered func(*builderv1.ValidatorRegistration)) {
 	r.subscriber = reregistered
 }
+
+// TellOthers sets the function that gets each registration that is stored and makes no fact now. It
+// gets it before the request is answered, and must not block. TellOthers may be called once, before
+// the first registration.
+func (r *Registry) TellOthers(tell func(*relay.SignedRegistration)) { r.tell = tell }

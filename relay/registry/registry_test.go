@@ -257,10 +257,93 @@ func TestRegistrationsOfOneSecondAtTwoInstances(t *testing.T) {
 	b, _ := withValidators(1)
 	a.Register(t.Context(), now, batchOf(one))
 	b.Register(t.Context(), now, batchOf(other))
-	a.Adopt(now, other)
-	b.Adopt(now, one)
+	for _, r := range []*Registry{a, b} { // each hears of both, in the order of the journal
+		r.Adopt(now, one)
+		r.Adopt(now, other)
+	}
 	key := validatorKey(0).PublicKey()
-	if a, b := a.Newest(key).Message.FeeRecipient, b.Newest(key).Message.FeeRecipient; a != b {
-		t.Errorf("recipients %x and %x", a, b)
+	if a, b := a.Newest(key).Message.FeeRecipient[0], b.Newest(key).Message.FeeRecipient[0]; a != 2 || b != 2 {
+		t.Errorf("recipients %d and %d, want the journal's last, 2", a, b)
+	}
+}
+
+// An instance that changes a registration twice within a minute tells the other one, which has it at
+// once, and records it only if the first one does not.
+func TestRegistrationsBeforeTheyAreRecorded(t *testing.T) {
+	here, recordedHere := withValidators(1)
+	there, recordedThere := withValidators(1)
+	here.TellOthers(there.AdoptUnrecorded)
+	key := validatorKey(0).PublicKey()
+	register := func(recipient byte, at time.Time) {
+		here.Register(t.Context(), at, batchOf(registration(t, 0, recipient, 30_000_000, at)))
+	}
+	wantThere := func(recipient byte, at time.Time) {
+		t.Helper()
+		if got := there.Newest(key).Message; got.FeeRecipient[0] != recipient || !got.Timestamp.Equal(at) {
+			t.Errorf("recipient %d at %s there, want %d at %s", got.FeeRecipient[0], got.Timestamp, recipient, at)
+		}
+	}
+	hearFacts := func() {
+		for _, f := range *recordedHere {
+			stored := f.(relay.RegistrationStored)
+			there.Adopt(stored.At, stored.Registration)
+		}
+	}
+	register(1, now)
+	hearFacts()
+	register(2, now.Add(10*time.Second))
+	wantThere(2, now.Add(10*time.Second))
+	hearFacts()                          // the first one once more, which is older now
+	register(2, now.Add(20*time.Second)) // only renews
+	wantThere(2, now.Add(20*time.Second))
+	if len(*recordedHere) != 1 || len(*recordedThere) != 0 {
+		t.Fatalf("%d facts here, %d there; want 1 and 0", len(*recordedHere), len(*recordedThere))
+	}
+
+	// An older one counts at neither.
+	there.Register(t.Context(), now.Add(21*time.Second), batchOf(registration(t, 0, 3, 30_000_000, now.Add(15*time.Second))))
+	if got := there.Newest(key).Message.FeeRecipient[0]; got != 2 {
+		t.Errorf("recipient %d after an older registration, want 2", got)
+	}
+
+	t.Run("the first instance dies", func(t *testing.T) {
+		there.recordDue(now.Add(2 * time.Minute))
+		if len(*recordedThere) != 0 {
+			t.Error("recorded while the first instance may still do so")
+		}
+		there.recordDue(now.Add(3 * time.Minute))
+		if len(*recordedThere) != 1 {
+			t.Errorf("%d facts, want the change", len(*recordedThere))
+		}
+	})
+	t.Run("the first instance lives", func(t *testing.T) {
+		register(4, now.Add(5*time.Minute)) // a fact at once here; told to nobody
+		hearFacts()
+		register(5, now.Add(5*time.Minute+time.Second))
+		wantThere(5, now.Add(5*time.Minute+time.Second))
+		here.recordDue(now.Add(7 * time.Minute))
+		hearFacts()
+		before := len(*recordedThere)
+		there.recordDue(now.Add(time.Hour))
+		if len(*recordedThere) != before {
+			t.Error("recorded twice")
+		}
+	})
+}
+
+// Two registrations of one second at one instance: the first one's fact comes back from the journal
+// when the second one is there already, and must not undo it.
+func TestFactOfOneSecondComesBackLate(t *testing.T) {
+	r, facts := withValidators(1)
+	one, other := registration(t, 0, 1, 30_000_000, now), registration(t, 0, 2, 30_000_000, now)
+	r.Register(t.Context(), now, batchOf(one))
+	r.Register(t.Context(), now, batchOf(other))
+	r.Adopt(now, one)
+	if got := r.Newest(validatorKey(0).PublicKey()).Message.FeeRecipient[0]; got != 2 {
+		t.Fatalf("recipient %d, want that of the later one, 2", got)
+	}
+	r.recordDue(now.Add(time.Minute))
+	if len(*facts) != 2 {
+		t.Errorf("%d facts, want 2", len(*facts))
 	}
 }

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"bytes"
 	"iter"
 	"time"
 
@@ -30,10 +29,11 @@ func (r *Registry) restore(entry *relay.SignedRegistration) {
 	}
 }
 
-// Adopt takes over a registration that another instance has verified, and recorded at a time. It is
-// not verified again and makes no new fact. The subscriber gets it if it asks for something else.
-// Of two different registrations that were signed for one second the one with the greater signature
-// counts at every instance, whichever came first.
+// Adopt applies what the journal has of a registration: an instance of the cluster has verified it,
+// and recorded it at a time. It must be called in the order of the journal, for this instance's own
+// registrations too. It verifies nothing and makes no new fact. The subscriber gets the
+// registration if it asks for something else. Of different registrations that were signed for one
+// second the journal's last counts, so that all instances have the same one.
 func (r *Registry) Adopt(at time.Time, entry *relay.SignedRegistration) {
 	if r.adopt(at, entry) == changed && r.subscriber != nil {
 		r.subscriber(entry.Message)
@@ -45,17 +45,45 @@ func (r *Registry) adopt(at time.Time, entry *relay.SignedRegistration) differen
 	defer r.mu.Unlock()
 	rowIndex := r.table.ensureRow(entry.Message.Pubkey)
 	row := r.table.at(rowIndex)
+	row.recorded = max(row.recorded, at.Unix())
 	difference := row.compare(entry)
-	sameSecond := row.registered && entry.Message.Timestamp.Unix() == row.timestamp
+	_, waits := r.unrecorded[rowIndex]
 	switch {
+	case difference == nothing && row.signature == entry.Signature:
+		delete(r.unrecorded, rowIndex) // it has its fact now
+		return nothing
 	case difference != renewed && difference != changed:
 		return nothing
-	case difference == changed && sameSecond && bytes.Compare(entry.Signature[:], row.signature[:]) < 0:
+	case waits && entry.Message.Timestamp.Unix() == row.timestamp:
+		return nothing // what waits will be behind it in the journal
+	}
+	r.table.put(row, entry)
+	delete(r.unrecorded, rowIndex)
+	r.touch(entry.Message.Pubkey)
+	return difference
+}
+
+// AdoptUnrecorded takes over a registration that another instance has verified and tells of before
+// it records it. If the other one does not record a change within heardWithin, this instance does.
+func (r *Registry) AdoptUnrecorded(entry *relay.SignedRegistration) {
+	if r.adoptUnrecorded(entry) == changed && r.subscriber != nil {
+		r.subscriber(entry.Message)
+	}
+}
+
+func (r *Registry) adoptUnrecorded(entry *relay.SignedRegistration) difference {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rowIndex := r.table.ensureRow(entry.Message.Pubkey)
+	row := r.table.at(rowIndex)
+	difference := row.compare(entry)
+	if difference != renewed && difference != changed {
 		return nothing
 	}
 	r.table.put(row, entry)
-	row.recorded = max(row.recorded, at.Unix())
-	delete(r.unrecorded, rowIndex)
+	if difference == changed {
+		r.unrecorded[rowIndex] = heardWithin
+	}
 	r.touch(entry.Message.Pubkey)
 	return difference
 }

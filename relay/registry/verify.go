@@ -80,8 +80,11 @@ func (r *Registry) keep(at time.Time, entry *relay.SignedRegistration) {
 	if difference == changed && r.subscriber != nil {
 		r.subscriber(entry.Message)
 	}
-	if fact != nil {
+	switch {
+	case fact != nil:
 		r.facts.Record(*fact)
+	case difference != nothing && r.tell != nil:
+		r.tell(entry)
 	}
 }
 
