@@ -306,7 +306,6 @@ func (c *cluster) faults(t *testing.T, flow *orderFlow) iter.Seq2[string, func()
 				return
 			}
 		}
-		flow.journalFailed = *clusterRounds > 0
 		for round := range *clusterRounds {
 			if !yield("a server of the journal is killed", killed(flow, c.journals[round%3])) ||
 				!yield("a server of the journal stands still", paused(flow, c.journals[(round+1)%3])) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -69,12 +70,20 @@ func (j *Journal) AppendAsync(subject string, data []byte) error {
 
 // AppendAcked is AppendAsync that reports whether the message was kept. It calls told once, from
 // another goroutine, with nil when the engine has acked the message. After an error the message may
-// be kept or not, because the ack may have been lost on its way back.
-func (j *Journal) AppendAcked(subject string, data []byte, told func(error)) error {
+// be kept or not, because the ack may have been lost on its way back; then it can be sent again with
+// the same id, which is not empty, within the two minutes that the engine remembers ids.
+func (j *Journal) AppendAcked(subject string, data []byte, id string, told func(error)) error {
 	if j.low() {
 		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
 	}
-	ack, err := j.js.PublishMsgAsync(j.fact(subject, data), noStall)
+	message := j.fact(subject, data)
+	if id != "" {
+		header := nats.Header{}
+		maps.Copy(header, message.Header) // which all messages of the term share
+		header.Set(jetstream.MsgIDHeader, id)
+		message.Header = header
+	}
+	ack, err := j.js.PublishMsgAsync(message, noStall)
 	if err != nil {
 		return fmt.Errorf("append %s: %w", subject, err)
 	}

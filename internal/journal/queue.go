@@ -16,8 +16,9 @@ import (
 type Appender interface {
 	AppendAsync(subject string, data []byte) error
 	// AppendAcked calls told once, later and from another goroutine: with nil when the journal has
-	// the message, and with an error if that is not certain.
-	AppendAcked(subject string, data []byte, told func(error)) error
+	// the message, and with an error if that is not certain. A message with an id that the journal
+	// has already, of the last two minutes, is acked and not kept once more. The id may be empty.
+	AppendAcked(subject string, data []byte, id string, told func(error)) error
 }
 
 const (
@@ -69,7 +70,7 @@ type Queue[F any] struct {
 	next    message // used by the writing goroutine only
 
 	mu      sync.Mutex // guards what follows
-	waiting []F
+	waiting []entry[F]
 	future  *AckFuture // of the waiting facts; nil if no caller has it
 	lost    int        // facts lost so far
 	closed  bool
@@ -84,6 +85,15 @@ type Queue[F any] struct {
 	// until ends when Close gives up: from then on, no fact waits for a journal that refuses it.
 	until  context.Context
 	giveUp context.CancelFunc
+}
+
+// entry is a fact that waits.
+type entry[F any] struct {
+	fact F
+	// id is that of the fact's message, which then has no other fact; empty if it is sent only once
+	id string
+	// again says that it was sent, and observed, before
+	again bool
 }
 
 // NewQueue starts the writing goroutine; Close ends it. encode returns a fact's subject and its
@@ -124,15 +134,24 @@ func (q *Queue[F]) PutAcked(facts ...F) *AckFuture {
 	if q.Listed == nil || !allOf(facts, q.Listed) {
 		limit = q.Limit
 	}
+	entries := make([]entry[F], len(facts))
+	for i, fact := range facts {
+		entries[i].fact = fact
+	}
+	return q.putAcked(entries, limit)
+}
+
+// putAcked queues entries unless limit would wait then. The caller holds mu.
+func (q *Queue[F]) putAcked(entries []entry[F], limit int) *AckFuture {
 	switch {
 	case q.closed:
 		return newEndedFuture(errQueueClosed)
-	case len(q.waiting)+len(facts) > limit:
+	case len(q.waiting)+len(entries) > limit:
 		return newEndedFuture(errFull)
 	case q.future == nil:
 		q.future = newAckFuture()
 	}
-	q.waiting = append(q.waiting, facts...)
+	q.waiting = append(q.waiting, entries...)
 	signal(q.commit)
 	return q.future
 }
@@ -152,7 +171,7 @@ func (q *Queue[F]) put(fact F, limit int) {
 	if q.closed || len(q.waiting) >= limit {
 		q.lost++
 	} else {
-		q.waiting = append(q.waiting, fact)
+		q.waiting = append(q.waiting, entry[F]{fact: fact})
 	}
 	q.mu.Unlock()
 }
@@ -192,7 +211,7 @@ func (q *Queue[F]) Close(ctx context.Context) error {
 // is closed and empty.
 func (q *Queue[F]) write() {
 	defer close(q.done)
-	var batch []F
+	var batch []entry[F]
 	told := 0
 	for {
 		q.rest()
@@ -251,7 +270,7 @@ func (q *Queue[F]) rest() {
 
 // take returns all waiting facts, and their future if a caller has it. The slice of an earlier
 // batch is reused for new facts.
-func (q *Queue[F]) take(written []F) (batch []F, future *AckFuture, closed bool) {
+func (q *Queue[F]) take(written []entry[F]) (batch []entry[F], future *AckFuture, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	batch, q.waiting = q.waiting, written[:0]
@@ -262,6 +281,7 @@ func (q *Queue[F]) take(written []F) (batch []F, future *AckFuture, closed bool)
 // message is the next message for the journal: a list, or one fact alone.
 type message struct {
 	subject string
+	id      string
 	list    factList
 	alone   []byte
 	closed  bool // it holds one fact alone and takes no others
@@ -284,13 +304,13 @@ func (l *message) content() (data []byte, facts int) {
 }
 
 func (l *message) clear() {
-	l.alone, l.closed = nil, false
+	l.alone, l.closed, l.id = nil, false, ""
 	l.list.reset()
 }
 
 // writeAll writes facts in as few messages as possible. The future, if there is one, waits for each
 // message. The error is the last one that lost facts.
-func (q *Queue[F]) writeAll(batch []F, future *AckFuture) (failed error) {
+func (q *Queue[F]) writeAll(batch []entry[F], future *AckFuture) (failed error) {
 	told := 0
 	send := func(upTo int) {
 		if err := q.send(future); err != nil {
@@ -299,15 +319,17 @@ func (q *Queue[F]) writeAll(batch []F, future *AckFuture) (failed error) {
 		q.observe(batch[told:upTo])
 		told = upTo
 	}
-	for i, fact := range batch {
-		subject, data, err := q.encode(fact)
+	for i, next := range batch {
+		subject, data, err := q.encode(next.fact)
 		if err != nil {
 			failed = fmt.Errorf("encode %s: %w", subject, err)
 			q.lose(1)
-			future.fail(failed)
+			if next.id == "" { // else it would be sent again for ever
+				future.fail(failed)
+			}
 			continue
 		}
-		listed := q.Listed != nil && q.Listed(fact)
+		listed := next.id == "" && q.Listed != nil && q.Listed(next.fact)
 		if !listed || !q.next.takes(subject, data) {
 			send(i)
 			q.next.subject = subject
@@ -315,7 +337,7 @@ func (q *Queue[F]) writeAll(batch []F, future *AckFuture) (failed error) {
 		if listed {
 			q.next.list.add(data)
 		} else {
-			q.next.alone, q.next.closed = data, true
+			q.next.alone, q.next.closed, q.next.id = data, true, next.id
 		}
 	}
 	send(len(batch))
@@ -323,12 +345,14 @@ func (q *Queue[F]) writeAll(batch []F, future *AckFuture) (failed error) {
 }
 
 // observe calls Observe with facts that are written or lost.
-func (q *Queue[F]) observe(facts []F) {
+func (q *Queue[F]) observe(entries []entry[F]) {
 	if q.Observe == nil {
 		return
 	}
-	for _, fact := range facts {
-		q.Observe(fact)
+	for _, e := range entries {
+		if !e.again {
+			q.Observe(e.fact)
+		}
 	}
 }
 
@@ -352,7 +376,9 @@ func (q *Queue[F]) send(future *AckFuture) error {
 			return nil
 		}
 		if waited >= factPatience || run.Pause(q.until, factRetry) != nil {
-			q.lose(facts)
+			if q.next.id == "" { // else it is sent again
+				q.lose(facts)
+			}
 			err = fmt.Errorf("record %s: %w", q.next.subject, err)
 			future.fail(err)
 			return err
@@ -366,7 +392,7 @@ func (q *Queue[F]) hand(data []byte, future *AckFuture) error {
 		return q.journal.AppendAsync(q.next.subject, data)
 	}
 	future.expect()
-	err := q.journal.AppendAcked(q.next.subject, data, future.recordAck)
+	err := q.journal.AppendAcked(q.next.subject, data, q.next.id, future.recordAck)
 	if err != nil {
 		future.recordAck(nil) // told is not called after an error
 	}

@@ -21,7 +21,7 @@ type lines struct {
 	acks    chan error
 }
 
-func (l *lines) AppendAcked(subject string, data []byte, told func(error)) error {
+func (l *lines) AppendAcked(subject string, data []byte, _ string, told func(error)) error {
 	if err := l.AppendAsync(subject, data); err != nil {
 		return err
 	}

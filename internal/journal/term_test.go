@@ -51,7 +51,7 @@ func TestFactsOfATermThatIsOverAreLeftOut(t *testing.T) {
 	appends(next, "rpc.order", "5")
 	from := appends(old, "rpc.order", "4 too late")
 	told := make(chan error, 1)
-	if err := old.AppendAcked("rpc.cancel", []byte("4 too late, acked"), func(err error) { told <- err }); err != nil {
+	if err := old.AppendAcked("rpc.cancel", []byte("4 too late, acked"), "", func(err error) { told <- err }); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-told; err != nil {

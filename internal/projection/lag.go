@@ -20,11 +20,12 @@ const lagTimeout = time.Second
 func Lag(journal, projection Progress) float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()
-	newest, err := journal.Last(ctx)
+	// the projection first: it may apply facts that come in between, and must not seem to be ahead
+	last, err := projection.Last(ctx)
 	if err != nil {
 		return -1
 	}
-	last, err := projection.Last(ctx)
+	newest, err := journal.Last(ctx)
 	if err != nil {
 		return -1
 	}

@@ -31,3 +31,18 @@ func TestLag(t *testing.T) {
 		}
 	})
 }
+
+// busy is a journal and its projection, which both grow whenever one of them is asked.
+type busy struct{ facts uint64 }
+
+func (b *busy) Last(context.Context) (uint64, error) {
+	b.facts += 10
+	return b.facts, nil
+}
+
+// Facts that come while the two are asked are no facts that the journal has lost.
+func TestLagWhileFactsCome(t *testing.T) {
+	if both := new(busy); Lag(both, both) < 0 {
+		t.Error("a projection seems to be ahead of its journal")
+	}
+}

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 
 	"github.com/gavel-relay/gavel/internal/journal"
@@ -11,6 +13,7 @@ import (
 // facts writes facts into the journal and calls the listeners.
 type facts struct {
 	*journal.Queue[relay.Fact]
+	once      *journal.Resender[relay.Fact]
 	listeners []relay.Facts
 }
 
@@ -20,18 +23,45 @@ func newFacts(to journal.Appender, log *slog.Logger, encode factEncoder, observe
 	listeners ...relay.Facts) *facts {
 	f := &facts{Queue: journal.NewQueue(to, log, encode.encodeForQueue), listeners: listeners}
 	f.Observe = observe
+	f.once = journal.NewResender(f.Queue)
 	return f
+}
+
+// Close writes what waits, and returns when it is written or the context ends.
+func (f *facts) Close(ctx context.Context) error {
+	return errors.Join(f.once.Close(ctx), f.Queue.Close(ctx))
+}
+
+// happensOnce says which facts nobody tells again: what was delivered, and why a builder has lost
+// its trust. There are few, and they are sent until the journal has them.
+func happensOnce(fact relay.Fact) bool {
+	switch fact.(type) {
+	case relay.PayloadDelivered, relay.PayloadWithheld, relay.BuilderDemoted:
+		return true
+	}
+	return false
 }
 
 // subjectPrefix is in front of the subjects of all facts of the relay.
 const subjectPrefix = "relay."
 
+// isFrequent says which facts come in thousands.
+func isFrequent(fact relay.Fact) bool {
+	switch fact.(type) {
+	case relay.HeaderServed, relay.SubmissionJudged:
+		return true
+	}
+	return false
+}
+
 // Record implements relay.Facts. Facts that strangers can cause in any number may fill no more than
 // half of the queue.
 func (f *facts) Record(fact relay.Fact) {
-	switch fact.(type) {
-	case relay.HeaderServed, relay.SubmissionJudged:
+	switch {
+	case isFrequent(fact):
 		f.PutLater(fact)
+	case happensOnce(fact):
+		f.once.Put(fact)
 	default:
 		f.Put(fact)
 	}

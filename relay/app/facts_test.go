@@ -41,7 +41,7 @@ func (l *testLog) AppendAsync(subject string, data []byte) error {
 	return nil
 }
 
-func (l *testLog) AppendAcked(subject string, data []byte, told func(error)) error {
+func (l *testLog) AppendAcked(subject string, data []byte, _ string, told func(error)) error {
 	err := l.AppendAsync(subject, data)
 	if err == nil {
 		go told(nil)
@@ -56,6 +56,8 @@ func servedIn(slot phase0.Slot) relay.HeaderServed {
 func deliveredIn(slot phase0.Slot) relay.PayloadDelivered {
 	return relay.PayloadDelivered{Trace: relay.Trace{Slot: slot, ValueWei: uint256.NewInt(7)}}
 }
+
+func refusedIn(slot phase0.Slot) relay.PayloadRefused { return relay.PayloadRefused{Slot: slot} }
 
 // told keeps what it is told.
 type told []string
@@ -80,8 +82,8 @@ func TestFactsKeepTheirOrder(t *testing.T) {
 	var want []string
 	for slot := range phase0.Slot(1000) {
 		if slot%3 == 0 {
-			f.Record(deliveredIn(slot))
-			want = append(want, fmt.Sprint("payload_delivered ", slot))
+			f.Record(refusedIn(slot))
+			want = append(want, fmt.Sprint("payload_refused ", slot))
 		} else {
 			f.Record(servedIn(slot))
 			want = append(want, fmt.Sprint("header_served ", slot))
@@ -94,10 +96,10 @@ func TestFactsKeepTheirOrder(t *testing.T) {
 	if !slices.Equal(log.lines, want) || f.Lost() != 0 {
 		t.Errorf("%d facts written, %d lost", len(log.lines), f.Lost())
 	}
-	if len(observed) != len(want) || observed[0] != "payload_delivered" || observed[1] != "header_served" {
+	if len(observed) != len(want) || observed[0] != "payload_refused" || observed[1] != "header_served" {
 		t.Errorf("%d facts observed", len(observed))
 	}
-	f.Record(deliveredIn(1001))
+	f.Record(refusedIn(1001))
 	if f.Lost() != 1 {
 		t.Error("a fact after the end is not counted as lost")
 	}
@@ -111,13 +113,13 @@ func TestFactsDoNotWaitForTheJournal(t *testing.T) {
 		log := &testLog{held: make(chan struct{})}
 		f := newFacts(log, slog.New(slog.NewTextHandler(&said, nil)), factEncoder{}, nil)
 		f.Limit = 8
-		f.Record(deliveredIn(0))
+		f.Record(refusedIn(0))
 		synctest.Wait() // the writer stands still with it
 		for slot := range phase0.Slot(8) {
 			f.Record(servedIn(slot))
 		}
 		for slot := range phase0.Slot(8) {
-			f.Record(deliveredIn(slot))
+			f.Record(refusedIn(slot))
 		}
 		if f.Lost() != 8 {
 			t.Errorf("%d lost", f.Lost())
@@ -130,7 +132,7 @@ func TestFactsDoNotWaitForTheJournal(t *testing.T) {
 		close(log.held)
 		closeFacts(t, f)
 		if got := strings.Join(log.lines[3:7],
-			", "); got != "header_served 2, header_served 3, payload_delivered 0, payload_delivered 1" {
+			", "); got != "header_served 2, header_served 3, payload_refused 0, payload_refused 1" {
 			t.Errorf("written in the middle: %s", got)
 		}
 		if len(log.lines) != 9 || !strings.Contains(said.String(), "facts=8 in_all=8") {
@@ -149,9 +151,9 @@ func TestFactsHavePatience(t *testing.T) {
 			log := &testLog{busy: func() bool { return time.Since(began) < wait }}
 			f := newFacts(log, slog.New(slog.NewTextHandler(&said, nil)), factEncoder{}, nil)
 			f.Record(servedIn(1))
-			f.Record(deliveredIn(2))
+			f.Record(refusedIn(2))
 			closeFacts(t, f)
-			if f.Lost() != want || len(log.lines) != 2-want || log.lines[1-want] != "payload_delivered 2" {
+			if f.Lost() != want || len(log.lines) != 2-want || log.lines[1-want] != "payload_refused 2" {
 				t.Errorf("busy for %v: %d lost, %v written", wait, f.Lost(), log.lines)
 			}
 			if (want > 0) != strings.Contains(said.String(), "record relay.header_served: busy") {
@@ -159,4 +161,25 @@ func TestFactsHavePatience(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A delivery that the journal does not take is sent until it does, also when that takes longer than
+// others are given; and what is put later goes on meanwhile.
+func TestDeliveriesAreSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := true
+		log := &testLog{busy: func() bool { return away }}
+		f := newFacts(log, slog.New(slog.DiscardHandler), factEncoder{}, nil)
+		f.Record(deliveredIn(1))
+		f.Record(deliveredIn(2))
+		f.Record(refusedIn(1))
+		time.Sleep(time.Minute)
+		away = false
+		f.Record(refusedIn(3))
+		closeFacts(t, f)
+		if want := []string{"payload_refused 3", "payload_delivered 1", "payload_delivered 2"}; f.Lost() != 1 ||
+			!slices.Equal(slices.Sorted(slices.Values(log.lines)), slices.Sorted(slices.Values(want))) {
+			t.Errorf("%d lost, written %q; want 1 and %q", f.Lost(), log.lines, want)
+		}
+	})
 }

@@ -2,7 +2,9 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -21,7 +23,8 @@ const factScope = "rpc"
 // facts writes facts to the journal. The queue calls observers in the journal's order.
 type facts struct {
 	*journal.Queue[rpc.Fact]
-	log *slog.Logger
+	blocks *journal.Resender[rpc.Fact]
+	log    *slog.Logger
 	// bytes counts the bytes of all facts of this run.
 	bytes atomic.Int64
 }
@@ -35,7 +38,13 @@ func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *fa
 		return subject, data, err
 	})
 	f.Observe, f.Listed = observe, isFrequent
+	f.blocks = journal.NewResender(f.Queue)
 	return f
+}
+
+// Close writes what waits, and returns when it is written or the context ends.
+func (f *facts) Close(ctx context.Context) error {
+	return errors.Join(f.blocks.Close(ctx), f.Queue.Close(ctx))
 }
 
 // isFrequent says which facts share messages of the journal. The facts that the event stream
@@ -48,12 +57,26 @@ func isFrequent(fact rpc.Fact) bool {
 	return false
 }
 
+// isOfBlock says which facts tell what a block brought. A block is counted once, so nobody would
+// notice that one is missing: they are sent until the journal has them.
+func isOfBlock(fact rpc.Fact) bool {
+	switch fact.(type) {
+	case rpc.RefundCredited, rpc.RefundPaid, rpc.BlockIndexed, rpc.BlockReverted:
+		return true
+	}
+	return false
+}
+
 // Record implements rpc.Facts. Facts that each of thousands of orders has are written together, a
-// few milliseconds later. Facts that follow them are never written before them.
+// few milliseconds later. Facts that follow them are never written before them, but for those of
+// blocks, which have an order of their own.
 func (f *facts) Record(fact rpc.Fact) {
-	if isFrequent(fact) {
+	switch {
+	case isFrequent(fact):
 		f.PutLater(fact)
-	} else {
+	case isOfBlock(fact):
+		f.blocks.Put(fact)
+	default:
 		f.Put(fact)
 	}
 }
