@@ -180,8 +180,9 @@ func (l *Lifecycle) Begin(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.head == (rpc.Head{}) {
+	if l.head == (rpc.Head{}) { // a new journal: whoever reads it begins behind this block
 		l.setHead(headOf(header))
+		l.record([]rpc.Fact{rpc.BlockIndexed{At: l.Clock.Now(), Head: l.head}})
 	}
 	l.record(l.Pool.Block(l.Clock.Now(), l.head, nil))
 	l.queue.replace(l.readyOrders())
