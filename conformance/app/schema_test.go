@@ -25,11 +25,6 @@ func (topBids) Listen(context.Context, time.Duration, top.Client) (*top.Listener
 // mevRefunds has the methods that are named while methods are listed.
 type mevRefunds struct{ method.MevRefunds }
 
-// ofGloas are the endpoints from gloas on. The suite's world has no blocks of that fork, so nothing
-// asks them, and the documents do not describe them yet.
-var ofGloas = []string{"/eth/v1/builder/beacon_blocks", "/eth/v1/builder/builder_preferences/",
-	"/eth/v1/builder/execution_payload_bid/"}
-
 // Each operation that our relay, stream and RPC serve to the public is in the documents, and each
 // one in the documents is served.
 func TestDocumentsAreComplete(t *testing.T) {
@@ -50,9 +45,7 @@ func TestDocumentsAreComplete(t *testing.T) {
 	for iface, served := range map[string][]string{"relay": relay.Patterns(), "stream": stream.Patterns(),
 		"rpc": methods} {
 		served = slices.DeleteFunc(served, func(pattern string) bool {
-			return strings.HasPrefix(pattern, "OPTIONS ") || slices.ContainsFunc(ofGloas, func(path string) bool {
-				return strings.HasPrefix(pattern, "POST "+path)
-			})
+			return strings.HasPrefix(pattern, "OPTIONS ")
 		})
 		for i := range served {
 			served[i] = strings.Replace(served[i], "/{$}", "/", 1)

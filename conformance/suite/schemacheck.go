@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
 // Answered is a request and its whole answer.
@@ -253,12 +254,14 @@ func decodes(name, version string, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("the fork is not known: %w", err)
 	}
-	if !probe.Has(fork) {
-		return fmt.Errorf("the suite does not read blocks of %s", fork)
-	}
-	if name == "SignedBuilderBid" {
+	switch {
+	case name == "SignedExecutionPayloadBid":
+		_, err = gloas.Mainnet.SignedExecutionPayloadBid.Decode(body)
+	case !probe.Has(fork):
+		err = fmt.Errorf("the suite does not read blocks of %s", fork)
+	case name == "SignedBuilderBid":
 		_, err = probe.ReadBid(fork, "application/octet-stream", body)
-	} else {
+	default:
 		_, err = probe.ReadPayload(fork, "application/octet-stream", body)
 	}
 	return err

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Schemas adds the specs that compare the answers of a relay with its OpenAPI document.
@@ -17,6 +19,9 @@ func Schemas(s *suite.Set, document *suite.Document) {
 		"getHeader":                r.tourHeader,
 		"submitBlindedBlock":       func(t *suite.T) { r.tourBlinded(t, payloadPath) },
 		"submitBlindedBlockV2":     func(t *suite.T) { r.tourBlinded(t, "/eth/v2/builder/blinded_blocks") },
+		"getExecutionPayloadBid":   r.tourBids,
+		"submitBuilderPreferences": r.tourCaps,
+		"submitSignedBeaconBlock":  r.tourSignedBlocks,
 		"getValidators":            r.tourDuties,
 		"submitBlock":              r.tourSubmit,
 		"getDeliveredPayloads":     r.tourDelivered,
@@ -64,6 +69,36 @@ func (r *specs) tourBlinded(t *suite.T, path string) {
 		request.Header["Accept"] = sszType
 		t.Do(proposerAPI(t), request)
 	}
+}
+
+// The tours of gloas are made in its worlds only.
+
+func (r *specs) tourBids(t *suite.T) {
+	a := r.openGloas(t, world.Wanted{})
+	a.prepareOffered(a.offer("a", gwei(1000)))
+	for _, accept := range []string{jsonType, sszType, "text/html"} {
+		ask := a.askFor()
+		ask.Header["Accept"] = accept
+		ask.send()
+	}
+	ask := a.askFor()
+	ask.auth.Signature[7] ^= 2
+	ask.send()
+	r.openGloas(t, world.Wanted{Alone: true}).askFor().send()
+}
+
+func (r *specs) tourCaps(t *suite.T) {
+	a := r.openGloas(t, world.Wanted{Alone: true})
+	a.capAt(1_000_000_000).send()
+	of := a.capAt(1_000_000_000)
+	of.fork = eth.Fulu.String()
+	of.send()
+}
+
+func (r *specs) tourSignedBlocks(t *suite.T) {
+	a, _, block := r.prepareWonGloas(t, world.Order{})
+	t.Do(proposerAPI(t), versioned(beaconBlocksPath, jsonType, eth.Gloas.String(), []byte("{")))
+	a.hand(block)
 }
 
 func (r *specs) tourDuties(t *suite.T) {
