@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -35,6 +34,7 @@ func replayCommand() *cli.Command {
 				Action: importArchives,
 			},
 			replayRunCommand(),
+			replayMergeCommand(),
 			replayExportCommand(),
 			replayFiguresCommand(),
 			replayFeedCommand(),
@@ -48,7 +48,7 @@ func replayRunCommand() *cli.Command {
 		Usage: "play the auctions of a data set in the relay's auction code, and explain where the archive differs",
 		Flags: append(auctionFlags(),
 			&cli.StringFlag{Name: "shard", Value: "1/1",
-				Usage: "replay only a part of the slots, i/n; the parts' results together are those of a whole run"},
+				Usage: "replay only a part of the slots, i/n; replay merge puts the parts' results together"},
 			&cli.StringFlag{Name: "out", TakesFile: true,
 				Usage: "folder for results.parquet and results.csv, with a row for each auction, and report.json"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
@@ -157,12 +157,7 @@ func replayAuctions(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if cmd.Bool("json") {
-		encoder := json.NewEncoder(cmd.Root().Writer)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(report)
-	}
-	return report.WriteText(cmd.Root().Writer)
+	return writeReport(cmd, report)
 }
 
 func importArchives(ctx context.Context, cmd *cli.Command) error {

@@ -110,7 +110,7 @@ func (i *importing) source(s source) error {
 	}
 	in := i.catalogue.input(s.id, s.name)
 	was := *in
-	in.Format, in.Failure = format.Name, ""
+	in.Format, in.Failure, in.Relay = format.Name, "", i.options.Relay
 	b := &batch{
 		catalogue: i.catalogue, input: in, place: format.Place, limit: i.options.BatchRows, from: in.At, told: i.printRows,
 		stopped: i.ctx.Err,
