@@ -26,6 +26,10 @@ func TestReplayImport(t *testing.T) {
 		{"--network ropsten x", 2, "", `network "ropsten" is not known: choose one of mainnet, sepolia, holesky, hoodi`},
 		{"--network hoodi x", 2, "", "of mainnet, and the import of hoodi"},
 		{"--batch 0 x", 2, "", "batch is 0"},
+		{"--into " + dir + "/run ../../scenarios/testdata/facts.ndjson", 0, "27   27      0    0  imported", ""},
+		{"--network mainnet ../../scenarios/testdata/facts.ndjson", 2, "", "a run has a network of its own"},
+		{"../../scenarios/testdata/facts.ndjson", 2, "", "is of mainnet, and the import of run-1795274056"},
+		{"--into " + dir + "/run ../../scenarios", 2, "", "give another --into"},
 	} {
 		var out, errs bytes.Buffer
 		program := root(nil)

@@ -13,6 +13,8 @@ type Origin struct {
 	Network Network
 	// Relay is the relay that the archive is of, if the archive itself does not say.
 	Relay string
+	// Instances name for instances of relays in a run the relay that they are of.
+	Instances map[string]string
 }
 
 // Place is how the rows of a format are counted.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/gavel-relay/gavel/scenarios/dataset"
@@ -76,12 +77,18 @@ type importing struct {
 
 // file imports a file. What is wrong with the file is a result; an error is of the data set.
 func (i *importing) file(path string) error {
-	file, sources, err := openSources(path)
+	path, instances, err := runFacts(path)
+	var file *os.File
+	var sources []source
+	if err == nil {
+		file, sources, err = openSources(path)
+	}
 	if err != nil {
 		i.results = append(i.results, Result{Input: &Input{Name: path, Failure: err.Error()}})
 		return nil
 	}
 	for _, source := range sources {
+		source.instances = instances
 		if err := i.source(source); err != nil {
 			return errors.Join(err, file.Close())
 		}
@@ -116,7 +123,7 @@ func (i *importing) source(s source) error {
 		stopped: i.ctx.Err,
 	}
 	sink := sinkErrors{Sink: b}
-	err = read(dataset.Origin{Network: i.options.Network, Relay: i.options.Relay}, &sink)
+	err = read(dataset.Origin{Network: i.options.Network, Relay: i.options.Relay, Instances: s.instances}, &sink)
 	if failed := errors.Join(sink.err, b.settle()); failed != nil {
 		return failed
 	}
