@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
@@ -20,19 +19,7 @@ func replayCommand() *cli.Command {
 		Name:  "replay",
 		Usage: "make a data set of archives of auctions, and replay them in the relay's auction code",
 		Commands: []*cli.Command{
-			{
-				Name:      "import",
-				Usage:     "add the rows of archives to a data set of Parquet files; formats are recognised by their content",
-				ArgsUsage: "FILE|RUN-FOLDER …",
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "into", Value: "dataset", TakesFile: true, Usage: "folder of the data set"},
-					&cli.StringFlag{Name: "network", Value: "mainnet",
-						Usage: "network that the archives are of: mainnet, sepolia, holesky or hoodi; a run folder has one of its own"},
-					&cli.StringFlag{Name: "relay", Usage: "name of the relay that the archives are of, if they do not say it"},
-					&cli.IntFlag{Name: "batch", Value: replay.DefaultBatchRows, Usage: "rows that are held in memory at most"},
-				},
-				Action: importArchives,
-			},
+			replayImportCommand(),
 			replayRunCommand(),
 			replayMergeCommand(),
 			replayExportCommand(),
@@ -158,40 +145,4 @@ func replayAuctions(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	return writeReport(cmd, report)
-}
-
-// importedNetwork is the one of the flag, or that of the runs to import.
-func importedNetwork(cmd *cli.Command, files []string) (dataset.Network, error) {
-	network, found, err := replay.RunNetwork(files)
-	switch {
-	case err != nil:
-		return network, err
-	case found && cmd.IsSet("network"):
-		return network, errors.New("a run has a network of its own: leave --network away")
-	case found:
-		return network, nil
-	}
-	return dataset.NetworkNamed(cmd.String("network"))
-}
-
-func importArchives(ctx context.Context, cmd *cli.Command) error {
-	files := cmd.Args().Slice()
-	network, err := importedNetwork(cmd, files)
-	if err != nil {
-		return run.Usage(err)
-	}
-	if len(files) == 0 {
-		return run.Usage(errors.New("no files: give the archives to import"))
-	}
-	if cmd.Int("batch") < 1 {
-		return run.Usage(fmt.Errorf("batch is %d: give at least 1 row", cmd.Int("batch")))
-	}
-	results, err := replay.Import(ctx, files, replay.Options{
-		Into: cmd.String("into"), Network: network, Relay: cmd.String("relay"), BatchRows: cmd.Int("batch"),
-		Progress: os.Stderr,
-	})
-	if len(results) > 0 {
-		err = errors.Join(err, replay.WriteTable(cmd.Root().Writer, results))
-	}
-	return err
 }

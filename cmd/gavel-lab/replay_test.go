@@ -29,6 +29,13 @@ func TestReplayImport(t *testing.T) {
 		{"--into " + dir + "/run ../../scenarios/testdata/facts.ndjson", 0, "27   27      0    0  imported", ""},
 		{"--network mainnet ../../scenarios/testdata/facts.ndjson", 2, "", "a run has a network of its own"},
 		{"../../scenarios/testdata/facts.ndjson", 2, "", "is of mainnet, and the import of run-1795274056"},
+		{"https://relay.example", 2, "", "give --slots FROM-TO"},
+		{"https://relay.example --slots 5-4", 2, "", "write them as FROM-TO"},
+		{"--slots 5-4 https://relay.example", 2, "", "write them as FROM-TO"},
+		{"--slots 1-99999999 https://relay.example", 2, "", "the last slot is not over"},
+		{"--slots 1-2 https://relay.example/relay/v1/data", 2, "", "give the address of the relay"},
+		{"--slots 1-2 --pace -1s https://relay.example", 2, "", "less than 0"},
+		{"--slots 1-2 x", 2, "", "no URL of one is given"},
 		{"--into " + dir + "/run ../../scenarios", 2, "", "give another --into"},
 	} {
 		var out, errs bytes.Buffer

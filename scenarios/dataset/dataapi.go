@@ -14,7 +14,8 @@ import (
 // per line. Rows of builder_blocks_received have a time, rows of proposer_payload_delivered have
 // none.
 
-var dataAPIArray = Format{
+// DataAPI are a relay's answers.
+var DataAPI = Format{
 	Name: "data-api", Place: Row,
 	Doc:    "answers of a relay's Data API: builder_blocks_received and proposer_payload_delivered",
 	begins: func(head []byte) bool { return beginsTrace(head, '[', "") || isEmptyArray(head) },

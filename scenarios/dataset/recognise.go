@@ -29,7 +29,7 @@ type Format struct {
 }
 
 // Formats are the formats that can be imported.
-var Formats = []*Format{&relayscanCSV, &relayscanTSV, &dataAPIArray, &edenLines, &dataAPILines, &xatuBids,
+var Formats = []*Format{&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids,
 	&xatuDelivered, &ownBidsCSV, &ownDeliveriesCSV, &ownBidsParquet, &ownDeliveriesParquet, &RunFacts}
 
 // HeadBytes is how much of an archive Recognise should see, unless the archive is shorter.

@@ -29,6 +29,7 @@ type batch struct {
 	told      func(*Input)
 	stopped   func() error // not nil: the import has to end after this batch
 	from      int64        // the last row that was committed when the reading began
+	held      bool         // whoever fills the batch hands it over: the rows of an answer stay together
 
 	// writing has the error of the batch before, which is committed while this one is read; nil if
 	// none is.
@@ -89,7 +90,7 @@ const maxBadBytes = 16 << 20
 func (b *batch) counted(at int64) error {
 	b.rows++
 	b.at = at
-	if b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
+	if b.held || b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
 		return nil
 	}
 	if err := b.handOver(); err != nil {

@@ -20,6 +20,8 @@ type Options struct {
 	Relay string
 	// BatchRows is how many rows are held in memory at most.
 	BatchRows int
+	// FromRelay says what relays are asked for whose addresses are among the files.
+	FromRelay FromRelay
 	// Progress gets a line for each batch.
 	Progress io.Writer
 
@@ -77,6 +79,9 @@ type importing struct {
 
 // file imports a file. What is wrong with the file is a result; an error is of the data set.
 func (i *importing) file(path string) error {
+	if IsRelay(path) {
+		return i.relay(path)
+	}
 	path, instances, err := runFacts(path)
 	var file *os.File
 	var sources []source
