@@ -19,8 +19,8 @@ import (
 func replayImportCommand() *cli.Command {
 	return &cli.Command{
 		Name: "import",
-		Usage: "add the rows of archives to a data set of Parquet files; formats are recognised by their content, and relays " +
-			"are asked by URL",
+		Usage: "add the rows of archives to a data set of Parquet files; formats are recognised by their content, and " +
+			"relays are asked by URL",
 		ArgsUsage: "FILE|RUN-FOLDER|URL …",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "into", Value: "dataset", TakesFile: true, Usage: "folder of the data set"},

@@ -16,6 +16,12 @@ type collected struct {
 	bids       []*Bid
 	deliveries []*Delivery
 	bad        []string
+	notes      []string
+}
+
+func (c *collected) Note(text string) error {
+	c.notes = append(c.notes, text)
+	return nil
 }
 
 func (c *collected) Bid(_ int64, row *Bid) error {

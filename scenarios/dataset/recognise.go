@@ -30,7 +30,7 @@ type Format struct {
 
 // Formats are the formats that can be imported.
 var Formats = []*Format{&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids,
-	&xatuDelivered, &ownBidsCSV, &ownDeliveriesCSV, &ownBidsParquet, &ownDeliveriesParquet, &RunFacts}
+	&xatuDelivered, &ownBidsCSV, &ownDeliveriesCSV, &ownBidsParquet, &ownDeliveriesParquet, &RunFacts, &mevboostBlocks}
 
 // HeadBytes is how much of an archive Recognise should see, unless the archive is shorter.
 const HeadBytes = 16 << 10

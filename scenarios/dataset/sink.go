@@ -6,6 +6,8 @@ type Sink interface {
 	Delivery(at int64, row *Delivery) error
 	// Bad takes a row that cannot be one, in the archive's own words, and why.
 	Bad(at int64, text string, why error) error
+	// Note takes how something about the whole archive was found out.
+	Note(text string) error
 }
 
 // Origin is what a reader has to know of an archive beside its content.
@@ -15,6 +17,9 @@ type Origin struct {
 	Relay string
 	// Instances name for instances of relays in a run the relay that they are of.
 	Instances map[string]string
+	// Delivered returns what the data set knows of the payload with a block hash, the values by which
+	// it was delivered. It is nil if the data set has no deliveries.
+	Delivered func(slot int64, block Hash) ([]Wei, error)
 }
 
 // Place is how the rows of a format are counted.

@@ -48,8 +48,12 @@ func (b *batch) Bid(at int64, row *dataset.Bid) error {
 	if at <= b.from {
 		return nil
 	}
+	if err := b.begin(at); err != nil {
+		return err
+	}
 	b.bids = append(b.bids, row)
-	return b.counted(at)
+	b.counted(at)
+	return nil
 }
 
 // Delivery implements dataset.Sink.
@@ -57,8 +61,12 @@ func (b *batch) Delivery(at int64, row *dataset.Delivery) error {
 	if at <= b.from {
 		return nil
 	}
+	if err := b.begin(at); err != nil {
+		return err
+	}
 	b.deliveries = append(b.deliveries, row)
-	return b.counted(at)
+	b.counted(at)
+	return nil
 }
 
 // rejected is a line of a file of rows that cannot be imported.
@@ -75,28 +83,43 @@ func (b *batch) Bad(at int64, text string, why error) error {
 	if at <= b.from {
 		return nil
 	}
+	if err := b.begin(at); err != nil {
+		return err
+	}
 	line, err := json.Marshal(rejected{b.input.Name, b.place, at, why.Error(), text})
 	if err != nil {
 		return fmt.Errorf("keep a bad row: %w", err)
 	}
 	b.bad.Write(append(line, '\n'))
 	b.badRows++
-	return b.counted(at)
+	b.counted(at)
+	return nil
+}
+
+// Note implements dataset.Sink. It comes before the rows, when nothing is being committed.
+func (b *batch) Note(text string) error {
+	b.input.Note = text
+	return nil
 }
 
 // maxBadBytes bounds what bad rows of one batch take in memory.
 const maxBadBytes = 16 << 20
 
-func (b *batch) counted(at int64) error {
-	b.rows++
-	b.at = at
-	if b.held || b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
+// begin hands over what is full before the first row of a place. So the rows of one place, of which
+// a row of some formats makes two, are committed together or not at all.
+func (b *batch) begin(at int64) error {
+	if b.held || at == b.at || b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
 		return nil
 	}
 	if err := b.handOver(); err != nil {
 		return err
 	}
 	return b.stopped()
+}
+
+func (b *batch) counted(at int64) {
+	b.rows++
+	b.at = at
 }
 
 // handOver commits the rows beside the reading of the next ones, when the batch before is

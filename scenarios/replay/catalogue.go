@@ -57,6 +57,8 @@ type Input struct {
 	Added int64 `json:"added"`
 	Known int64 `json:"known"`
 	Bad   int64 `json:"bad"`
+	// Note says how something about the whole input was found out.
+	Note string `json:"note,omitempty"`
 	// Done: the whole input is imported.
 	Done bool `json:"done"`
 	// Failure says why the input could not be read to its end.

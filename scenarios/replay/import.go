@@ -128,7 +128,13 @@ func (i *importing) source(s source) error {
 		stopped: i.ctx.Err,
 	}
 	sink := sinkErrors{Sink: b}
-	err = read(dataset.Origin{Network: i.options.Network, Relay: i.options.Relay, Instances: s.instances}, &sink)
+	delivered, err := deliveredOf(i.catalogue)
+	if err != nil {
+		return err
+	}
+	err = read(dataset.Origin{
+		Network: i.options.Network, Relay: i.options.Relay, Instances: s.instances, Delivered: delivered,
+	}, &sink)
 	if failed := errors.Join(sink.err, b.settle()); failed != nil {
 		return failed
 	}
@@ -182,6 +188,9 @@ func WriteTable(out io.Writer, results []Result) error {
 			state = "FAILED: " + r.Failure
 		case r.Before:
 			state = "was imported before"
+		}
+		if r.Note != "" {
+			state += "; " + r.Note
 		}
 		lines = append(lines, []string{
 			r.Name, r.Format, fmt.Sprint(r.Rows), fmt.Sprint(r.Added), fmt.Sprint(r.Known), fmt.Sprint(r.Bad), state,

@@ -258,6 +258,9 @@ func (a *page) Bad(at int64, text string, why error) error {
 	return a.checkSize()
 }
 
+// Note implements dataset.Sink. Answers have none.
+func (a *page) Note(string) error { return nil }
+
 func (a *page) checkSize() error {
 	if len(a.bids)+len(a.deliveries)+len(a.bad) > maxRows {
 		return errManyRows
