@@ -27,11 +27,11 @@ func TestByteOrderIsChecked(t *testing.T) {
 		delivered func(int64, Hash) ([]Wei, error)
 		note      string
 	}{
-		{"little", []string{"5", "7"}, seven, "value has the least byte first: 1 of 1 delivered blocks have the delivered value"},
-		{"big", []string{"5be", "7be"}, seven, "value has the least byte last: 1 of 1 delivered blocks have the delivered value"},
-		{"one that differs", []string{"5"}, seven, "value has the least byte first: 0 of 1 delivered blocks have the delivered value"},
-		{"none delivered", []string{"5"}, func(int64, Hash) ([]Wei, error) { return nil, nil }, "in the other order no amount " +
-			"is possible; the data set has none of the blocks as delivered, to compare with"},
+		{"little", []string{"5", "7"}, seven, "first: 1 of 1 delivered blocks have the delivered value"},
+		{"big", []string{"5be", "7be"}, seven, "last: 1 of 1 delivered blocks have the delivered value"},
+		{"one that differs", []string{"5"}, seven, "first: 0 of 1 delivered blocks have the delivered value"},
+		{"none delivered", []string{"5"}, func(int64, Hash) ([]Wei, error) { return nil, nil },
+			"first: in the other order no amount is possible; the data set has none of the blocks as delivered"},
 		{"no data set", []string{"5be"}, nil, "none of the blocks as delivered"},
 		{"zeros", []string{"0", "0"}, seven, ""},
 	} {
@@ -57,7 +57,8 @@ func TestValuesThatWereNotDelivered(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Error(err)
 	}
-	if text := fmt.Sprint(noBytes, littleEndian, bigEndian); text != "is no bytes has the least byte first has the least byte last" {
+	text := fmt.Sprint(noBytes, "; ", littleEndian, "; ", bigEndian)
+	if text != "is no bytes; has the least byte first; has the least byte last" {
 		t.Error(text)
 	}
 }

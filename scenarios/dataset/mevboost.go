@@ -19,8 +19,8 @@ var mevboostColumns = []string{
 
 var mevboostBlocks = Format{
 	Name: "mevboost-data", Place: Row,
-	Doc: "mevboost-data, in Parquet: each row is a relay's bid, and if that relay delivered it, a delivered payload; blocks " +
-		"that were built locally are bad rows",
+	Doc: "mevboost-data, in Parquet: each row is a relay's bid, and if that relay delivered it, a delivered payload; " +
+		"blocks that were built locally are bad rows",
 	columns: mevboostColumns, needed: 8,
 	ReadParquet: func(in parquet.ReaderAtSeeker, from Origin, to Sink) error {
 		return eachRow(in, mevboostColumns, noBytes, func(at int64, r *parquetRow) error {

@@ -85,7 +85,8 @@ const noWait = -1
 
 // askOnce asks once. After an error that may pass, wait is how long the relay wants to be left
 // alone.
-func (a *asker) askOnce(ctx context.Context, list string, query url.Values) (raw []byte, wait time.Duration, err error) {
+func (a *asker) askOnce(ctx context.Context, list string, query url.Values) (raw []byte, wait time.Duration,
+	err error) {
 	address := a.base.JoinPath("/relay/v1/data/bidtraces", list)
 	address.RawQuery = query.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)

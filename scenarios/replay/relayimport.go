@@ -35,10 +35,11 @@ const commitAnswers = 100
 
 // Why a relay's answers cannot be what was asked for.
 var (
-	errNotAsked   = errors.New("the answer has rows that were not asked for")
-	errFullSlot   = errors.New("one slot fills the answer, so that it may have more payloads")
-	errManyRows   = fmt.Errorf("the answer has more than %d rows", maxRows)
-	errMayBeMore  = fmt.Errorf("the relay lists %d bids of the slot, the most of an answer: there may be more", maxReceived)
+	errNotAsked  = errors.New("the answer has rows that were not asked for")
+	errFullSlot  = errors.New("one slot fills the answer, so that it may have more payloads")
+	errManyRows  = fmt.Errorf("the answer has more than %d rows", maxRows)
+	errMayBeMore = fmt.Errorf("the relay lists %d bids of the slot, the most of an answer: there may be more",
+		maxReceived)
 	errNotOver    = errors.New("the last slot is not over")
 	errNoSlots    = errors.New("a relay's lists are long: give --slots FROM-TO")
 	errNoAddress  = errors.New("give the address of the relay, such as https://relay.example")

@@ -66,7 +66,8 @@ func relayFacts(t *testing.T) (facts []projection.Entry, bids, deliveries int) {
 }
 
 // ourRelay serves the Data API of our relay over HTTP, through before, which may answer itself.
-func ourRelay(t *testing.T, before func(http.ResponseWriter, *http.Request) bool) (address string, bids, deliveries int) {
+func ourRelay(t *testing.T, before func(http.ResponseWriter, *http.Request) bool) (address string, bids,
+	deliveries int) {
 	t.Helper()
 	a, err := archive.Open(t.Context(), "sqlite::memory:", slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -175,7 +176,8 @@ func TestRelayIsBusy(t *testing.T) {
 	if r := imported(t, o, address)[0]; r.Failure != "" || r.Added < 3 {
 		t.Fatalf("%+v", r.Input)
 	}
-	for i, least := range []time.Duration{37 * time.Second, 59 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} {
+	for i, seconds := range []time.Duration{37, 59, 4, 8, 16} {
+		least := seconds * time.Second
 		if waited := times[i+1].Sub(times[i]); waited < least || waited > least+2*time.Second {
 			t.Errorf("after answer %d: waited for %s, want %s", i+1, waited, least)
 		}
