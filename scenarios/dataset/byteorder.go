@@ -37,10 +37,10 @@ var (
 const fewDelivered = 10
 
 // orderOfValues finds out in which order the bytes of the values are, and notes how. ClickHouse
-// writes a UInt256 with the least byte first, while Parquet's decimals have it last. An amount below
-// 10^38 wei read in the wrong order is at least 2^128 (unless it is 0), and so not an amount: each
-// value but 0 says which order it has. All of a file must say the same. Where the data set knows
-// what was delivered, the values of these blocks must be found among the file's, too.
+// writes a UInt256 with the least byte first, while Parquet's decimals have it last. An amount
+// below 10^38 wei read in the wrong order is at least 2^128 (unless it is 0), and so not an amount:
+// each value but 0 says which order it has. All of a file must say the same. Where the data set
+// knows what was delivered, the values of these blocks must be found among the file's, too.
 func orderOfValues(in parquet.ReaderAtSeeker, from Origin, to Sink) (byteOrder, error) {
 	names := []string{"value"}
 	if from.Delivered != nil {
@@ -136,8 +136,8 @@ func (o *orders) decide() (order byteOrder, note string, err error) {
 	}
 	switch compared := len(o.delivered); {
 	case compared == 0:
-		return order, fmt.Sprintf("value %s: in the other order no amount is possible; the data set has none of the blocks as "+
-			"delivered, to compare with", order), nil
+		return order, fmt.Sprintf("value %s: in the other order no amount is possible; the data set has none of the blocks "+
+			"as delivered, to compare with", order), nil
 	case same == 0 && compared >= fewDelivered:
 		return noBytes, "", errNotDelivered
 	default:

@@ -17,6 +17,13 @@ type collected struct {
 	deliveries []*Delivery
 	bad        []string
 	notes      []string
+
+	registrations []*Registration
+}
+
+func (c *collected) Registration(_ int64, row *Registration) error {
+	c.registrations = append(c.registrations, row)
+	return nil
 }
 
 func (c *collected) Note(text string) error {

@@ -70,8 +70,8 @@ func TestMevboostOfAnotherNetwork(t *testing.T) {
 		}
 	}
 	full := errors.New("full")
-	if err := mevboostBlocks.ReadParquet(strings.NewReader(string(one(12108, start+108, 1, "x"))), Origin{Network: mainnet},
-		failing{full}); !errors.Is(err, full) {
+	in := strings.NewReader(string(one(12108, start+108, 1, "x")))
+	if err := mevboostBlocks.ReadParquet(in, Origin{Network: mainnet}, failing{full}); !errors.Is(err, full) {
 		t.Error(err)
 	}
 }
@@ -79,7 +79,8 @@ func TestMevboostOfAnotherNetwork(t *testing.T) {
 // failing is a sink that takes nothing.
 type failing struct{ err error }
 
-func (f failing) Bid(int64, *Bid) error           { return f.err }
-func (f failing) Delivery(int64, *Delivery) error { return f.err }
-func (f failing) Bad(int64, string, error) error  { return f.err }
-func (f failing) Note(string) error               { return f.err }
+func (f failing) Bid(int64, *Bid) error                   { return f.err }
+func (f failing) Delivery(int64, *Delivery) error         { return f.err }
+func (f failing) Registration(int64, *Registration) error { return f.err }
+func (f failing) Bad(int64, string, error) error          { return f.err }
+func (f failing) Note(string) error                       { return f.err }

@@ -22,6 +22,12 @@ var ownBidsParquet = ownParquet(Bids, (*Bid).check, func(b *Bid) *Text { return 
 var ownDeliveriesParquet = ownParquet(Deliveries, (*Delivery).check, func(d *Delivery) *Text { return &d.Relay },
 	Sink.Delivery)
 
+var ownRegistrationsCSV = ownCSV(Registrations, (*Registration).check, func(r *Registration) *Text { return &r.Relay },
+	Sink.Registration)
+
+var ownRegistrationsParquet = ownParquet(Registrations, (*Registration).check,
+	func(r *Registration) *Text { return &r.Relay }, Sink.Registration)
+
 func ownCSV[R any](t *Table[R], check func(*R, Network) error, relay func(*R) *Text,
 	put func(Sink, int64, *R) error) Format {
 	header := strings.Join(t.names(), ",")

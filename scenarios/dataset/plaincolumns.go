@@ -11,14 +11,14 @@ import (
 )
 
 // The Data API's fields as columns: Eden's tables (public in BigQuery until 2024), exported as
-// Parquet or CSV, and the set DVN/3X7X2U of Harvard's Dataverse, whose columns have fewer of the same
-// names. BigQuery's NUMERIC is a decimal with nine places.
+// Parquet or CSV, and the set DVN/3X7X2U of Harvard's Dataverse, whose columns have fewer of the
+// same names. BigQuery's NUMERIC is a decimal with nine places.
 
 // plainBidColumns begin with those of every such table of bids.
 var plainBidColumns = []string{
 	"slot", "builder_pubkey", "value", "timestamp_ms",
-	"relay", "block_hash", "parent_hash", "proposer_pubkey", "proposer_fee_recipient", "gas_limit", "gas_used", "num_tx",
-	"block_number", "timestamp_s", "optimistic_submission",
+	"relay", "block_hash", "parent_hash", "proposer_pubkey", "proposer_fee_recipient", "gas_limit", "gas_used",
+	"num_tx", "block_number", "timestamp_s", "optimistic_submission",
 }
 
 var plainPayloadColumns = []string{
@@ -32,14 +32,16 @@ var dataverseBlockColumns = []string{
 }
 
 var edenBidsParquet = Format{
-	Name: "eden", Place: Row, Doc: "Eden's table of bids, in Parquet: the Data API's fields with `relay` and `timestamp_s`",
+	Name: "eden", Place: Row,
+	Doc:         "Eden's table of bids, in Parquet: the Data API's fields with `relay` and `timestamp_s`",
 	columns:     append([]string{"relay", "timestamp_s", "block_hash"}, plainBidColumns...),
 	needed:      7,
 	ReadParquet: readPlainBids("eden"),
 }
 
 var edenPayloadsParquet = Format{
-	Name: "eden", Place: Row, Doc: "Eden's table of payloads, in Parquet: the Data API's fields with `relay` and `reorged`",
+	Name: "eden", Place: Row,
+	Doc:         "Eden's table of payloads, in Parquet: the Data API's fields with `relay` and `reorged`",
 	columns:     append([]string{"reorged"}, plainPayloadColumns...),
 	needed:      6,
 	ReadParquet: readPlainPayloads("eden", plainPayloadColumns),
@@ -54,8 +56,8 @@ var dataverseBids = Format{
 
 var dataverseBlocks = Format{
 	Name: "dataverse", Place: Row,
-	Doc: "blocks of the same set, in Parquet: with `bid_value`, `block_value` and `relay`; those without a relay are bad " +
-		"rows, and `block_value` is not read",
+	Doc: "blocks of the same set, in Parquet: with `bid_value`, `block_value` and `relay`; those without a relay are " +
+		"bad rows, and `block_value` is not read",
 	columns: dataverseBlockColumns, needed: 7,
 	ReadParquet: readPlainPayloads("dataverse", dataverseBlockColumns),
 }

@@ -4,6 +4,7 @@ package dataset
 type Sink interface {
 	Bid(at int64, row *Bid) error
 	Delivery(at int64, row *Delivery) error
+	Registration(at int64, row *Registration) error
 	// Bad takes a row that cannot be one, in the archive's own words, and why.
 	Bad(at int64, text string, why error) error
 	// Note takes how something about the whole archive was found out.

@@ -37,6 +37,7 @@ type batch struct {
 
 	bids       []*dataset.Bid
 	deliveries []*dataset.Delivery
+	registered []*dataset.Registration
 	bad        bytes.Buffer
 	rows       int64
 	badRows    int64
@@ -65,6 +66,19 @@ func (b *batch) Delivery(at int64, row *dataset.Delivery) error {
 		return err
 	}
 	b.deliveries = append(b.deliveries, row)
+	b.counted(at)
+	return nil
+}
+
+// Registration implements dataset.Sink.
+func (b *batch) Registration(at int64, row *dataset.Registration) error {
+	if at <= b.from {
+		return nil
+	}
+	if err := b.begin(at); err != nil {
+		return err
+	}
+	b.registered = append(b.registered, row)
 	b.counted(at)
 	return nil
 }
@@ -129,7 +143,7 @@ func (b *batch) handOver() error {
 		return err
 	}
 	full := *b
-	b.bids, b.deliveries, b.bad, b.rows, b.badRows = nil, nil, bytes.Buffer{}, 0, 0
+	b.bids, b.deliveries, b.registered, b.bad, b.rows, b.badRows = nil, nil, nil, bytes.Buffer{}, 0, 0
 	b.writing = make(chan error, 1)
 	go func() { b.writing <- full.commit() }()
 	return nil
@@ -154,6 +168,9 @@ func (b *batch) commit() error {
 		func() ([][2]string, dataset.Merged, error) { return mergeTable(b.catalogue, dataset.Bids, b.bids) },
 		func() ([][2]string, dataset.Merged, error) {
 			return mergeTable(b.catalogue, dataset.Deliveries, b.deliveries)
+		},
+		func() ([][2]string, dataset.Merged, error) {
+			return mergeTable(b.catalogue, dataset.Registrations, b.registered)
 		},
 	} {
 		made, merged, err := merge()

@@ -167,6 +167,10 @@ func (s *sinkErrors) Delivery(at int64, row *dataset.Delivery) error {
 	return s.keep(s.Sink.Delivery(at, row))
 }
 
+func (s *sinkErrors) Registration(at int64, row *dataset.Registration) error {
+	return s.keep(s.Sink.Registration(at, row))
+}
+
 func (s *sinkErrors) Bad(at int64, text string, why error) error {
 	return s.keep(s.Sink.Bad(at, text, why))
 }

@@ -321,6 +321,30 @@ func TestValuesAreComparedWithDelivered(t *testing.T) {
 	}
 }
 
+// Registrations have files of their own, and a replay goes past them.
+func TestImportRegistrations(t *testing.T) {
+	csv := "slot,slot_start,signed_at,observed_at,source,relay,validator_index,gas_limit,fee_recipient\n" +
+		"7567001,,2020-12-01T12:01:40Z,2023-10-18T11:20:40.123Z,xatu,ultrasound,7,36000000,0x" +
+		strings.Repeat("ab", 20) + "\n"
+	o := options(t.TempDir())
+	results := imported(t, o, all[0], write(t, "registrations.csv", []byte(csv+strings.Replace(csv, ",7,", ",,", 1))))
+	if r := results[1]; r.Added != 1 || r.Bad != 2 { // the second header, and one of nobody
+		t.Errorf("%+v", r.Input)
+	}
+	const place = "registrations/day=2023-10-18/11.parquet"
+	if _, there := tree(t, o.Into)[place]; !there {
+		t.Fatalf("no %s in %q", place, names(tree(t, o.Into)))
+	}
+	again := options(t.TempDir())
+	imported(t, again, filepath.Join(o.Into, place))
+	if tree(t, o.Into)[place] != tree(t, again.Into)[place] {
+		t.Error("imported from a data set, the table is another")
+	}
+	if report := mustRun(t, runOptions(t, o.Into, "")); report.Slots != 1 {
+		t.Errorf("%d slots", report.Slots)
+	}
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

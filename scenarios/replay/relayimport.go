@@ -259,6 +259,9 @@ func (a *page) Bad(at int64, text string, why error) error {
 	return a.checkSize()
 }
 
+// Registration implements dataset.Sink. These lists have none.
+func (a *page) Registration(int64, *dataset.Registration) error { return errNotAsked }
+
 // Note implements dataset.Sink. Answers have none.
 func (a *page) Note(string) error { return nil }
 
