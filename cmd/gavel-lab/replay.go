@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 
@@ -21,20 +19,9 @@ func replayCommand() *cli.Command {
 		Name:  "replay",
 		Usage: "make a data set of archives of auctions, and replay them in the relay's auction code",
 		Commands: []*cli.Command{
-			{
-				Name:      "import",
-				Usage:     "add the rows of archives to a data set of Parquet files; formats are recognised by their content",
-				ArgsUsage: "FILE …",
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "into", Value: "dataset", TakesFile: true, Usage: "folder of the data set"},
-					&cli.StringFlag{Name: "network", Value: "mainnet",
-						Usage: "network that the archives are of: mainnet, sepolia, holesky or hoodi"},
-					&cli.StringFlag{Name: "relay", Usage: "name of the relay that the archives are of, if they do not say it"},
-					&cli.IntFlag{Name: "batch", Value: replay.DefaultBatchRows, Usage: "rows that are held in memory at most"},
-				},
-				Action: importArchives,
-			},
+			replayImportCommand(),
 			replayRunCommand(),
+			replayMergeCommand(),
 			replayExportCommand(),
 			replayFiguresCommand(),
 			replayFeedCommand(),
@@ -48,7 +35,7 @@ func replayRunCommand() *cli.Command {
 		Usage: "play the auctions of a data set in the relay's auction code, and explain where the archive differs",
 		Flags: append(auctionFlags(),
 			&cli.StringFlag{Name: "shard", Value: "1/1",
-				Usage: "replay only a part of the slots, i/n; the parts' results together are those of a whole run"},
+				Usage: "replay only a part of the slots, i/n; replay merge puts the parts' results together"},
 			&cli.StringFlag{Name: "out", TakesFile: true,
 				Usage: "folder for results.parquet and results.csv, with a row for each auction, and report.json"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
@@ -157,32 +144,5 @@ func replayAuctions(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if cmd.Bool("json") {
-		encoder := json.NewEncoder(cmd.Root().Writer)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(report)
-	}
-	return report.WriteText(cmd.Root().Writer)
-}
-
-func importArchives(ctx context.Context, cmd *cli.Command) error {
-	network, err := dataset.NetworkNamed(cmd.String("network"))
-	if err != nil {
-		return run.Usage(err)
-	}
-	files := cmd.Args().Slice()
-	if len(files) == 0 {
-		return run.Usage(errors.New("no files: give the archives to import"))
-	}
-	if cmd.Int("batch") < 1 {
-		return run.Usage(fmt.Errorf("batch is %d: give at least 1 row", cmd.Int("batch")))
-	}
-	results, err := replay.Import(ctx, files, replay.Options{
-		Into: cmd.String("into"), Network: network, Relay: cmd.String("relay"), BatchRows: cmd.Int("batch"),
-		Progress: os.Stderr,
-	})
-	if len(results) > 0 {
-		err = errors.Join(err, replay.WriteTable(cmd.Root().Writer, results))
-	}
-	return err
+	return writeReport(cmd, report)
 }

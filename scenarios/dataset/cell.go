@@ -116,6 +116,20 @@ func weiOfBytes(big []byte) (Wei, error) {
 	return w, nil
 }
 
+var errPlaces = errors.New("not a whole number of wei")
+
+// withoutPlaces is the number before the point of a decimal, whose places must be 0.
+func (w Wei) withoutPlaces(places int) (Wei, error) {
+	for range places {
+		var rest uint64
+		w.Hi, rest = w.Hi/10, w.Hi%10
+		if w.Lo, rest = bits.Div64(rest, w.Lo, 10); rest != 0 {
+			return Wei{}, errPlaces
+		}
+	}
+	return w, nil
+}
+
 // String is the decimal number, empty if it is not known.
 func (w Wei) String() string {
 	if !w.Known {

@@ -16,6 +16,19 @@ type collected struct {
 	bids       []*Bid
 	deliveries []*Delivery
 	bad        []string
+	notes      []string
+
+	registrations []*Registration
+}
+
+func (c *collected) Registration(_ int64, row *Registration) error {
+	c.registrations = append(c.registrations, row)
+	return nil
+}
+
+func (c *collected) Note(text string) error {
+	c.notes = append(c.notes, text)
+	return nil
 }
 
 func (c *collected) Bid(_ int64, row *Bid) error {

@@ -43,6 +43,8 @@ type column struct {
 	fixed   []parquet.FixedLenByteArray
 	kind    parquet.Type
 	signed  bool
+	// places are those behind the point of a decimal.
+	places int
 	// lastText is the newest cell of hexadecimal text that was read, and lastRaw its bytes.
 	lastText, lastRaw []byte
 }
@@ -96,6 +98,8 @@ func (c *column) describe(d *schema.Column) {
 		case schema.TimeUnitNanos:
 			c.unit = unitNanos
 		}
+	case schema.DecimalLogicalType:
+		c.places = int(l.Scale())
 	case schema.IntLogicalType:
 		c.signed = l.IsSigned()
 	}

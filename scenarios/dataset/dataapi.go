@@ -14,7 +14,8 @@ import (
 // per line. Rows of builder_blocks_received have a time, rows of proposer_payload_delivered have
 // none.
 
-var dataAPIArray = Format{
+// DataAPI are a relay's answers.
+var DataAPI = Format{
 	Name: "data-api", Place: Row,
 	Doc:    "answers of a relay's Data API: builder_blocks_received and proposer_payload_delivered",
 	begins: func(head []byte) bool { return beginsTrace(head, '[', "") || isEmptyArray(head) },
@@ -149,25 +150,30 @@ func readTrace(at int64, raw json.RawMessage, source Text, from Origin, to Sink)
 	if err := json.Unmarshal(raw, &row); err != nil {
 		return to.Bad(at, string(raw), err)
 	}
-	if row.Relay == "" {
-		row.Relay = from.Relay
+	return row.put(at, string(raw), source, from, to)
+}
+
+// put gives a row to the sink: one with a time is a bid, one without a delivered payload.
+func (t *trace) put(at int64, text string, source Text, from Origin, to Sink) error {
+	if t.Relay == "" {
+		t.Relay = from.Relay
 	}
-	if row.Timestamp == "" && row.TimestampMs == "" && row.TimestampS == "" {
-		delivery, err := row.delivery(source)
+	if t.Timestamp == "" && t.TimestampMs == "" && t.TimestampS == "" {
+		delivery, err := t.delivery(source)
 		if err == nil {
 			err = delivery.check(from.Network)
 		}
 		if err != nil {
-			return to.Bad(at, string(raw), err)
+			return to.Bad(at, text, err)
 		}
 		return to.Delivery(at, delivery)
 	}
-	bid, err := row.bid(source)
+	bid, err := t.bid(source)
 	if err == nil {
 		err = bid.check(from.Network)
 	}
 	if err != nil {
-		return to.Bad(at, string(raw), err)
+		return to.Bad(at, text, err)
 	}
 	return to.Bid(at, bid)
 }

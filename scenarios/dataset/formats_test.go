@@ -133,7 +133,6 @@ func TestNotRecognised(t *testing.T) {
 	for content, want := range map[string]string{
 		"": "the file is empty", " \n": "the file is empty", "hello, world\n1,2": `it begins with "hello, world"`,
 		"PAR1…": "Parquet in a compressed file", `{"error":"no"}`: `it begins with "{\"error\":\"no\"}"`,
-		`{"seq":1,"slot":1}`:                 "facts of a run folder: cannot be imported yet",
 		"timestamp_ms,hash,source\n1,0x,a\n": "a log of mempool-dumpster: cannot be imported yet",
 	} {
 		if _, _, err := read(t, content); !errors.Is(err, ErrNotRecognised) || !strings.Contains(err.Error(), want) {

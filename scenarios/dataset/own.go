@@ -22,6 +22,12 @@ var ownBidsParquet = ownParquet(Bids, (*Bid).check, func(b *Bid) *Text { return 
 var ownDeliveriesParquet = ownParquet(Deliveries, (*Delivery).check, func(d *Delivery) *Text { return &d.Relay },
 	Sink.Delivery)
 
+var ownRegistrationsCSV = ownCSV(Registrations, (*Registration).check, func(r *Registration) *Text { return &r.Relay },
+	Sink.Registration)
+
+var ownRegistrationsParquet = ownParquet(Registrations, (*Registration).check,
+	func(r *Registration) *Text { return &r.Relay }, Sink.Registration)
+
 func ownCSV[R any](t *Table[R], check func(*R, Network) error, relay func(*R) *Text,
 	put func(Sink, int64, *R) error) Format {
 	header := strings.Join(t.names(), ",")
@@ -154,9 +160,14 @@ func parseMoment(text string) (Time, error) {
 // maxRecordBytes bounds what a quote that is never closed takes in memory.
 const maxRecordBytes = 1 << 20
 
-// eachRecord reads CSV with a header, which it leaves out. A record is named by the line on which
-// it begins.
+// eachRecord reads CSV with a header, which it leaves out.
 func eachRecord(in io.Reader, do func(at int64, fields []string) error) error {
+	return eachRecordFrom(in, 1, do)
+}
+
+// eachRecordFrom reads CSV without its first records. A record is named by the line on which it
+// begins.
+func eachRecordFrom(in io.Reader, without int, do func(at int64, fields []string) error) error {
 	bounded := &boundedReader{in: in}
 	records := csv.NewReader(bounded)
 	records.FieldsPerRecord, records.ReuseRecord = -1, true
@@ -171,9 +182,9 @@ func eachRecord(in io.Reader, do func(at int64, fields []string) error) error {
 			return fmt.Errorf("after line %d: %w", last, err)
 		}
 		line, _ := records.FieldPos(0)
-		first := last == 0
 		last = int64(line)
-		if first {
+		if without > 0 {
+			without--
 			continue
 		}
 		if err := do(last, fields); err != nil {

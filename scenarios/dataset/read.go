@@ -225,10 +225,17 @@ func (c *column) wei(i int) (Wei, error) {
 		if len(big) > 0 && big[0]&0x80 != 0 {
 			return Wei{}, errors.New("less than 0")
 		}
-		return weiOfBytes(big)
+		whole, err := weiOfBytes(big)
+		if err != nil || c.places == 0 {
+			return whole, err
+		}
+		return whole.withoutPlaces(c.places)
 	case parquet.Types.ByteArray:
 		return ParseWei(c.text(i))
 	case parquet.Types.Int32, parquet.Types.Int64:
+		if c.places > 0 {
+			return Wei{}, errPlaces
+		}
 		n, err := c.int(i)
 		return Wei{Lo: uint64(n.V), Known: err == nil}, err
 	}

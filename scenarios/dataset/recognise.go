@@ -29,8 +29,12 @@ type Format struct {
 }
 
 // Formats are the formats that can be imported.
-var Formats = []*Format{&relayscanCSV, &relayscanTSV, &dataAPIArray, &edenLines, &dataAPILines, &xatuBids,
-	&xatuDelivered, &ownBidsCSV, &ownDeliveriesCSV, &ownBidsParquet, &ownDeliveriesParquet}
+var Formats = []*Format{
+	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &ownBidsCSV,
+	&ownDeliveriesCSV, &ownBidsParquet, &ownDeliveriesParquet, &RunFacts, &mevboostBlocks, &xatuRegistrations,
+	&ownRegistrationsCSV, &ownRegistrationsParquet, &edenBidsParquet, &edenPayloadsParquet, &plainCSV,
+	&dataverseBids, &dataverseBlocks,
+}
 
 // HeadBytes is how much of an archive Recognise should see, unless the archive is shorter.
 const HeadBytes = 16 << 10
@@ -55,7 +59,6 @@ var foreign = []struct{ head, name string }{
 	{"timestamp_ms,hash,chain_id,from,", "transactions of mempool-dumpster (CSV): cannot be imported yet"},
 	{"timestamp_ms,hash,source", "a log of mempool-dumpster: cannot be imported yet"},
 	{"timestamp_ms,hash,raw_tx", "a collector's file of mempool-dumpster: cannot be imported yet"},
-	{`{"seq":`, "facts of a run folder: cannot be imported yet"},
 }
 
 // IsParquet tells whether a file begins as a Parquet file.

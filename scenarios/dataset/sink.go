@@ -4,8 +4,11 @@ package dataset
 type Sink interface {
 	Bid(at int64, row *Bid) error
 	Delivery(at int64, row *Delivery) error
+	Registration(at int64, row *Registration) error
 	// Bad takes a row that cannot be one, in the archive's own words, and why.
 	Bad(at int64, text string, why error) error
+	// Note takes how something about the whole archive was found out.
+	Note(text string) error
 }
 
 // Origin is what a reader has to know of an archive beside its content.
@@ -13,6 +16,11 @@ type Origin struct {
 	Network Network
 	// Relay is the relay that the archive is of, if the archive itself does not say.
 	Relay string
+	// Instances name for instances of relays in a run the relay that they are of.
+	Instances map[string]string
+	// Delivered returns what the data set knows of the payload with a block hash, the values by which
+	// it was delivered. It is nil if the data set has no deliveries.
+	Delivered func(slot int64, block Hash) ([]Wei, error)
 }
 
 // Place is how the rows of a format are counted.

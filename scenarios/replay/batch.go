@@ -29,6 +29,7 @@ type batch struct {
 	told      func(*Input)
 	stopped   func() error // not nil: the import has to end after this batch
 	from      int64        // the last row that was committed when the reading began
+	held      bool         // whoever fills the batch hands it over: the rows of an answer stay together
 
 	// writing has the error of the batch before, which is committed while this one is read; nil if
 	// none is.
@@ -36,6 +37,7 @@ type batch struct {
 
 	bids       []*dataset.Bid
 	deliveries []*dataset.Delivery
+	registered []*dataset.Registration
 	bad        bytes.Buffer
 	rows       int64
 	badRows    int64
@@ -47,8 +49,12 @@ func (b *batch) Bid(at int64, row *dataset.Bid) error {
 	if at <= b.from {
 		return nil
 	}
+	if err := b.begin(at); err != nil {
+		return err
+	}
 	b.bids = append(b.bids, row)
-	return b.counted(at)
+	b.counted(at)
+	return nil
 }
 
 // Delivery implements dataset.Sink.
@@ -56,8 +62,25 @@ func (b *batch) Delivery(at int64, row *dataset.Delivery) error {
 	if at <= b.from {
 		return nil
 	}
+	if err := b.begin(at); err != nil {
+		return err
+	}
 	b.deliveries = append(b.deliveries, row)
-	return b.counted(at)
+	b.counted(at)
+	return nil
+}
+
+// Registration implements dataset.Sink.
+func (b *batch) Registration(at int64, row *dataset.Registration) error {
+	if at <= b.from {
+		return nil
+	}
+	if err := b.begin(at); err != nil {
+		return err
+	}
+	b.registered = append(b.registered, row)
+	b.counted(at)
+	return nil
 }
 
 // rejected is a line of a file of rows that cannot be imported.
@@ -74,28 +97,43 @@ func (b *batch) Bad(at int64, text string, why error) error {
 	if at <= b.from {
 		return nil
 	}
+	if err := b.begin(at); err != nil {
+		return err
+	}
 	line, err := json.Marshal(rejected{b.input.Name, b.place, at, why.Error(), text})
 	if err != nil {
 		return fmt.Errorf("keep a bad row: %w", err)
 	}
 	b.bad.Write(append(line, '\n'))
 	b.badRows++
-	return b.counted(at)
+	b.counted(at)
+	return nil
+}
+
+// Note implements dataset.Sink. It comes before the rows, when nothing is being committed.
+func (b *batch) Note(text string) error {
+	b.input.Note = text
+	return nil
 }
 
 // maxBadBytes bounds what bad rows of one batch take in memory.
 const maxBadBytes = 16 << 20
 
-func (b *batch) counted(at int64) error {
-	b.rows++
-	b.at = at
-	if b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
+// begin hands over what is full before the first row of a place. So the rows of one place, of which
+// a row of some formats makes two, are committed together or not at all.
+func (b *batch) begin(at int64) error {
+	if b.held || at == b.at || b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
 		return nil
 	}
 	if err := b.handOver(); err != nil {
 		return err
 	}
 	return b.stopped()
+}
+
+func (b *batch) counted(at int64) {
+	b.rows++
+	b.at = at
 }
 
 // handOver commits the rows beside the reading of the next ones, when the batch before is
@@ -105,7 +143,7 @@ func (b *batch) handOver() error {
 		return err
 	}
 	full := *b
-	b.bids, b.deliveries, b.bad, b.rows, b.badRows = nil, nil, bytes.Buffer{}, 0, 0
+	b.bids, b.deliveries, b.registered, b.bad, b.rows, b.badRows = nil, nil, nil, bytes.Buffer{}, 0, 0
 	b.writing = make(chan error, 1)
 	go func() { b.writing <- full.commit() }()
 	return nil
@@ -130,6 +168,9 @@ func (b *batch) commit() error {
 		func() ([][2]string, dataset.Merged, error) { return mergeTable(b.catalogue, dataset.Bids, b.bids) },
 		func() ([][2]string, dataset.Merged, error) {
 			return mergeTable(b.catalogue, dataset.Deliveries, b.deliveries)
+		},
+		func() ([][2]string, dataset.Merged, error) {
+			return mergeTable(b.catalogue, dataset.Registrations, b.registered)
 		},
 	} {
 		made, merged, err := merge()

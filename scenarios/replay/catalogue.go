@@ -47,6 +47,8 @@ type Input struct {
 	// Name is the name that the file had when it was imported first.
 	Name   string `json:"name"`
 	Format string `json:"format"`
+	// Relay is the relay that the rows are of if the file does not say.
+	Relay string `json:"relay,omitempty"`
 	// At is the last row or line that is committed.
 	At int64 `json:"at"`
 	// Rows were read; of them Added were new, Known were in the data set, or twice in the input, and
@@ -55,6 +57,8 @@ type Input struct {
 	Added int64 `json:"added"`
 	Known int64 `json:"known"`
 	Bad   int64 `json:"bad"`
+	// Note says how something about the whole input was found out.
+	Note string `json:"note,omitempty"`
 	// Done: the whole input is imported.
 	Done bool `json:"done"`
 	// Failure says why the input could not be read to its end.

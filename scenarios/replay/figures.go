@@ -85,11 +85,11 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	if err := write(&content); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+newMark+"figures", content.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write a figure: %w", err)
+	if err := os.WriteFile(path+newMark+"whole", content.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
-	if err := os.Rename(path+newMark+"figures", path); err != nil {
-		return fmt.Errorf("write a figure: %w", err)
+	if err := os.Rename(path+newMark+"whole", path); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
 	return nil
 }

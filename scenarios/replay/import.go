@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/gavel-relay/gavel/scenarios/dataset"
@@ -19,6 +20,8 @@ type Options struct {
 	Relay string
 	// BatchRows is how many rows are held in memory at most.
 	BatchRows int
+	// FromRelay says what relays are asked for whose addresses are among the files.
+	FromRelay FromRelay
 	// Progress gets a line for each batch.
 	Progress io.Writer
 
@@ -76,12 +79,21 @@ type importing struct {
 
 // file imports a file. What is wrong with the file is a result; an error is of the data set.
 func (i *importing) file(path string) error {
-	file, sources, err := openSources(path)
+	if IsRelay(path) {
+		return i.relay(path)
+	}
+	path, instances, err := runFacts(path)
+	var file *os.File
+	var sources []source
+	if err == nil {
+		file, sources, err = openSources(path)
+	}
 	if err != nil {
 		i.results = append(i.results, Result{Input: &Input{Name: path, Failure: err.Error()}})
 		return nil
 	}
 	for _, source := range sources {
+		source.instances = instances
 		if err := i.source(source); err != nil {
 			return errors.Join(err, file.Close())
 		}
@@ -110,13 +122,19 @@ func (i *importing) source(s source) error {
 	}
 	in := i.catalogue.input(s.id, s.name)
 	was := *in
-	in.Format, in.Failure = format.Name, ""
+	in.Format, in.Failure, in.Relay = format.Name, "", i.options.Relay
 	b := &batch{
 		catalogue: i.catalogue, input: in, place: format.Place, limit: i.options.BatchRows, from: in.At, told: i.printRows,
 		stopped: i.ctx.Err,
 	}
 	sink := sinkErrors{Sink: b}
-	err = read(dataset.Origin{Network: i.options.Network, Relay: i.options.Relay}, &sink)
+	delivered, err := deliveredOf(i.catalogue)
+	if err != nil {
+		return err
+	}
+	err = read(dataset.Origin{
+		Network: i.options.Network, Relay: i.options.Relay, Instances: s.instances, Delivered: delivered,
+	}, &sink)
 	if failed := errors.Join(sink.err, b.settle()); failed != nil {
 		return failed
 	}
@@ -149,6 +167,10 @@ func (s *sinkErrors) Delivery(at int64, row *dataset.Delivery) error {
 	return s.keep(s.Sink.Delivery(at, row))
 }
 
+func (s *sinkErrors) Registration(at int64, row *dataset.Registration) error {
+	return s.keep(s.Sink.Registration(at, row))
+}
+
 func (s *sinkErrors) Bad(at int64, text string, why error) error {
 	return s.keep(s.Sink.Bad(at, text, why))
 }
@@ -170,6 +192,9 @@ func WriteTable(out io.Writer, results []Result) error {
 			state = "FAILED: " + r.Failure
 		case r.Before:
 			state = "was imported before"
+		}
+		if r.Note != "" {
+			state += "; " + r.Note
 		}
 		lines = append(lines, []string{
 			r.Name, r.Format, fmt.Sprint(r.Rows), fmt.Sprint(r.Added), fmt.Sprint(r.Known), fmt.Sprint(r.Bad), state,

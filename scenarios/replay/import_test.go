@@ -266,6 +266,85 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// A row that is a bid and a delivery is committed whole, wherever an import is stopped.
+func TestCancelledBetweenTwoRows(t *testing.T) {
+	file := samples + "mevboost-18376893.parquet"
+	want := t.TempDir()
+	o := options(want)
+	o.BatchRows = 1
+	imported(t, o, file)
+	for stop := 1; stop < 8; stop++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		commits := 0
+		o.Into, o.Progress = t.TempDir(), writerFunc(func(p []byte) (int, error) {
+			if commits++; commits == stop {
+				cancel()
+			}
+			return len(p), nil
+		})
+		if _, err := Import(ctx, []string{file}, o); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		o.Progress = io.Discard
+		imported(t, o, file)
+		if !maps.Equal(tree(t, want), tree(t, o.Into)) {
+			t.Errorf("stopped at commit %d, the data set is another than without the break", stop)
+		}
+	}
+}
+
+// The values of xatu's bids are compared with what the data set knows as delivered, and the table
+// tells the outcome.
+func TestValuesAreComparedWithDelivered(t *testing.T) {
+	from, out := options(t.TempDir()), t.TempDir()
+	imported(t, from, samples+"mevboost-18376893.parquet")
+	format, err := dataset.ExportNamed("xatu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Export(context.Background(), ExportOptions{Dir: from.Into, Out: out, Format: format}); err != nil {
+		t.Fatal(err)
+	}
+	bids := filepath.Join(out, "mev_relay_bid_trace.parquet")
+	results := append(imported(t, from, bids), imported(t, options(t.TempDir()), bids)...)
+	var text strings.Builder
+	if err := WriteTable(&text, results); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"imported; value has the least byte first: 19 of 19 delivered blocks have the delivered value\n",
+		"the data set has none of the blocks as delivered, to compare with\n",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}
+
+// Registrations have files of their own, and a replay goes past them.
+func TestImportRegistrations(t *testing.T) {
+	csv := "slot,slot_start,signed_at,observed_at,source,relay,validator_index,gas_limit,fee_recipient\n" +
+		"7567001,,2020-12-01T12:01:40Z,2023-10-18T11:20:40.123Z,xatu,ultrasound,7,36000000,0x" +
+		strings.Repeat("ab", 20) + "\n"
+	o := options(t.TempDir())
+	results := imported(t, o, all[0], write(t, "registrations.csv", []byte(csv+strings.Replace(csv, ",7,", ",,", 1))))
+	if r := results[1]; r.Added != 1 || r.Bad != 2 { // the second header, and one of nobody
+		t.Errorf("%+v", r.Input)
+	}
+	const place = "registrations/day=2023-10-18/11.parquet"
+	if _, there := tree(t, o.Into)[place]; !there {
+		t.Fatalf("no %s in %q", place, names(tree(t, o.Into)))
+	}
+	again := options(t.TempDir())
+	imported(t, again, filepath.Join(o.Into, place))
+	if tree(t, o.Into)[place] != tree(t, again.Into)[place] {
+		t.Error("imported from a data set, the table is another")
+	}
+	if report := mustRun(t, runOptions(t, o.Into, "")); report.Slots != 1 {
+		t.Errorf("%d slots", report.Slots)
+	}
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

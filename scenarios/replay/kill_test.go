@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/gavel-relay/gavel/internal/clock"
 )
 
 // killAt is the environment variable that makes this test's process an import that kills itself at
@@ -37,13 +39,7 @@ func TestKilled(t *testing.T) {
 	for at := 1; at <= steps; at++ {
 		o := options(t.TempDir())
 		o.BatchRows = 4
-		child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
-		child.Env = append(os.Environ(), fmt.Sprintf("%s=%d", killAt, at), "GAVEL_TEST_INTO="+o.Into,
-			"GAVEL_TEST_FILES="+strings.Join(files, "\n"))
-		out, err := child.CombinedOutput()
-		if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-			t.Fatalf("the import was not killed at %d: %v\n%s", at, err, out)
-		}
+		killed(t, at, o.Into, files...)
 		opened, err := openCatalogue(o.Into, o.Network, func() {})
 		if err != nil {
 			t.Fatal(err)
@@ -65,6 +61,47 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// killed imports in a process that kills itself at a change of the disk.
+func killed(t *testing.T, at int, into string, files ...string) {
+	t.Helper()
+	child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+	child.Env = append(os.Environ(), fmt.Sprintf("%s=%d", killAt, at), "GAVEL_TEST_INTO="+into,
+		"GAVEL_TEST_FILES="+strings.Join(files, "\n"))
+	out, err := child.CombinedOutput()
+	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("the import was not killed at %d: %v\n%s", at, err, out)
+	}
+}
+
+// killedRelay are the options of an import from a relay that a process of its own begins.
+func killedRelay(into string) Options {
+	o := options(into)
+	o.FromRelay = FromRelay{From: firstSlot, To: firstSlot + 149, Clock: clock.Real{}}
+	return o
+}
+
+// Killed at any change of the disk, an import from a relay goes on at its last commit.
+func TestKilledFromRelay(t *testing.T) {
+	address, _, _ := ourRelay(t, nil)
+	whole := killedRelay(t.TempDir())
+	steps := 0
+	whole.step = func() { steps++ }
+	imported(t, whole, address)
+	if steps < 10 {
+		t.Fatalf("only %d changes of the disk", steps)
+	}
+	want := tree(t, whole.Into)
+	for at := 1; at <= steps; at++ {
+		o := killedRelay(t.TempDir())
+		killed(t, at, o.Into, address)
+		imported(t, o, address)
+		if got := tree(t, o.Into); !maps.Equal(got, want) {
+			t.Errorf("killed at change %d of %d, the data set is another: %q in place of %q\n%s", at, steps, names(got),
+				names(want), got["dataset.json"])
+		}
+	}
+}
+
 func importUntilKilled(t *testing.T, at, into string, files []string) {
 	t.Helper()
 	left, err := strconv.Atoi(at)
@@ -73,6 +110,9 @@ func importUntilKilled(t *testing.T, at, into string, files []string) {
 	}
 	o := options(into)
 	o.BatchRows = 4
+	if IsRelay(files[0]) {
+		o = killedRelay(into)
+	}
 	o.step = func() {
 		if left--; left == 0 {
 			if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {

@@ -22,6 +22,8 @@ type source struct {
 	open     func() (io.ReadCloser, error)
 	// parquet is not nil for a Parquet file, which is read out of order.
 	parquet *io.SectionReader
+	// instances are those of dataset.Origin, if the source is a run.
+	instances map[string]string
 }
 
 // openSources reads a file once for its hash and lists what is in it. The caller closes the file.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -25,6 +26,12 @@ type results struct {
 	header  bool
 }
 
+// The files of a folder of results that are read again.
+const (
+	reportName  = "report.json"
+	resultsName = "results.parquet"
+)
+
 func newResults(dir string, network dataset.Network) (*results, error) {
 	if dir == "" {
 		return &results{}, nil
@@ -33,8 +40,12 @@ func newResults(dir string, network dataset.Network) (*results, error) {
 		return nil, fmt.Errorf("make the folder of the results: %w", err)
 	}
 	r := &results{dir: dir}
-	var err error
-	if r.parquet, err = os.Create(filepath.Join(dir, "results.parquet")); err != nil {
+	// The report says that the rows are whole, so that of an earlier run goes first.
+	err := os.Remove(filepath.Join(dir, reportName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove the report of an earlier run: %w", err)
+	}
+	if r.parquet, err = os.Create(filepath.Join(dir, resultsName)); err != nil {
 		return nil, fmt.Errorf("begin the results: %w", err)
 	}
 	if r.csv, err = os.Create(filepath.Join(dir, "results.csv")); err != nil {
@@ -75,17 +86,22 @@ func (r *results) finish(report *Report) error {
 	if r.dir == "" {
 		return nil
 	}
+	if !r.header { // a data set without a row gives a table without one
+		if err := r.add(nil); err != nil {
+			return errors.Join(err, r.abandon())
+		}
+	}
 	if err := errors.Join(r.rows.Close(), r.abandon()); err != nil {
 		return fmt.Errorf("end the results: %w", err)
 	}
-	raw, err := json.MarshalIndent(report, "", "  ")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(r.dir, "report.json"), append(raw, '\n'), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("write report.json: %w", err)
-	}
-	return nil
+	return writeWhole(filepath.Join(r.dir, reportName), func(out io.Writer) error {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(report); err != nil {
+			return fmt.Errorf("encode report.json: %w", err)
+		}
+		return nil
+	})
 }
 
 // WriteText writes the report for a person.
@@ -93,7 +109,11 @@ func (r *Report) WriteText(out io.Writer) error {
 	var sums backtest.Summaries
 	sums.All = r.Summaries
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d slots of %s\n\nInferred (%s):\n", r.Slots, r.Network.Name,
+	part := ""
+	if r.Shard != "" {
+		part = ", shard " + r.Shard
+	}
+	fmt.Fprintf(&text, "%d slots of %s%s\n\nInferred (%s):\n", r.Slots, r.Network.Name, part,
 		strings.Join(backtest.Inferred(r.Inferred), ", "))
 	for _, rule := range r.Rules {
 		fmt.Fprintf(&text, "  %s\n", rule)

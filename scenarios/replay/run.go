@@ -2,6 +2,8 @@ package replay
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/scenarios"
 	"github.com/gavel-relay/gavel/scenarios/backtest"
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 	"github.com/gavel-relay/gavel/scenarios/figures"
@@ -40,7 +43,12 @@ type RunOptions struct {
 
 // Report is what came of a replay.
 type Report struct {
-	Network  dataset.Network  `json:"network"`
+	Network dataset.Network `json:"network"`
+	// Replay is the same in all shards of a replay: a hash of the data set's inputs and of what was
+	// asked of it.
+	Replay string `json:"replay"`
+	// Shard is i/n if only a part of the slots was replayed.
+	Shard    string           `json:"shard,omitempty"`
 	Slots    int64            `json:"slots"`
 	Rules    []string         `json:"rules"`
 	Inferred map[string]int64 `json:"inferred"`
@@ -58,11 +66,16 @@ func Run(ctx context.Context, o RunOptions) (*Report, error) {
 
 // replayed replays, and also returns what figures need, if they are wanted.
 func replayed(ctx context.Context, o RunOptions) (*Report, *figures.Part, error) {
-	network, err := networkOf(o.Dir)
+	set, err := readCatalogue(o.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
+	network := set.Network
 	hours, err := hoursOf(o.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	report, err := newReport(set, hours, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +83,6 @@ func replayed(ctx context.Context, o RunOptions) (*Report, *figures.Part, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	report := newReport(network, o)
 	var sums backtest.Summaries
 	var whole *figures.Part
 	if o.part != nil {
@@ -109,40 +121,78 @@ func replayed(ctx context.Context, o RunOptions) (*Report, *figures.Part, error)
 	return report, whole, out.finish(report)
 }
 
-func newReport(network dataset.Network, o RunOptions) *Report {
+func newReport(set *catalogue, hours []hour, o RunOptions) (*Report, error) {
 	report := &Report{
-		Network: network, Rules: o.How.Sentences(), Inferred: map[string]int64{}, Models: map[string][]string{},
+		Network: set.Network, Rules: o.How.Sentences(), Inferred: map[string]int64{}, Models: map[string][]string{},
+	}
+	if o.Shards > 1 {
+		report.Shard = fmt.Sprintf("%d/%d", o.Shard, o.Shards)
 	}
 	for _, v := range o.Variants {
 		if models := v.Models(); len(models) > 0 {
 			report.Models[v.Name] = models
 		}
 	}
-	return report
+	var err error
+	report.Replay, err = set.replayOf(hours, o)
+	return report, err
+}
+
+// replayOf is a hash of what a replay follows from, whichever slots it plays. The order in which
+// inputs were imported changes nothing.
+func (c *catalogue) replayOf(hours []hour, o RunOptions) (string, error) {
+	var inputs []string
+	for _, in := range c.Inputs {
+		inputs = append(inputs, fmt.Sprintf("%q %q %d", in.ID, in.Relay, in.At))
+	}
+	slices.Sort(inputs)
+	var files []string // a part of a data set's hours may have been copied
+	for _, h := range hours {
+		files = append(files, fmt.Sprintf("%s %t %t", filepath.ToSlash(h.at), h.bids != "", h.deliveries != ""))
+	}
+	var asked []scenarios.WhatIf
+	for _, v := range o.Variants {
+		asked = append(asked, v.WhatIf)
+	}
+	raw, err := json.Marshal([]any{c.SchemaVersion, c.Network, inputs, files, o.How.Sentences(), asked, o.Relay})
+	if err != nil {
+		return "", fmt.Errorf("name the replay: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // networkOf reads of which network a data set is.
 func networkOf(dir string) (dataset.Network, error) {
+	set, err := readCatalogue(dir)
+	if err != nil {
+		return dataset.Network{}, err
+	}
+	return set.Network, nil
+}
+
+// readCatalogue reads what a data set is of.
+func readCatalogue(dir string) (*catalogue, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, catalogueName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return dataset.Network{}, run.Usage(fmt.Errorf("%s is no data set: make one with replay import", dir))
+		return nil, run.Usage(fmt.Errorf("%s is no data set: make one with replay import", dir))
 	}
 	if err != nil {
-		return dataset.Network{}, fmt.Errorf("read the data set's catalogue: %w", err)
+		return nil, fmt.Errorf("read the data set's catalogue: %w", err)
 	}
 	var c catalogue
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return dataset.Network{}, fmt.Errorf("read the data set's catalogue: %w", err)
+		return nil, fmt.Errorf("read the data set's catalogue: %w", err)
 	}
 	if c.SchemaVersion != dataset.Version {
-		return dataset.Network{}, fmt.Errorf("the data set has version %d of the schema, and this program has version %d: "+
+		return nil, fmt.Errorf("the data set has version %d of the schema, and this program has version %d: "+
 			"import into a new folder", c.SchemaVersion, dataset.Version)
 	}
-	return c.Network, nil
+	return &c, nil
 }
 
-// hour is the files of one hour; either may be missing.
-type hour struct{ bids, deliveries string }
+// hour is the files of one hour and their place below their tables; either file may be missing.
+type hour struct{ at, bids, deliveries string }
 
 // hoursOf lists the hours of a data set in order.
 func hoursOf(dir string) ([]hour, error) {
@@ -158,6 +208,7 @@ func hoursOf(dir string) ([]hour, error) {
 				return nil, fmt.Errorf("list the files of a data set: %w", err)
 			}
 			h := found[at]
+			h.at = at
 			if table == dataset.Bids.Name {
 				h.bids = file
 			} else {
