@@ -26,6 +26,12 @@ var (
 	pages = template.Must(template.New("page").Parse(pageHTML))
 )
 
+// OverviewID and SlotID name parts of the page in its HTML.
+const OverviewID = "overview"
+
+// SlotID is the name of a slot's part.
+func SlotID(number int) string { return "slot-" + strconv.Itoa(number) }
+
 // policy is the Content-Security-Policy of a page that is a file: it may ask nobody for anything.
 func policy() string {
 	hash := func(source string) string {
