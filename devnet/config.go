@@ -57,8 +57,8 @@ type Config struct {
 	BundlePort     int
 	StreamPort     int
 	ValidationPort int
-	// Web shows the run as a page for browsers, on 127.0.0.1 at WebPort; 0 takes any free port. The run
-	// then stays until it is stopped, so that its page can be read.
+	// Web shows the run as a page for browsers, on 127.0.0.1 at WebPort; 0 takes any free port. The
+	// run then stays until it is stopped, so that its page can be read.
 	Web     bool
 	WebPort int
 	// Relays are the URLs of further relays, each with its public key as user. They can be relays
