@@ -301,7 +301,7 @@ func TestSessionsEnd(t *testing.T) {
 			t.Fatalf("ended at %s", now)
 		}
 	}
-	if _, found := s.of(request(id), now.Add(time.Hour)); found {
+	if _, found := s.of(request(s.start(now)), now.Add(time.Hour)); found {
 		t.Error("a session without requests goes on")
 	}
 	id = s.start(now)
