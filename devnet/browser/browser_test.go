@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -37,22 +38,29 @@ func bid(slot int, builder string) timeline.Fact {
 		ValueWei: "7", Counts: true, Text: builder}
 }
 
-func ask(t *testing.T, method, address string) (*http.Response, string) {
+// answer is what came back, whole.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func ask(t *testing.T, method, address string) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer, string(body)
+	return answer{response.StatusCode, response.Header, string(body)}
 }
 
 // The page and the file have a strict policy and are not kept by caches; nothing can be changed
@@ -71,21 +79,21 @@ func TestAnswers(t *testing.T) {
 		{http.MethodGet, "/live?after=-1", 400, "give a whole number", ""},
 		{http.MethodGet, "/live?after=%3Cscript%3E", 400, "give a whole number", "<script>"},
 	} {
-		answer, body := ask(t, row.method, address+row.path)
-		if answer.StatusCode != row.status || !strings.Contains(body, row.want) ||
-			row.not != "" && strings.Contains(body, row.not) {
-			t.Errorf("%s %s: %d %.300s", row.method, row.path, answer.StatusCode, body)
+		got := ask(t, row.method, address+row.path)
+		if got.status != row.status || !strings.Contains(got.body, row.want) ||
+			row.not != "" && strings.Contains(got.body, row.not) {
+			t.Errorf("%s %s: %d %.300s", row.method, row.path, got.status, got.body)
 		}
-		policy := answer.Header.Get("Content-Security-Policy")
+		policy := got.header.Get("Content-Security-Policy")
 		if row.status == 200 && (!strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") ||
-			answer.Header.Get("Cache-Control") != "no-store") {
-			t.Errorf("%s: policy %q, cached %q", row.path, policy, answer.Header.Get("Cache-Control"))
+			got.header.Get("Cache-Control") != "no-store") {
+			t.Errorf("%s: policy %q, cached %q", row.path, policy, got.header.Get("Cache-Control"))
 		}
 	}
 	b.End("The run is over: <all> landed")
-	if _, body := ask(t, http.MethodGet, address+"/"); strings.Contains(body, "data-live") ||
-		!strings.Contains(body, "The run is over: &lt;all&gt; landed") {
-		t.Errorf("after the end: %.900s", body)
+	if got := ask(t, http.MethodGet, address+"/"); strings.Contains(got.body, "data-live") ||
+		!strings.Contains(got.body, "The run is over: &lt;all&gt; landed") {
+		t.Errorf("after the end: %.900s", got.body)
 	}
 }
 
@@ -147,7 +155,7 @@ func TestFollow(t *testing.T) {
 		if _, id, _ := next(t, reader); id != "over" {
 			t.Errorf("%s: %s, want the end", name, id)
 		}
-		if _, err := reader.Next(); err != io.EOF {
+		if _, err := reader.Next(); !errors.Is(err, io.EOF) {
 			t.Errorf("%s: %v after the end", name, err)
 		}
 	}
@@ -182,15 +190,13 @@ func TestTooManyViewers(t *testing.T) {
 	for range 64 {
 		next(t, follow(t, address, "0"))
 	}
-	if answer, body := ask(t, http.MethodGet, address+"/live"); answer.StatusCode != http.StatusServiceUnavailable ||
-		answer.Header.Get("Retry-After") == "" {
-		t.Errorf("%d %s", answer.StatusCode, body)
+	if got := ask(t, http.MethodGet, address+"/live"); got.status != http.StatusServiceUnavailable ||
+		got.header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 	b.End("over") // all go
-	for {
-		if answer, _ := ask(t, http.MethodGet, address+"/live"); answer.StatusCode == http.StatusOK {
-			break
-		}
+	for ask(t, http.MethodGet, address+"/live").status != http.StatusOK {
+		continue
 	}
 }
 

@@ -75,6 +75,19 @@ func TestPageInABrowser(t *testing.T) {
 		target != "payload delivered" {
 		t.Errorf("chosen %q, then %q; the row says %q", before, shown, target)
 	}
+	if os.Getenv("SCREENSHOTS") == "" { // fonts differ between machines, so the picture is written when wanted only
+		return
+	}
+	var picture []byte
+	if err := chromedp.Run(ctx, chromedp.EmulateViewport(1100, 900),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}),
+		chromedp.Navigate(address), chromedp.Evaluate(`scrollTo(0, document.getElementById("overview").offsetTop)`, nil),
+		chromedp.CaptureScreenshot(&picture)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("../../docs/run.png", picture, 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A page whose names are markup shows them as text, also when a fact is chosen.

@@ -44,7 +44,7 @@ func story() *timeline.Chart {
 	c.Add(timeline.Fact{Slot: 1, SlotMs: 400, Actor: "relay-1", Subject: "payload_delivered", About: "builder-2",
 		ValueWei: "1000000000000000"})
 	c.Add(timeline.Fact{Slot: 1, SlotMs: 18000, Actor: "chain", Subject: "slot_finished", About: "builder-2",
-		ID: "landed", ValueWei: "1000000000000000", Note: "FULL 512/512"})
+		ID: "landed", ValueWei: "1000000000000000"})
 	c.Add(timeline.Fact{Slot: 2, SlotMs: 1000, Actor: "lab", Subject: "fault_began", About: "relay-1", ID: "kill"})
 	c.Add(timeline.Fact{Slot: 2, SlotMs: 8000, Actor: "lab", Subject: "fault_ended", About: "relay-1", ID: "kill"})
 	c.Add(timeline.Fact{Slot: 2, SlotMs: 18000, Actor: "chain", Subject: "slot_finished", ID: "missed"})
@@ -103,7 +103,8 @@ func TestBounds(t *testing.T) {
 			c.Add(timeline.Fact{Slot: slot, Subject: "order_accepted", About: strings.Repeat("é", 1000),
 				Text: strings.Repeat("é", 100_000)})
 		}
-		c.Add(timeline.Fact{Slot: slot, Subject: "slot_finished", ID: "landed", About: "builder-1"})
+		c.Add(timeline.Fact{Slot: slot, Subject: "slot_finished", ID: "landed", About: "builder-1",
+			Note: timeline.Votes(true, 511, 512)})
 	}
 	c.Add(timeline.Fact{Slot: 2, Subject: "slot_finished", ID: "missed"}) // too late
 	if got := fmt.Sprint(c.Slots()); got != "[7 8 9]" {
@@ -111,7 +112,7 @@ func TestBounds(t *testing.T) {
 	}
 	got := page(t, c)
 	for _, want := range []string{"7 older slots are not shown", "800 more are only counted", "… (200000 bytes)",
-		"Slot 9: landed, builder-1"} {
+		"Slot 9: landed, builder-1, FULL 511/512"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q", want)
 		}

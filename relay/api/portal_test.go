@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/holiman/uint256"
 
@@ -360,5 +362,37 @@ func TestPortalInABrowser(t *testing.T) {
 	}
 	if got := fmt.Sprintf("%q", h.whys); got != `["promoted: new collateral"]` {
 		t.Errorf("facts say %s", got)
+	}
+	if os.Getenv("SCREENSHOTS") != "" { // fonts differ between machines, so the picture is written when wanted only
+		h.picture(ctx)
+	}
+}
+
+// picture writes the picture of the page for the documents.
+func (h *portalAPI) picture(browser context.Context) {
+	h.t.Helper()
+	h.state = func(p *web.Portal) {
+		ether := uint256.NewInt(1e18)
+		p.HeadSlot, p.Validators, p.Registrations = 9_876_543, 1_040_000, 612_345
+		p.Builders = []relay.Builder{{Name: "alpha", CollateralWei: ether, Pubkeys: make([]phase0.BLSPubKey, 2)},
+			{Name: "beta", CollateralWei: ether, Optimistic: true, HeaderFirst: true, APIKeyHash: &phase0.Hash32{}}}
+		p.Demotions = []relay.BuilderDemoted{{At: h.clock.Now(), Name: "alpha", Demotion: relay.Demotion{Rule: "payment",
+			Detail: "9000 wei were bid, 8000 wei paid", Trace: relay.Trace{Slot: 9_876_500, BlockHash: phase0.Hash32{0xab},
+				ValueWei: uint256.NewInt(31e15)}}}}
+		p.Stores = []web.Store{{Name: "journal", SizeBytes: -1, FreeBytes: 412e9, Lag: -1, Note: "synced 0 s ago"},
+			{Name: "facts", SizeBytes: 21e9, FreeBytes: -1, Lag: -1}, {Name: "escrow", SizeBytes: 812e6, FreeBytes: -1, Lag: -1},
+			{Name: "archive", SizeBytes: -1, FreeBytes: -1, Lag: 3}}
+		p.Nodes = []web.Node{{Kind: "beacon", Name: "lighthouse:5052", Works: true, Note: "follows the head"},
+			{Kind: "validation", Name: "reth:8545", Works: true}}
+	}
+	var picture []byte
+	if err := chromedp.Run(browser, chromedp.EmulateViewport(1100, 1250),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}),
+		chromedp.SendKeys("#token", token), chromedp.Submit("#token"), chromedp.WaitVisible("#builders"),
+		chromedp.CaptureScreenshot(&picture)); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile("../../docs/operator.png", picture, 0o644); err != nil {
+		h.t.Fatal(err)
 	}
 }
