@@ -69,8 +69,18 @@ type sent struct {
 	fields       url.Values
 }
 
+// portalAnswer is an answer without its body.
+type portalAnswer struct {
+	StatusCode int
+	Header     http.Header
+	cookies    []*http.Cookie
+}
+
+// Cookies are those that the answer sets.
+func (a portalAnswer) Cookies() []*http.Cookie { return a.cookies }
+
 // send sends a request, and follows no redirect.
-func (h *portalAPI) send(s sent) (*http.Response, string) {
+func (h *portalAPI) send(s sent) (portalAnswer, string) {
 	h.t.Helper()
 	request, err := http.NewRequestWithContext(h.t.Context(), s.method, h.url+s.path, strings.NewReader(s.fields.Encode()))
 	if err != nil {
@@ -94,7 +104,7 @@ func (h *portalAPI) send(s sent) (*http.Response, string) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return answer, string(body)
+	return portalAnswer{answer.StatusCode, answer.Header, answer.Cookies()}, string(body)
 }
 
 // logIn returns a session's cookie and the value of its forms.
