@@ -40,7 +40,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks conformance-gloas conformance-instances vectors replay-demo conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks conformance-gloas conformance-instances vectors replay-demo conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-pages test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -156,6 +156,9 @@ charts: ## render the Helm chart, and check it against Kubernetes' types; ARGS=-
 
 test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh
+
+test-pages: ## have axe-core judge the pages of runs, of the website and of the operator, in Chromium; needs Node.js, and npm for axe-core
+	scripts/pages.sh
 
 lint: bin/golangci-lint-$(LINT_VERSION) bin/deadcode-$(XTOOLS_VERSION) ## run the linters, and look for functions that no program reaches
 	$< run ./...

@@ -57,6 +57,10 @@ type Config struct {
 	BundlePort     int
 	StreamPort     int
 	ValidationPort int
+	// Web shows the run as a page for browsers, on 127.0.0.1 at WebPort; 0 takes any free port. The
+	// run then stays until it is stopped, so that its page can be read.
+	Web     bool
+	WebPort int
 	// Relays are the URLs of further relays, each with its public key as user. They can be relays
 	// of any implementation: builders bid to them, and proposers ask them too. They may start and
 	// stop during the run.
@@ -128,6 +132,7 @@ func (c *Config) Check() error {
 		{"bundle-port", c.BundlePort, 0, 65_535},
 		{"stream-port", c.StreamPort, 0, 65_535},
 		{"validation-port", c.ValidationPort, 0, 65_535},
+		{"web-port", c.WebPort, 0, 65_535},
 	} {
 		if r.value < r.min || r.value > r.max {
 			return fmt.Errorf("%s is %d: give a number from %d to %d", r.key, r.value, r.min, r.max)
@@ -163,6 +168,7 @@ func (c *Config) checkPorts() error {
 	}{
 		{"relay-port", c.RelayPort}, {"beacon-port", c.BeaconPort}, {"rpc-port", c.RPCPort},
 		{"bundle-port", c.BundlePort}, {"stream-port", c.StreamPort}, {"validation-port", c.ValidationPort},
+		{"web-port", c.WebPort},
 	}
 	for i, a := range ports {
 		for _, b := range ports[i+1:] {

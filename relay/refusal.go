@@ -256,7 +256,7 @@ var (
 // Refusals of the admin API.
 var (
 	AdminToken = Refusals.Define("admin-token", "the admin token is missing or wrong",
-		"Send Authorization: Bearer and the token that the relay was started with.")
+		"Send Authorization: Bearer and the token that the relay was started with, or log in at /operator with it.")
 	BuilderUnknown = Refusals.Define("builder-unknown", "no such builder", "GET /admin/v1/builders lists the names.")
 	BuilderInvalid = Refusals.Define("builder-invalid", "the builder's record cannot be used",
 		"The message says what is wrong with it.")
@@ -265,4 +265,10 @@ var (
 	AdminNotKept = Refusals.Define("admin-not-kept", "the change is in force, but not kept yet",
 		"The journal does not answer: a restart now would undo the change. It is kept by itself as soon as the journal "+
 			"can; ask again to see it done.")
+	AdminForm = Refusals.Define("admin-form", "the form was not sent by the operator's page",
+		"It came from another site, or from a page of an earlier log-in: load the page again.")
+	AdminReason = Refusals.Define("admin-reason", "a change needs a reason",
+		"The reason becomes a part of the fact. It is one line of 3 to 500 characters.")
+	AdminLogins = Refusals.Define("admin-logins", "too many log-ins",
+		"An address may try five times at once, and then once in ten seconds. Retry-After says when to ask again.")
 )

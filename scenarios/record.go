@@ -114,18 +114,29 @@ const maxRecord = 16 << 20
 
 // ReadRecords reads facts.ndjson.
 func ReadRecords(from io.Reader) ([]Record, error) {
-	scanner := bufio.NewScanner(from)
-	scanner.Buffer(nil, maxRecord)
 	var all []Record
-	for scanner.Scan() {
-		var one Record
-		if err := json.Unmarshal(scanner.Bytes(), &one); err != nil {
-			return nil, fmt.Errorf("read fact %d: %w", len(all)+1, err)
-		}
-		all = append(all, one)
-	}
-	if err := scanner.Err(); err != nil {
-		return nil, fmt.Errorf("read facts: %w", err)
+	if err := EachRecord(from, func(one Record) { all = append(all, one) }); err != nil {
+		return nil, err
 	}
 	return all, nil
+}
+
+// EachRecord reads facts.ndjson line by line. Of a file that is broken it hands over the facts
+// before the broken line.
+func EachRecord(from io.Reader, handle func(Record)) error {
+	scanner := bufio.NewScanner(from)
+	scanner.Buffer(nil, maxRecord)
+	read := 0
+	for scanner.Scan() {
+		var one Record
+		read++
+		if err := json.Unmarshal(scanner.Bytes(), &one); err != nil {
+			return fmt.Errorf("read fact %d: %w", read, err)
+		}
+		handle(one)
+	}
+	if err := scanner.Err(); err != nil {
+		return fmt.Errorf("read facts: %w", err)
+	}
+	return nil
 }

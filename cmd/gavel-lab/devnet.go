@@ -84,6 +84,9 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 		&cli.IntFlag{Name: "stream-port", Value: d.StreamPort, Usage: "port of the event stream; 0 takes any free one"},
 		&cli.IntFlag{Name: "validation-port", Value: d.ValidationPort,
 			Usage: "port of the node that validates builders' blocks; 0 takes any free one"},
+		&cli.BoolFlag{Name: "web",
+			Usage: "show the run as a page for browsers, on 127.0.0.1; it stays when the slots are over, until Ctrl-C"},
+		&cli.IntFlag{Name: "web-port", Value: d.WebPort, Usage: "port of that page; 0 takes any free one"},
 		&cli.StringSliceFlag{Name: "relays",
 			Usage: "further relays, as http://0xpubkey@host:port: builders bid to them and proposers ask them; needs speed 1"},
 		&cli.StringFlag{Name: "data-dir", DefaultText: "in memory", TakesFile: true,
@@ -108,6 +111,7 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 		SlotsPerEpoch: cmd.Int("slots-per-epoch"),
 		RelayPort:     cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
 		BundlePort: cmd.Int("bundle-port"), StreamPort: cmd.Int("stream-port"), ValidationPort: cmd.Int("validation-port"),
+		Web: cmd.Bool("web"), WebPort: cmd.Int("web-port"),
 		DataDir: cmd.String("data-dir"), MevBoost: cmd.String("mev-boost"), Seed: cmd.Uint64("seed"),
 		Plain: cmd.Bool("plain"), Verbose: cmd.Bool("verbose"),
 	}

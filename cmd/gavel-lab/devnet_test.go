@@ -49,8 +49,8 @@ var everything = devnet.Config{
 	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7,
 	SlotsPerEpoch: 4,
 	OrdersPerSlot: 8, Searchers: 3, CircuitBreaker: 7, BundlePort: 1004, StreamPort: 1005, ValidationPort: 1006,
-	Relays: []string{joined},
-	Fork:   eth.Electra, RelayPort: 1001, BeaconPort: 1002, RPCPort: 1003, DataDir: "/tmp/x",
+	Web: true, WebPort: 1007, Relays: []string{joined},
+	Fork: eth.Electra, RelayPort: 1001, BeaconPort: 1002, RPCPort: 1003, DataDir: "/tmp/x",
 	MevBoost: "/bin/mev-boost", Seed: 9,
 	Plain: true, Verbose: true,
 }
@@ -62,7 +62,7 @@ func TestEveryFieldHasAFlagAndAKey(t *testing.T) {
 		"--slots-per-epoch", "4", "--fork", "Electra", "--forks", "fulu@2", "--relay-port", "1001", "--beacon-port", "1002",
 		"--rpc-port", "1003", "--orders", "8", "--searchers", "3", "--circuit-breaker", "7", "--bundle-port", "1004",
 		"--stream-port", "1005",
-		"--validation-port", "1006", "--relays", joined,
+		"--validation-port", "1006", "--web", "--web-port", "1007", "--relays", joined,
 		"--data-dir", "/tmp/x", "--mev-boost", "/bin/mev-boost", "--seed", "9", "--plain", "--verbose",
 	}
 	yaml := file(t, `# all keys
@@ -85,6 +85,8 @@ circuit-breaker: 7
 bundle-port: 1004
 stream-port: 1005
 validation-port: 1006
+web: true
+web-port: 1007
 relays: ["`+joined+`"]
 data-dir: /tmp/x
 mev-boost: /bin/mev-boost
@@ -163,7 +165,7 @@ func TestMistakes(t *testing.T) {
 		{file: "slotz: 3\n",
 			want: `gavel-lab: lab.yaml:1: unknown key "slotz": give any of slots, slot, speed, validators, builders, txs, ` +
 				"orders, searchers, blob-every, circuit-breaker, slots-per-epoch, fork, forks, relay-port, beacon-port, " +
-				"rpc-port, bundle-port, stream-port, validation-port, relays, " +
+				"rpc-port, bundle-port, stream-port, validation-port, web, web-port, relays, " +
 				"data-dir, mev-boost, seed, plain, verbose"},
 		{file: "slots: 3\nconfig: other.yaml\n", want: `gavel-lab: lab.yaml:2: unknown key "config": give any of …`},
 		{file: "slots: 3\n\nspeed: fast\n", want: `gavel-lab: lab.yaml:3: speed is "fast": give a number`},

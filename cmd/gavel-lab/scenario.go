@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v3"
 
@@ -51,6 +53,13 @@ func scenarioCommand(start scenarioapp.Start) *cli.Command {
 				},
 			},
 			{
+				Name: "show", ArgsUsage: "FOLDER",
+				Usage: "draw a run folder as one HTML file: slots in time, faults as bands, each fact by a click",
+				Flags: []cli.Flag{&cli.StringFlag{Name: "html", DefaultText: "run.html in the folder", TakesFile: true,
+					Usage: "file to write"}},
+				Action: showScenario,
+			},
+			{
 				Name: serviceName, Usage: "be a service of a scenario: the run starts it", Hidden: true,
 				Flags: []cli.Flag{
 					&cli.StringFlag{Name: "disk", Usage: "start one whose data, in this folder, is on a disk that can break"},
@@ -61,6 +70,20 @@ func scenarioCommand(start scenarioapp.Start) *cli.Command {
 			scenarioRunCommand(start),
 		},
 	}
+}
+
+// showScenario writes the page of a run folder, and prints where it is.
+func showScenario(_ context.Context, cmd *cli.Command) error {
+	if cmd.Args().Len() != 1 {
+		return run.Usage(errors.New("name one run folder, as in runs/relay-killed.1"))
+	}
+	folder := cmd.Args().First()
+	path := cmp.Or(cmd.String("html"), filepath.Join(folder, "run.html"))
+	if err := scenarioapp.WriteTimeline(folder, path); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(cmd.Root().Writer, path)
+	return err
 }
 
 func scenarioRunCommand(start scenarioapp.Start) *cli.Command {

@@ -143,6 +143,8 @@ func TestScenarioMistakes(t *testing.T) {
 		{[]string{"run", "--at-once", "2", "--watch", "honest-fulu"},
 			"at-once is 2: give a number from 1 to 16; only 1 can be watched"},
 		{[]string{"replay", "nowhere"}, "read the run: open nowhere/facts.ndjson"},
+		{[]string{"show", "nowhere"}, "read the run: open nowhere/plan.yaml"},
+		{[]string{"show"}, "name one run folder, as in runs/relay-killed.1"},
 	} {
 		ran, _, status, _, stderr := scenario(t, true, c.args...)
 		if status != 2 || len(ran) > 0 || !strings.HasPrefix(stderr, "gavel-lab: "+c.want) {

@@ -16,6 +16,11 @@ import (
 // of webhooks. About comes first: comments that show the public part of keys and other settings
 // that are not flags.
 func effectiveConfig(cmd *cli.Command, about string) string {
+	return settings(cmd, about, redacted)
+}
+
+// settings is effectiveConfig with another way to write URLs.
+func settings(cmd *cli.Command, about string, written func(address string) string) string {
 	var b strings.Builder
 	b.WriteString(about)
 	for _, flag := range run.Flags(cmd) {
@@ -25,7 +30,7 @@ func effectiveConfig(cmd *cli.Command, about string) string {
 		value := fmt.Sprint(cmd.Value(flag.Name))
 		switch flag.Name {
 		case "db", "journal", "beacon", "validation-node", "execution-rpc", "trace-endpoint":
-			value = each(value, redacted)
+			value = each(value, written)
 		case "webhook":
 			value = each(value, hostOnly)
 		}
@@ -82,6 +87,22 @@ func redacted(address string) string {
 		return "(hidden)"
 	}
 	return parsed.Redacted()
+}
+
+// withoutKeys is for pages: it also hides the user, path and query of an address, which hold the
+// keys of hosted nodes.
+func withoutKeys(address string) string {
+	parsed, err := url.Parse(address)
+	if err == nil && parsed.Scheme == "sqlite" {
+		return address // a file
+	}
+	if err != nil || parsed.Host == "" {
+		return "(hidden)"
+	}
+	if parsed.User == nil && strings.Trim(parsed.Path, "/") == "" && parsed.RawQuery == "" && parsed.Fragment == "" {
+		return address
+	}
+	return hostOnly(address)
 }
 
 func hostOnly(address string) string {

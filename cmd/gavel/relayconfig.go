@@ -29,6 +29,7 @@ type relayConfig struct {
 	validationNodes       []string
 	validationConcurrency int
 	log                   run.LogOptions
+	settings              string // all of it without secrets, for the operator's page
 }
 
 // relayConfigOf reads the flags, and secrets from files or the environment. Errors are the caller's
@@ -86,6 +87,7 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 	if cfg.relay.Limits.TrustedProxies, err = prefixes(cmd.String("trusted-proxies")); err != nil {
 		return cfg, err
 	}
+	cfg.settings = settings(cmd, aboutRelay(cfg), withoutKeys)
 	return cfg, cfg.check()
 }
 

@@ -31,7 +31,7 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 		return run.Usage(err)
 	}
 	cfg.relay.Validator, cfg.relay.ValidatorLive, cfg.relay.Log = pool, pool.Live, log
-	cfg.relay.ValidationNodes = pool.Works
+	cfg.relay.ValidationNodes, cfg.relay.Settings = pool.Works, cfg.settings
 	key := cfg.relay.Key.PublicKey()
 	log.Info("relay starts", "pubkey", fmt.Sprintf("%#x", key[:]), "network", cfg.relay.Network, "beacon_nodes",
 		len(cfg.relay.BeaconURLs))

@@ -53,6 +53,7 @@ type lab struct {
 	// relays by URL.
 	validator exec.Validator
 	sidecar   *client.Client // a real mev-boost, or nil
+	page      *page          // for browsers, or nil
 	// listeners are those of the beacon node, the relay, the bundle RPC, the stream and the
 	// validation node, in this order, followed by those of the builders.
 	listeners []net.Listener
@@ -73,6 +74,11 @@ func Run(ctx context.Context, cfg devnet.Config, out display.Output) (display.Su
 	defer l.close()
 	if err := l.open(); err != nil {
 		return display.Summary{}, err
+	}
+	if l.page != nil {
+		// The page outlives the run, so that it can be read.
+		over := l.page.serve(ctx, l.log)
+		defer over()
 	}
 	return l.run(ctx)
 }
@@ -123,7 +129,10 @@ func (l *lab) open() (err error) {
 		return err
 	}
 	l.validator = l.network.Validator()
-	return nil
+	if l.cfg.Web {
+		l.page, err = l.openPage()
+	}
+	return err
 }
 
 // host is the address at which everything listens.
@@ -204,7 +213,14 @@ func (l *lab) run(ctx context.Context) (display.Summary, error) {
 	sum := l.watch(running)
 	err = l.stopped(stop, group)
 	sum.Wall = time.Since(l.began)
+	if l.page != nil {
+		l.page.end(sum)
+		l.out.Note("the page stays until Ctrl-C: " + l.page.url())
+	}
 	l.out.Done(sum)
+	if l.page != nil && err == nil {
+		<-ctx.Done()
+	}
 	return sum, err
 }
 
@@ -221,6 +237,9 @@ func (l *lab) stopped(stop context.CancelFunc, group *errgroup.Group) error {
 func (l *lab) close() {
 	for _, listener := range l.listeners {
 		_ = listener.Close() // most are closed by their server already
+	}
+	if l.page != nil {
+		_ = l.page.listener.Close() // closed already if it was served
 	}
 	if l.relay != nil {
 		if err := l.relay.Close(); err != nil {
@@ -275,12 +294,18 @@ func within(dir, name string) string {
 func (l *lab) describe() display.Run {
 	return display.Run{
 		Slots: l.cfg.Slots, SlotDuration: l.cfg.SlotDuration, Speed: l.cfg.Speed, Validators: l.cfg.Validators,
-		Builders: l.cfg.Builders,
-		Endpoints: []display.Endpoint{
-			{Name: "relay", URL: l.relayURL}, {Name: "beacon node", URL: l.beaconURL}, {Name: "execution RPC",
-				URL: l.network.Chain.RPCURL()},
-			{Name: "bundle RPC", URL: l.bundleURL}, {Name: "event stream", URL: l.streamURL},
-			{Name: "validation node", URL: l.validationURL},
-		},
+		Builders: l.cfg.Builders, Endpoints: l.endpoints(),
 	}
+}
+
+// endpoints are the addresses of the parts, the page for people first.
+func (l *lab) endpoints() (all []display.Endpoint) {
+	if l.page != nil {
+		all = append(all, display.Endpoint{Name: "page", URL: l.page.url()})
+	}
+	return append(all, display.Endpoint{Name: "relay", URL: l.relayURL},
+		display.Endpoint{Name: "beacon node", URL: l.beaconURL},
+		display.Endpoint{Name: "execution RPC", URL: l.network.Chain.RPCURL()},
+		display.Endpoint{Name: "bundle RPC", URL: l.bundleURL}, display.Endpoint{Name: "event stream", URL: l.streamURL},
+		display.Endpoint{Name: "validation node", URL: l.validationURL})
 }

@@ -31,6 +31,7 @@ func (l *lab) watch(ctx context.Context) display.Summary {
 			sum.Problems = append(sum.Problems, fmt.Sprintf("slot %d: %v", slot, err))
 		}
 		sum.add(shown, paid)
+		l.page.finished(shown)
 		l.out.Slot(shown)
 	}
 	sum.Flow = orders.count
@@ -48,6 +49,7 @@ func (l *lab) untilFinished(ctx context.Context, s *story, orders *flow, slot ph
 		case err := <-over:
 			return err == nil
 		case one := <-l.facts:
+			l.page.relayFact(one.fact)
 			if _, ok := one.fact.(relay.PayloadDelivered); ok && sum.FirstDelivery == 0 {
 				sum.FirstDelivery = time.Since(l.began)
 			}
@@ -55,6 +57,7 @@ func (l *lab) untilFinished(ctx context.Context, s *story, orders *flow, slot ph
 				l.out.Slot(*shown)
 			}
 		case fact := <-l.orders:
+			l.page.orderFact(fact)
 			if orders.observe(fact) {
 				l.out.Flow(orders.count)
 			}

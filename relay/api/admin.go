@@ -85,15 +85,23 @@ type AdminConfig struct {
 // (wall time).
 const keepTime = 2 * time.Second
 
+// stored returns a refusal unless all changes are stored.
+func (a *adminHandlers) stored(ctx context.Context) error {
+	if a.Kept == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, keepTime)
+	defer cancel()
+	if a.Kept(ctx) != nil {
+		return relay.AdminNotKept.Plain()
+	}
+	return nil
+}
+
 // keep says whether all changes are stored. If not, it answers with a refusal.
 func (a *adminHandlers) keep(w http.ResponseWriter, r *http.Request) bool {
-	if a.Kept == nil {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), keepTime)
-	defer cancel()
-	if err := a.Kept(ctx); err != nil {
-		Refuse(w, r, relay.AdminNotKept.Plain())
+	if err := a.stored(r.Context()); err != nil {
+		Refuse(w, r, err)
 		return false
 	}
 	return true

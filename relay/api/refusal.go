@@ -122,4 +122,7 @@ var Statuses = serve.Statuses{
 	relay.BuilderInvalid.ID:  http.StatusBadRequest,
 	relay.EvidenceUnknown.ID: http.StatusNotFound,
 	relay.AdminNotKept.ID:    http.StatusServiceUnavailable,
+	relay.AdminForm.ID:       http.StatusForbidden,
+	relay.AdminReason.ID:     http.StatusBadRequest,
+	relay.AdminLogins.ID:     http.StatusTooManyRequests,
 }

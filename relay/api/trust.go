@@ -28,16 +28,23 @@ func (a *adminHandlers) trust(w http.ResponseWriter, r *http.Request, do func(ti
 		Refuse(w, r, refused)
 		return
 	}
-	name := r.PathValue("name")
-	if _, known := a.Records.Named(name); !known {
-		Refuse(w, r, relay.BuilderUnknown.With("%.90q", name))
-		return
-	}
-	if err := do(a.Clock.Now(), name, given.Why); err != nil {
-		Refuse(w, r, relay.BuilderInvalid.With("%v", err))
+	if err := a.changeTrust(a.Clock.Now(), r.PathValue("name"), given.Why, do); err != nil {
+		Refuse(w, r, err)
 		return
 	}
 	if a.keep(w, r) {
 		a.builder(w, r)
 	}
+}
+
+// changeTrust starts or ends a builder's optimistic mode. Its error is a refusal.
+func (a *adminHandlers) changeTrust(at time.Time, name, why string,
+	do func(at time.Time, name, why string) error) error {
+	if _, known := a.Records.Named(name); !known {
+		return relay.BuilderUnknown.With("%.90q", name)
+	}
+	if err := do(at, name, why); err != nil {
+		return relay.BuilderInvalid.With("%v", err)
+	}
+	return nil
 }

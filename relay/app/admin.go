@@ -20,8 +20,8 @@ import (
 // Patterns lists all operations of the public and of the operator's API, as "METHOD /path".
 func (a *App) Patterns() []string { return append(a.api.Patterns(), a.adminMux().Patterns()...) }
 
-// Admin returns the operator's API: health and metrics, and with a token the operations of package
-// admin.
+// Admin returns the operator's API: health and metrics, and with a token the admin API and the
+// operator's page. The page's sessions are those of one call.
 func (a *App) Admin() http.Handler { return a.adminMux() }
 
 func (a *App) adminMux() *serve.Mux {
@@ -30,11 +30,13 @@ func (a *App) adminMux() *serve.Mux {
 	mux.Handle(http.MethodGet, "/readyz", api.Statuses.Readyz(a.readiness))
 	mux.Handle(http.MethodGet, "/metrics", observe.Handler(a.watched.registry, a.log).ServeHTTP)
 	if a.cfg.AdminToken != "" {
-		api.MountAdmin(mux, api.AdminConfig{
+		admin := api.AdminConfig{
 			Clock: a.cfg.Clock, Token: a.cfg.AdminToken, Status: a.status, Records: a.builders, Changes: a.builders,
 			Trust:     a.builders,
 			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed, Kept: a.state.Kept,
-		})
+		}
+		api.MountAdmin(mux, admin)
+		api.MountPortal(mux, api.PortalConfig{AdminConfig: admin, State: a.portal, Log: a.log})
 	}
 	return mux
 }

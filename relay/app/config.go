@@ -29,6 +29,9 @@ type Config struct {
 	Key *bls.SecretKey
 	// AdminToken is the token of the admin API; without one there is no admin API.
 	AdminToken string
+	// Settings is the effective configuration without secrets, as the operator's page shows it; empty
+	// if it is not known.
+	Settings string
 	// Webhooks get the alerts: what an operator should know at once.
 	Webhooks []string
 	// DataDir is the folder of journal, escrow, guard and archive. If it is empty, they are in memory.
