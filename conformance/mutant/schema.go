@@ -74,12 +74,13 @@ func relaySchemaMutants() []Mutant {
 				delete(at(d, "data", "execution_payload"), "prev_randao")
 				return d
 			})},
-		{"relay-payload-bids-have-slot-as-number", "relay", "bids of gloas have their slot as a number", []string{"GLO-SCH-01"},
-			payloadBid(func(m map[string]any) { m["slot"] = bare(m["slot"]) })},
+		{"relay-payload-bids-have-slot-as-number", "relay", "bids of gloas have their slot as a number",
+			[]string{"GLO-SCH-01"}, payloadBid(func(m map[string]any) { m["slot"] = bare(m["slot"]) })},
 		{"relay-payload-bids-in-ssz-do-not-name-their-fork", "relay", "bids of gloas in SSZ do not name their fork",
 			[]string{"GLO-SCH-01"}, versionless(payloadBidPath, "application/octet-stream")},
-		{"relay-refusals-of-signed-blocks-have-their-code-as-text", "relay", "refusals of signed blocks have their code as text",
-			[]string{"GLO-SCH-01"}, refusals(signedBlocks, func(body map[string]any) { body["code"] = "400" })},
+		{"relay-refusals-of-signed-blocks-have-their-code-as-text", "relay",
+			"refusals of signed blocks have their code as text", []string{"GLO-SCH-01"},
+			refusals(signedBlocks, func(body map[string]any) { body["code"] = "400" })},
 		{"relay-takes-preferences-with-201", "relay", "takes preferences with a status of its own", []string{"GLO-SCH-02"},
 			answers(capPath, func(e *Exchange) {
 				if e.Status == http.StatusAccepted {

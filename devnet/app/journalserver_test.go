@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A machine with a full disk still runs stories whose journals stay small: what a stream may take is
-// no reason to refuse it.
+// A machine with a full disk still runs stories whose journals stay small: what a stream may take
+// is no reason to refuse it.
 func TestJournalServerKeepsStreamsWhateverTheDiskHas(t *testing.T) {
 	journal, err := OpenJournalServer(server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: t.TempDir()})
 	require.NoError(t, err)

@@ -70,8 +70,8 @@ func (j *Journal) AppendAsync(subject string, data []byte) error {
 
 // AppendAcked is AppendAsync that reports whether the message was kept. It calls told once, from
 // another goroutine, with nil when the engine has acked the message. After an error the message may
-// be kept or not, because the ack may have been lost on its way back; then it can be sent again with
-// the same id, which is not empty, within the two minutes that the engine remembers ids.
+// be kept or not, because the ack may have been lost on its way back; then it can be sent again
+// with the same id, which is not empty, within the two minutes that the engine remembers ids.
 func (j *Journal) AppendAcked(subject string, data []byte, id string, told func(error)) error {
 	if j.low() {
 		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)

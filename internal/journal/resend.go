@@ -15,9 +15,9 @@ import (
 // resendPause is how long a Resender waits before it sends facts again (wall time).
 const resendPause = 250 * time.Millisecond
 
-// Resender writes facts that must not be missing, because nothing else tells of them and nobody asks
-// again. While the journal does not keep one, it and all later ones of the Resender wait, and it is
-// sent again:
+// Resender writes facts that must not be missing, because nothing else tells of them and nobody
+// asks again. While the journal does not keep one, it and all later ones of the Resender wait, and
+// it is sent again:
 //
 //	Put ─▶ waiting ─▶ one ─▶ queue ─▶ journal
 //	                   ▲                 │
@@ -41,7 +41,8 @@ type Resender[F any] struct {
 	done  chan struct{} // closed when everything is kept or lost after Close
 }
 
-// NewResender starts the goroutine that sends; Close ends it, and must be called before the queue's.
+// NewResender starts the goroutine that sends; Close ends it, and must be called before the
+// queue's.
 func NewResender[F any](queue *Queue[F]) *Resender[F] {
 	r := &Resender[F]{queue: queue, prefix: rand.Text() + ".", wake: make(chan struct{}, 1), done: make(chan struct{})}
 	r.until, r.end = context.WithCancel(context.Background())

@@ -120,7 +120,9 @@ func TestResenderOverTheLossOfALeader(t *testing.T) {
 	for n := range count {
 		r.Put(n)
 		if n == count/2 {
-			leader := slices.IndexFunc(servers, func(s *server.Server) bool { return s.JetStreamIsStreamLeader("$G", factsName) })
+			leader := slices.IndexFunc(servers, func(s *server.Server) bool {
+				return s.JetStreamIsStreamLeader("$G", factsName)
+			})
 			if leader < 0 {
 				t.Fatal("the facts have no leader")
 			}

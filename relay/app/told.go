@@ -6,9 +6,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// toldRegistration is the subject of registrations that instances tell each other of before they are
-// facts, or without (relay/registry, record.go). A message is one that the journal does not keep:
-// an instance that misses it hears of a change by its fact.
+// toldRegistration is the subject of registrations that instances tell each other of before they
+// are facts, or without (relay/registry, record.go). A message is one that the journal does not
+// keep: an instance that misses it hears of a change by its fact.
 const toldRegistration = "relay.registration"
 
 // tellRegistration tells the other instances of a registration that makes no fact now. Where that

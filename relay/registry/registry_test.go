@@ -267,8 +267,8 @@ func TestRegistrationsOfOneSecondAtTwoInstances(t *testing.T) {
 	}
 }
 
-// An instance that changes a registration twice within a minute tells the other one, which has it at
-// once, and records it only if the first one does not.
+// An instance that changes a registration twice within a minute tells the other one, which has it
+// at once, and records it only if the first one does not.
 func TestRegistrationsBeforeTheyAreRecorded(t *testing.T) {
 	here, recordedHere := withValidators(1)
 	there, recordedThere := withValidators(1)
@@ -301,7 +301,8 @@ func TestRegistrationsBeforeTheyAreRecorded(t *testing.T) {
 	}
 
 	// An older one counts at neither.
-	there.Register(t.Context(), now.Add(21*time.Second), batchOf(registration(t, 0, 3, 30_000_000, now.Add(15*time.Second))))
+	older := registration(t, 0, 3, 30_000_000, now.Add(15*time.Second))
+	there.Register(t.Context(), now.Add(21*time.Second), batchOf(older))
 	if got := there.Newest(key).Message.FeeRecipient[0]; got != 2 {
 		t.Errorf("recipient %d after an older registration, want 2", got)
 	}

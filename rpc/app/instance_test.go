@@ -377,7 +377,9 @@ func TestInstanceCountsRefundsOnce(t *testing.T) {
 			a.owns()
 			b := h.join(t, cluster, nil)
 			b.knows(a)
-			a.comes("the block where the first owner began in the journal", func() bool { return a.factsOf(rpc.BlockIndexed{}) > 0 })
+			a.comes("the block where the first owner began in the journal", func() bool {
+				return a.factsOf(rpc.BlockIndexed{}) > 0
+			})
 			var got taken
 			a.want(&got, accountKey(7), "eth_sendBundle", map[string]any{
 				"txs": []string{rawOf(h.tx(accountKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50,
