@@ -94,6 +94,9 @@ func scenarioRunCommand(start scenarioapp.Start) *cli.Command {
 			&cli.BoolFlag{Name: "faults",
 				Usage: "run the stories of the library in which a process, its disk, its journal or its clock breaks"},
 			&cli.BoolFlag{Name: "watch", Usage: "draw each slot live in the terminal"},
+			&cli.BoolFlag{Name: "web",
+				Usage: "show the run as a page for browsers, on 127.0.0.1; it stays when all is over, until Ctrl-C"},
+			&cli.IntFlag{Name: "web-port", Usage: "port of that page; 0 takes any free one"},
 			&cli.BoolFlag{Name: "variants", Usage: "run all variants, and not only the first"},
 			&cli.BoolFlag{Name: "prove", Usage: "run once more without the key fault: then an expectation must break"},
 			&cli.Uint64Flag{Name: "seed", DefaultText: "the plan's", Usage: "the same seed gives the same keys and choices"},
@@ -176,7 +179,7 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start scenarioapp.Start
 	}
 	slog.SetDefault(log)
 	atOnce := cmd.Int("at-once")
-	if atOnce < 1 || atOnce > 16 || atOnce > 1 && cmd.Bool("watch") {
+	if atOnce < 1 || atOnce > 16 || atOnce > 1 && (cmd.Bool("watch") || cmd.Bool("web")) {
 		return run.Usage(fmt.Errorf("at-once is %d: give a number from 1 to 16; only 1 can be watched", atOnce))
 	}
 	plans, err := openPlans(cmd)
@@ -187,10 +190,39 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start scenarioapp.Start
 	if err != nil {
 		return err
 	}
-	return scenarioapp.RunEach(ctx, plans, scenarioapp.Runs{
+	runs := scenarioapp.Runs{
 		Start: start, AtOnce: atOnce, Again: cmd.Bool("again"), Watch: cmd.Bool("watch"), Out: cmd.Root().Writer,
 		Options: scenarioapp.Options{
 			Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Log: log, Program: program,
 		},
-	})
+	}
+	if cmd.Bool("web") {
+		return runOnPage(ctx, plans, runs, cmd.Int("web-port"))
+	}
+	return scenarioapp.RunEach(ctx, plans, runs)
+}
+
+// runOnPage runs scenarios and shows them to browsers, also when they are over, until the context
+// ends.
+func runOnPage(ctx context.Context, plans []*scenarios.Plan, runs scenarioapp.Runs, port int) (err error) {
+	if runs.Page, err = scenarioapp.OpenPage(port); err != nil {
+		return run.Usage(err)
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	served := make(chan error, 1)
+	go func() { served <- runs.Page.Serve(serving, runs.Options.Log) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-served)
+	}()
+	if _, err := fmt.Fprintln(runs.Out, "page: "+runs.Page.URL()); err != nil {
+		return fmt.Errorf("say where the page is: %w", err)
+	}
+	err = scenarioapp.RunEach(ctx, plans, runs)
+	if ctx.Err() == nil {
+		_, said := fmt.Fprintln(runs.Out, "the page stays until Ctrl-C: "+runs.Page.URL())
+		err = errors.Join(err, said)
+		<-ctx.Done()
+	}
+	return err
 }

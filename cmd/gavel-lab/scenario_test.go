@@ -166,3 +166,15 @@ func TestScenarioShows(t *testing.T) {
 		t.Errorf("language: %d", status)
 	}
 }
+
+// A page shows one run: several at a time have none.
+func TestScenarioOnPageAlone(t *testing.T) {
+	_, _, status, _, stderr := scenario(t, true, "run", "--web", "--at-once", "2", "honest-fulu")
+	if status != 2 || !strings.Contains(stderr, "only 1 can be watched") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	_, _, status, _, stderr = scenario(t, true, "run", "--web", "--web-port", "99999", "honest-fulu")
+	if status != 2 || !strings.Contains(stderr, "web-port: ") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+}

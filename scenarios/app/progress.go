@@ -35,14 +35,7 @@ func (s *progress) print(format string, args ...any) {
 // showBegin begins the display of a run.
 func (s *progress) showBegin(p *scenarios.Plan, variant string, without bool) {
 	s.showEnd()
-	title := p.Name
-	if variant != "" {
-		title += " " + variant
-	}
-	if without {
-		title += ", without what it is about"
-	}
-	s.print("▶ %s", title)
+	s.print("▶ %s", titleOf(p, variant, without))
 	s.slots, s.last, s.start = map[int]*display.Slot{}, p.Slots, time.Now()
 	if s.watch {
 		s.live = display.New(s.out, display.OptionsFor(os.Stdout, false, os.Getenv))
@@ -50,6 +43,18 @@ func (s *progress) showBegin(p *scenarios.Plan, variant string, without bool) {
 			Slots: p.Slots, SlotDuration: p.Slot, Speed: p.Speed, Validators: p.Validators, Builders: len(p.Builders),
 		})
 	}
+}
+
+// titleOf names a run.
+func titleOf(p *scenarios.Plan, variant string, without bool) string {
+	title := p.Name
+	if variant != "" {
+		title += " " + variant
+	}
+	if without {
+		title += ", without what it is about"
+	}
+	return title
 }
 
 // showEnd ends the live display of a run.
@@ -184,14 +189,18 @@ func (s *progress) verdicts(result Result) {
 		s.print("  without what it is about: %s", one.Variant)
 		s.list(one.Verdicts)
 	}
-	word := "ended as it must"
+	s.print("%s %s, %.1fs; %s\n", result.Name, result.verdict(), result.Wall.Seconds(), result.Variants[0].Dir)
+}
+
+// verdict says in words how a scenario ended that was not skipped.
+func (r Result) verdict() string {
 	switch {
-	case result.Proof != nil && !result.Breaks():
-		word = "PROVES NOTHING: it ends the same without what it is about"
-	case !result.OK():
-		word = "DID NOT END AS IT MUST"
+	case r.Proof != nil && !r.Breaks():
+		return "PROVES NOTHING: it ends the same without what it is about"
+	case !r.OK():
+		return "DID NOT END AS IT MUST"
 	}
-	s.print("%s %s, %.1fs; %s\n", result.Name, word, result.Wall.Seconds(), result.Variants[0].Dir)
+	return "ended as it must"
 }
 
 func (s *progress) list(verdicts []scenarios.Verdict) {

@@ -31,6 +31,8 @@ type Runs struct {
 	// Watch draws the slots live; otherwise each slot is a line. Out is where the display goes.
 	Watch bool
 	Out   io.Writer
+	// Page shows the runs to browsers; nil shows nothing there. Then AtOnce is 1.
+	Page *Page
 	// Options are those of each run. RunEach sets Tell and Began.
 	Options Options
 }
@@ -86,6 +88,16 @@ func (t *tally) run(ctx context.Context, p *scenarios.Plan) error {
 	show := newProgress(out, t.Watch)
 	options := t.Options
 	options.Tell, options.Began = show.fact, show.showBegin
+	if t.Page != nil {
+		options.Tell = func(r scenarios.Record) {
+			show.fact(r)
+			t.Page.fact(r)
+		}
+		options.Began = func(p *scenarios.Plan, variant string, without bool) {
+			show.showBegin(p, variant, without)
+			t.Page.begin(p, variant, without)
+		}
+	}
 	result, err := show.run(ctx, p, t.Start, options)
 	if err == nil && !result.OK() && result.Skipped == "" && t.Again {
 		if p, err = p.Slower(slower); err == nil {
@@ -95,6 +107,9 @@ func (t *tally) run(ctx context.Context, p *scenarios.Plan) error {
 	}
 	if err != nil {
 		return err
+	}
+	if t.Page != nil && result.Skipped == "" {
+		t.Page.end(result)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
