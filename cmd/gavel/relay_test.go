@@ -61,7 +61,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	reached(t, "Validator ValidatorLive ValidationNodes Clock Observe Log", *cfg, cfg.relay, cfg.relay.Limits)
+	reached(t, "Validator ValidatorLive ValidationNodes Settings Clock Observe Log", *cfg, cfg.relay, cfg.relay.Limits)
 	reached(t, "StartTimeout Waiting Dir Moved ReadOnly Listen EscrowFor AuctionLog Log",
 		cfg.relay.Journal, cfg.relay.Journal.Access)
 	own, status, _, stderr := callRelay(t, append(needed, "--journal-moved", "0badcafe")...)

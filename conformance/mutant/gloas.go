@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -116,7 +117,24 @@ func bidRequestMutants() []Mutant {
 			})},
 		{"relay-payload-bids-for-any-signature", "relay", "an auth of any signature gets a bid", []string{"GLO-BID-15"},
 			bidsAnyway(func(e *Exchange) bool { return e.Status == http.StatusUnauthorized })},
+		{"relay-payload-bids-come-late-when-asked-again", "relay", "a bid that is asked for again comes too late",
+			[]string{"GLO-BID-16"}, bidsLateAgain},
 	}
+}
+
+// bidsLateAgain holds up the second bid for a proposer and the later ones. The suite says that it
+// waits for a second; it asks once before to see that there is a bid.
+func bidsLateAgain() Fault {
+	asked := map[string]bool{}
+	return Fault{Answer: func(e *Exchange) {
+		if !e.on(payloadBidPath) || e.Status != http.StatusOK {
+			return
+		}
+		if asked[e.Request.URL.Path] {
+			time.Sleep(1200 * time.Millisecond)
+		}
+		asked[e.Request.URL.Path] = true
+	}}
 }
 
 // capMutants returns mutants of what proposers count of a payment, and of submissions.

@@ -204,7 +204,7 @@ func TestTooManyViewers(t *testing.T) {
 // names are text, and the end is told.
 func TestLiveInABrowser(t *testing.T) {
 	b, address := served(t)
-	ctx, cancel := context.WithTimeout(servetest.OpenBrowser(t, 1200, 900), time.Minute)
+	ctx, cancel := context.WithTimeout(servetest.OpenBrowser(t, 1200, 900), 3*time.Minute)
 	defer cancel()
 	var order, title string
 	var open bool

@@ -29,7 +29,7 @@ func file(t *testing.T, c *timeline.Chart) string {
 // In a browser the facts are where their times are, a click shows one of them, and a fault covers
 // the time that it lasted. Nothing sticks out at any width, in light or dark.
 func TestPageInABrowser(t *testing.T) {
-	ctx, cancel := context.WithTimeout(servetest.OpenBrowser(t, 1200, 900), time.Minute)
+	ctx, cancel := context.WithTimeout(servetest.OpenBrowser(t, 1200, 900), 3*time.Minute)
 	defer cancel()
 	address := file(t, story())
 	for _, widthPixels := range []int64{320, 1200} {
@@ -92,7 +92,7 @@ func TestPageInABrowser(t *testing.T) {
 
 // A page whose names are markup shows them as text, also when a fact is chosen.
 func TestHostileTextsInABrowser(t *testing.T) {
-	ctx, cancel := context.WithTimeout(servetest.OpenBrowser(t, 1200, 900), time.Minute)
+	ctx, cancel := context.WithTimeout(servetest.OpenBrowser(t, 1200, 900), 3*time.Minute)
 	defer cancel()
 	var images, shown int
 	var heading, title string

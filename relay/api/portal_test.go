@@ -346,7 +346,7 @@ func TestPortalInABrowser(t *testing.T) {
 		p.Stores, p.Nodes = append(p.Stores, web.Store{Name: markup, Fault: markup, Note: markup}),
 			append(p.Nodes, web.Node{Kind: markup, Name: markup, Note: markup})
 	}
-	ctx, cancel := context.WithTimeout(servetest.OpenBrowser(t, 1200, 900), time.Minute)
+	ctx, cancel := context.WithTimeout(servetest.OpenBrowser(t, 1200, 900), 3*time.Minute)
 	defer cancel()
 	var images, unlabelled, wide int
 	var title, heading, body, cookies string
