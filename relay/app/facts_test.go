@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,14 +168,14 @@ func TestFactsHavePatience(t *testing.T) {
 // others are given; and what is put later goes on meanwhile.
 func TestDeliveriesAreSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		away := true
-		log := &testLog{busy: func() bool { return away }}
+		var back atomic.Bool
+		log := &testLog{busy: func() bool { return !back.Load() }}
 		f := newFacts(log, slog.New(slog.DiscardHandler), factEncoder{}, nil)
 		f.Record(deliveredIn(1))
 		f.Record(deliveredIn(2))
 		f.Record(refusedIn(1))
 		time.Sleep(time.Minute)
-		away = false
+		back.Store(true)
 		f.Record(refusedIn(3))
 		closeFacts(t, f)
 		if want := []string{"payload_refused 3", "payload_delivered 1", "payload_delivered 2"}; f.Lost() != 1 ||

@@ -11,6 +11,15 @@ import (
 // keep: an instance that misses it hears of a change by its fact.
 const toldRegistration = "relay.registration"
 
+// passRegistrationsOn has registrations take out bids that their proposers no longer want, and the
+// other instances told of those that are no facts.
+func (a *App) passRegistrationsOn() {
+	a.registry.Subscribe(a.submit.ApplyRegistration)
+	if a.others != nil {
+		a.registry.TellOthers(a.others.tellRegistration)
+	}
+}
+
 // tellRegistration tells the other instances of a registration that makes no fact now. Where that
 // fails, its fact tells them later.
 func (i *instances) tellRegistration(stored *relay.SignedRegistration) {

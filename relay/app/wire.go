@@ -47,10 +47,7 @@ func (a *App) wire() (err error) {
 	pipeline.Unrecorded, pipeline.ReportFailure = a.unrecordedSubmission(), a.reportFailure
 	a.shareAuction(&pipeline)
 	a.submit = submit.New(pipeline)
-	a.registry.Subscribe(a.submit.ApplyRegistration) // takes out bids that the proposer no longer wants
-	if a.others != nil {
-		a.registry.TellOthers(a.others.tellRegistration)
-	}
+	a.passRegistrationsOn()
 
 	// a header: top bid ─▶ proposer
 	headers := a.headerRules()
