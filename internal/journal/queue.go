@@ -134,24 +134,31 @@ func (q *Queue[F]) PutAcked(facts ...F) *AckFuture {
 	if q.Listed == nil || !allOf(facts, q.Listed) {
 		limit = q.Limit
 	}
-	entries := make([]entry[F], len(facts))
-	for i, fact := range facts {
-		entries[i].fact = fact
+	if err := q.room(len(facts), limit); err != nil {
+		return newEndedFuture(err)
 	}
-	return q.putAcked(entries, limit)
+	for _, fact := range facts {
+		q.waiting = append(q.waiting, entry[F]{fact: fact})
+	}
+	return q.share()
 }
 
-// putAcked queues entries unless limit would wait then. The caller holds mu.
-func (q *Queue[F]) putAcked(entries []entry[F], limit int) *AckFuture {
+// room returns why the queue takes no more facts; nil if it does. The caller holds mu.
+func (q *Queue[F]) room(more, limit int) error {
 	switch {
 	case q.closed:
-		return newEndedFuture(errQueueClosed)
-	case len(q.waiting)+len(entries) > limit:
-		return newEndedFuture(errFull)
-	case q.future == nil:
+		return errQueueClosed
+	case len(q.waiting)+more > limit:
+		return errFull
+	}
+	return nil
+}
+
+// share returns the future of the facts that wait, and starts their writing. The caller holds mu.
+func (q *Queue[F]) share() *AckFuture {
+	if q.future == nil {
 		q.future = newAckFuture()
 	}
-	q.waiting = append(q.waiting, entries...)
 	signal(q.commit)
 	return q.future
 }

@@ -146,5 +146,9 @@ func (r *Resender[F]) keep(e entry[F]) bool {
 func (q *Queue[F]) putAgain(e entry[F]) *AckFuture {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.putAcked([]entry[F]{e}, q.Limit)
+	if err := q.room(1, q.Limit); err != nil {
+		return newEndedFuture(err)
+	}
+	q.waiting = append(q.waiting, e)
+	return q.share()
 }
