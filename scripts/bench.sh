@@ -63,6 +63,16 @@ BenchmarkInstances|above-p50-µs|2000|trusted bid visible at two instances of a 
 BenchmarkInstances|p99-µs|20000|trusted bid visible at two instances of a cluster, 99 of 100
 BenchmarkPayloadToPublish/memory|p99-ms|10|signed block to publication, escrow in memory, 99 of 100
 BenchmarkPayloadToPublish/file|p99-ms|10|signed block to publication, escrow in files, 99 of 100
+BenchmarkBidsInGloas|p99-ms|5|bid of gloas over loopback at 200 requests/s, 99 of 100
+BenchmarkBidsInGloas|first-ms|15|the first one of a block, verified and signed
+BenchmarkBidsInGloas|late|0|of 10,000, after half a second
+BenchmarkOwnWorkInGloas|gloas/fulu|1.15|our own work for 1 MB of gloas with a list of 300 kB, times that for as much of fulu
+BenchmarkEnvelope|p99-ms|150|taken block of gloas to its envelope with 6 blobs at the beacon node, 99 of 100
+BenchmarkEquivocations|wrong|0|envelopes of gloas that proposers of two blocks must not have, of 1,000 such
+BenchmarkRandomBlocksOfGloas|valid|>1000|random blocks of gloas that are VALID by engine_newPayloadV5, and replayed by a stock node
+BenchmarkHonestSlotsOfGloas/64|full|>63|honest slots of gloas with their payload, of 64
+BenchmarkHonestSlotsOfGloas/64|lost|0|payloads of these that the relay has sold and lost
+BenchmarkHonestSlotsOfGloas/boundary|missed|0|slots over the boundary without a builder's block
 BenchmarkRestart|ready-ms|2000|restart to ready with 100,000 registrations
 BenchmarkMemory|peak-MiB|1024|peak memory of a slot with 1,000 blocks
 BenchmarkSendBundle/journal|of-bare|>0.7|eth_sendBundle over loopback, times the rate of verifying alone

@@ -109,6 +109,8 @@ func (f flags) relayGloas() []cli.Flag {
 		f.described("gloas-auth-data", "needed with an index",
 			"values by which proposers address the relay in requests for bids, with commas: the host of its URL, such as "+
 				"relay.example.com"),
+		f.number("gloas-value-share", 0, "percent of each bid that the staked builder pays from its stake, in addition to "+
+			"what the block pays: the proposer has that part even if the payload is not revealed"),
 	}
 }
 

@@ -37,7 +37,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	t.Setenv(secretKeyEnv, testKey)
 	t.Setenv(builderKeyEnv, testKey)
 	cfg, status, _, stderr := callRelay(t, "--gloas-builder-index", "7", "--gloas-auth-data", "a.example, b.example",
-		"--network", "hoodi", "--listen", ":1", "--admin-listen", ":2",
+		"--gloas-value-share", "10", "--network", "hoodi", "--listen", ":1", "--admin-listen", ":2",
 		"--proposer-listen", ":3", "--beacon", "http://a, http://b",
 		"--validation-node", "http://v", "--admin-token-file", written(t, "token", " 0123456789abcdef\n"), "--data-dir", "d",
 		"--db", "postgres://h/g",
@@ -168,8 +168,14 @@ func TestRelayMistakes(t *testing.T) {
 		{testKey, append(needed, "--network", "ropsten"),
 			`gavel: network is "ropsten": give one of mainnet, sepolia, hoodi, custom`},
 		{testKey, append(needed, "--gloas-auth-data", "a.example"),
-			"gavel: gloas-builder-index is empty: give the index of the relay's staked builder, or leave out its key and " +
-				"auth data"},
+			"gavel: gloas-builder-index is empty: give the index of the relay's staked builder, or leave out its key, " +
+				"auth data and share"},
+		{testKey, append(needed, "--gloas-value-share", "5"),
+			"gavel: gloas-builder-index is empty: give the index of the relay's staked builder, or leave out its key, " +
+				"auth data and share"},
+		{testKey, append(needed, "--gloas-builder-index", "7", "--gloas-auth-data", "a.example", "--gloas-value-share",
+			"101"),
+			"gavel: gloas-value-share is 101: give a percentage, 0 to 100"},
 		{testKey, append(needed, "--gloas-builder-index", "18446744073709551615"),
 			`gavel: gloas-builder-index is "18446744073709551615": give the number of a builder`},
 		{testKey, append(needed, "--gloas-builder-index", "7"),

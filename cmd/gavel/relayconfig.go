@@ -171,9 +171,9 @@ func keyIn(flag, path, variable string, getenv func(string) string) (*bls.Secret
 func readStakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas, error) {
 	data := listOf(cmd.String("gloas-auth-data"))
 	if cmd.String("gloas-builder-index") == "" {
-		if cmd.String("gloas-builder-key-file") != "" || len(data) > 0 {
+		if cmd.String("gloas-builder-key-file") != "" || len(data) > 0 || cmd.Int("gloas-value-share") != 0 {
 			return nil, errors.New("gloas-builder-index is empty: give the index of the relay's staked builder, or leave out " +
-				"its key and auth data")
+				"its key, auth data and share")
 		}
 		return nil, nil
 	}
@@ -184,7 +184,11 @@ func readStakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas
 	if len(data) == 0 {
 		return nil, errors.New("gloas-auth-data is empty: give the host of the relay's URL")
 	}
-	staked := &app.Gloas{Index: gloas.BuilderIndex(index)}
+	share := cmd.Int("gloas-value-share")
+	if share < 0 || share > 100 {
+		return nil, fmt.Errorf("gloas-value-share is %d: give a percentage, 0 to 100", share)
+	}
+	staked := &app.Gloas{Index: gloas.BuilderIndex(index), SharePercent: uint64(share)}
 	for _, value := range data {
 		staked.AuthData = append(staked.AuthData, []byte(value))
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -25,13 +24,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// randomBlocks is how many blocks TestRandomBlocksOfGloas builds; 1,000 take about two minutes.
-var randomBlocks = flag.Int("gloas-blocks", 6, "how many random blocks of gloas to build and import")
-
 // crowd makes random transactions that have something in common with those of a busy block: they
 // make accounts, write storage, make contracts, fail, or cannot be in a block at all.
 type crowd struct {
-	t      *testing.T
+	t      testing.TB
 	random *rand.Rand
 	nonces [10]uint64
 }
@@ -89,7 +85,18 @@ func (c *crowd) next() *types.Transaction {
 // their access lists are what the node's own execution leads to. Each pays a fee recipient that has
 // no account yet. Every second block goes on from a fork of its draft, while the other branch goes
 // elsewhere. A stock node that replays the chain comes to the same state.
-func TestRandomBlocksOfGloas(t *testing.T) {
+func TestRandomBlocksOfGloas(t *testing.T) { importRandomBlocks(t, 6) }
+
+// BenchmarkRandomBlocksOfGloas does the same with 1,000 blocks, which takes about two minutes.
+func BenchmarkRandomBlocksOfGloas(b *testing.B) {
+	const blocks = 1000
+	for b.Loop() {
+		importRandomBlocks(b, blocks)
+	}
+	b.ReportMetric(blocks, "valid") // any other one would have ended the benchmark
+}
+
+func importRandomBlocks(t testing.TB, blocks int) {
 	n := opened(t, specOf(eth.Gloas))
 	c := &crowd{t: t, random: rand.New(rand.NewPCG(17, 1))}
 	land(t, n, argsFor(n, 1, signed(t, testKey(0), &types.DynamicFeeTx{
@@ -97,7 +104,7 @@ func TestRandomBlocksOfGloas(t *testing.T) {
 		Gas: 1_500_000, Data: deploy(),
 	})))
 	c.nonces[0] = 1
-	for i := range *randomBlocks {
+	for i := range blocks {
 		slot := phase0.Slot(2 + 2*i + c.random.IntN(2))
 		args := argsFor(n, slot)
 		binary.BigEndian.PutUint64(args.Payment.To[:], c.random.Uint64())
@@ -132,11 +139,11 @@ func TestRandomBlocksOfGloas(t *testing.T) {
 			t.Errorf("block %d: the fee recipient has %s wei, want %s", i, paid.Dec(), built.PaidWei.Dec())
 		}
 	}
-	checkReplay(t, n, uint64(*randomBlocks)+1)
+	checkReplay(t, n, uint64(blocks)+1)
 }
 
 // balance is what an account has at the head.
-func (n *Node) balance(t *testing.T, account common.Address) *uint256.Int {
+func (n *Node) balance(t testing.TB, account common.Address) *uint256.Int {
 	t.Helper()
 	head := n.Chain().CurrentBlock()
 	db, err := n.Chain().StateAt(head.Root, head.Number, head.Time)
@@ -260,7 +267,7 @@ func TestBlobLimitsAroundGloas(t *testing.T) {
 }
 
 // rehashed is the hash of a payload after a change.
-func rehashed(t *testing.T, p *gloas.ExecutionPayload, root phase0.Root) phase0.Hash32 {
+func rehashed(t testing.TB, p *gloas.ExecutionPayload, root phase0.Root) phase0.Hash32 {
 	t.Helper()
 	block, err := engine.ExecutableDataToBlockNoHash(payload.GloasToEngine(p), []common.Hash{}, (*common.Hash)(&root),
 		[][]byte{})

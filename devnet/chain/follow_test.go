@@ -33,7 +33,7 @@ type following struct {
 	end    context.CancelFunc
 }
 
-func follow(t *testing.T, n *branch) *following {
+func follow(t testing.TB, n *branch) *following {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &following{make(chan *types.Block), make(chan error, 1), cancel}
@@ -52,7 +52,7 @@ func follow(t *testing.T, n *branch) *following {
 }
 
 // want takes the next blocks.
-func (f *following) want(t *testing.T, hashes ...common.Hash) {
+func (f *following) want(t testing.TB, hashes ...common.Hash) {
 	t.Helper()
 	for i, want := range hashes {
 		select {

@@ -138,7 +138,15 @@ func openBenchWith(b testing.TB, config journal.Config) *benchWay {
 // openBenchAs is openBenchWith with a pipeline that is configured further.
 func openBenchAs(b testing.TB, config journal.Config, configure func(*submit.Config, *journal.Journal)) *benchWay {
 	b.Helper()
+	return openBenchOf(b, eth.Fulu, config, configure)
+}
+
+// openBenchOf is openBenchAs of a network in a fork.
+func openBenchOf(b testing.TB, fork eth.Fork, config journal.Config,
+	configure func(*submit.Config, *journal.Journal)) *benchWay {
+	b.Helper()
 	h := &benchWay{board: new(noticeBoard), spec: benchSpec()}
+	h.spec.Forks[0].Fork = fork
 	var err error
 	h.journal, err = journal.Open(b.Context(), config)
 	if err != nil {
@@ -177,7 +185,7 @@ func openBenchAs(b testing.TB, config journal.Config, configure func(*submit.Con
 		Speculator: speculate.New(speculate.Config{
 			Spec: h.spec, Auction: h.pipeline, Key: bls.Derive("relay", 0), Verify: bls.Verify,
 		}), Headers: h.pipeline, Duties: chainOfBench{},
-		Identity: h.builders,
+		Identity: h.builders, Bids: fork == eth.Gloas,
 		Hydrator: new(submit.HydrationCache),
 	})
 	h.handler = mux

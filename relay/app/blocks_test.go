@@ -80,7 +80,7 @@ func (h *relayUnderTest) transfer(t testing.TB, nonce uint64) *types.Transaction
 
 func (h *relayUnderTest) blobTransaction(t testing.TB, nonce uint64, blobs ...int) *types.Transaction {
 	sidecar := chain.Sidecar(h.fork, blobs...)
-	return h.signTx(t, user(h.slot), &types.BlobTx{
+	return h.signTx(t, user(h.slot%validatorCount), &types.BlobTx{
 		ChainID: uint256.NewInt(network.ChainID), Nonce: nonce, GasTipCap: uint256.NewInt(params.GWei),
 		GasFeeCap: uint256.NewInt(100 * params.GWei),
 		Gas:       21_000, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,

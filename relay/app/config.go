@@ -122,6 +122,9 @@ type Gloas struct {
 	// AuthData are the values of auth.message.data by which proposers address this relay; at least
 	// one.
 	AuthData [][]byte
+	// SharePercent is how much of a bid the builder pays from its stake, in addition to what the
+	// block pays: 0 to 100.
+	SharePercent uint64
 }
 
 // validate says what is missing.
@@ -133,6 +136,8 @@ func (g *Gloas) validate() error {
 		return errors.New("relay: the staked builder has no key")
 	case len(g.AuthData) == 0:
 		return errors.New("relay: the staked builder has no auth data")
+	case g.SharePercent > 100:
+		return errors.New("relay: more than all of a bid cannot be paid from the stake")
 	}
 	return nil
 }

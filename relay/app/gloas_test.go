@@ -46,6 +46,7 @@ type gloasNode struct {
 
 	mu        sync.Mutex // guards what follows
 	exiting   bool
+	balance   phase0.Gwei // of the staked builder
 	listeners map[chan string]bool
 	last      []string // events that new listeners get
 	blocks    [][]byte // that were published
@@ -108,8 +109,8 @@ func (n *gloasNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if n.exiting {
 			withdrawable = "9"
 		}
-		write(`{"data":[{"index":"5","balance":"1","builder":{"pubkey":"%#x","deposit_epoch":"2",`+
-			`"withdrawable_epoch":%q}}]}`, key[:], withdrawable)
+		write(`{"data":[{"index":"5","balance":"%d","builder":{"pubkey":"%#x","deposit_epoch":"2",`+
+			`"withdrawable_epoch":%q}}]}`, n.balance, key[:], withdrawable)
 	case path == "/eth/v2/beacon/blocks":
 		body, _ := io.ReadAll(r.Body)
 		n.mu.Lock()
@@ -168,12 +169,14 @@ type relayInGloas struct {
 	node  *gloasNode
 	full  *chain.Node
 	given phase0.BLSSignature // of the last bid
+	blobs []int               // of each block
 }
 
-func newRelayInGloas(t *testing.T, configure func(*app.Config)) *relayInGloas {
+func newRelayInGloas(t testing.TB, configure func(*app.Config)) *relayInGloas {
 	t.Helper()
 	genesis := time.Unix(1_700_000_000, 0)
 	h := &relayInGloas{node: &gloasNode{listeners: map[chan string]bool{}, envelopes: make(chan []byte, 8)}}
+	h.blobs = []int{0}
 	h.clock, h.slot, h.fork = newWaitingClock(genesis.Add(6*time.Second)), 1, eth.Gloas
 	h.spec = &eth.Spec{
 		GenesisTime: genesis, GenesisForkVersion: phase0.Version{0, 'g', 'v', 'l'}, GenesisValidatorsRoot: phase0.Root{7},
@@ -210,6 +213,11 @@ func newRelayInGloas(t *testing.T, configure func(*app.Config)) *relayInGloas {
 	return h
 }
 
+// validator is who proposes in the auction's slot.
+func (h *relayInGloas) validator() phase0.ValidatorIndex {
+	return phase0.ValidatorIndex(uint64(h.slot) % h.spec.SlotsPerEpoch)
+}
+
 // parent is what a block is built on: a beacon block, with its payload or without.
 type parent struct {
 	hash phase0.Hash32
@@ -231,9 +239,9 @@ func (h *relayInGloas) announce(on parent) {
 }
 
 // prefer has the beacon node tell what the slot's proposer asks for, on one branch of the chain.
-func (h *relayInGloas) prefer(t *testing.T, dependent byte, change func(*gloas.ProposerPreferences)) {
+func (h *relayInGloas) prefer(t testing.TB, dependent byte, change func(*gloas.ProposerPreferences)) {
 	t.Helper()
-	index := phase0.ValidatorIndex(h.slot)
+	index := h.validator()
 	p := &gloas.ProposerPreferences{
 		DependentRoot: phase0.Root{dependent}, ProposalSlot: h.slot, ValidatorIndex: index, FeeRecipient: payee(index),
 		TargetGasLimit: network.GasLimit,
@@ -251,7 +259,7 @@ func (h *relayInGloas) prefer(t *testing.T, dependent byte, change func(*gloas.P
 }
 
 // begun announces the auction and waits until the relay has heard of it.
-func (h *relayInGloas) begun(t *testing.T) {
+func (h *relayInGloas) begun(t testing.TB) {
 	t.Helper()
 	h.announce(h.onGenesis())
 	h.prefer(t, 1, nil)
@@ -260,7 +268,7 @@ func (h *relayInGloas) begun(t *testing.T) {
 
 // knows waits until the relay takes blocks on a parent: one of no value has no effect, but is
 // compared with all that was announced.
-func (h *relayInGloas) knows(t *testing.T, on parent) {
+func (h *relayInGloas) knows(t testing.TB, on parent) {
 	t.Helper()
 	nothing := h.block(t, on, 0)
 	poll(t, "the relay learns the slot's attributes and preferences", func() bool {
@@ -269,17 +277,17 @@ func (h *relayInGloas) knows(t *testing.T, on parent) {
 }
 
 // block is a block of the auction's slot that pays its proposer as many Gwei and half of one more.
-func (h *relayInGloas) block(t *testing.T, on parent, gwei uint64) *gloas.SignedBidSubmissionV6 {
+func (h *relayInGloas) block(t testing.TB, on parent, gwei uint64) *gloas.SignedBidSubmissionV6 {
 	t.Helper()
 	h.built++
-	index := phase0.ValidatorIndex(h.slot)
+	index := h.validator()
 	value := wei(gwei)
 	args := chain.BuildArgs{
 		Parent: on.hash, Slot: h.slot, PrevRandao: h.randao(), ParentBeaconRoot: on.root,
 		Withdrawals: []*capella.Withdrawal{},
 		Coinbase:    addressOf(builderPays), GasLimitTarget: network.GasLimit,
 		ExtraData:    fmt.Appendf(nil, "block %d", h.built),
-		Transactions: []*types.Transaction{h.blobTransaction(t, 0, 0)},
+		Transactions: []*types.Transaction{h.blobTransaction(t, 0, h.blobs...)},
 		Payment:      &chain.Payment{From: builderPays, To: common.Address(payee(index)), ValueWei: value},
 	}
 	built, err := h.full.Build(t.Context(), args)
@@ -305,7 +313,7 @@ func (h *relayInGloas) sign(s *gloas.SignedBidSubmissionV6) {
 	s.Signature = builderKeys[0].Sign(eth.SigningRoot(rootOf(s.Message), h.spec.BuilderDomain()))
 }
 
-func (h *relayInGloas) ssz(t *testing.T, s *gloas.SignedBidSubmissionV6) []byte {
+func (h *relayInGloas) ssz(t testing.TB, s *gloas.SignedBidSubmissionV6) []byte {
 	t.Helper()
 	raw, err := gloas.Mainnet.SignedBidSubmissionV6.Encode(s)
 	must(t, err)
@@ -313,7 +321,7 @@ func (h *relayInGloas) ssz(t *testing.T, s *gloas.SignedBidSubmissionV6) []byte 
 }
 
 // taken sends a block that must be taken, without the version header, as builders do.
-func (h *relayInGloas) taken(t *testing.T, s *gloas.SignedBidSubmissionV6) {
+func (h *relayInGloas) taken(t testing.TB, s *gloas.SignedBidSubmissionV6) {
 	t.Helper()
 	header := http.Header{"Content-Type": {"application/octet-stream"}}
 	if got := h.post(t, submitPath+"?cancellations=1", header, h.ssz(t, s)); got.status != http.StatusOK {
@@ -335,7 +343,7 @@ type wish struct {
 
 // wish is what the slot's proposer sends; a test changes what it likes.
 func (h *relayInGloas) wish(change func(*wish)) *wish {
-	key := h.node.key(phase0.ValidatorIndex(h.slot))
+	key := h.node.key(h.validator())
 	r := &wish{
 		slot: h.slot, on: h.onGenesis(), key: key, signer: key, domain: gloas.RequestAuthDomain(h.spec),
 		auth: gloas.BuilderRequestAuth{Data: []byte(relayHost), Slot: h.slot},
@@ -356,7 +364,7 @@ func (r *wish) signed() *gloas.SignedBuilderRequestAuth {
 	return &gloas.SignedBuilderRequestAuth{Message: &r.auth, Signature: r.signer.Sign(eth.SigningRoot(root, r.domain))}
 }
 
-func (h *relayInGloas) ask(t *testing.T, r *wish) answer {
+func (h *relayInGloas) ask(t testing.TB, r *wish) answer {
 	t.Helper()
 	if r.body == nil {
 		var err error
@@ -369,7 +377,7 @@ func (h *relayInGloas) ask(t *testing.T, r *wish) answer {
 }
 
 // bid is the bid that the proposer gets, with all that must be true of any.
-func (h *relayInGloas) bid(t *testing.T, r *wish) *gloas.ExecutionPayloadBid {
+func (h *relayInGloas) bid(t testing.TB, r *wish) *gloas.ExecutionPayloadBid {
 	t.Helper()
 	got := h.ask(t, r)
 	var document struct {
@@ -389,8 +397,9 @@ func (h *relayInGloas) bid(t *testing.T, r *wish) *gloas.ExecutionPayloadBid {
 	must(t, bls.Verify(stakedKey.PublicKey(), eth.SigningRoot(root, gloas.BuilderDomain(h.spec, h.slot)),
 		signed.Signature))
 	if document.Version != "gloas" || m.Slot != r.slot || m.ParentBlockHash != r.on.hash ||
-		m.ParentBlockRoot != r.on.root || m.BuilderIndex != stakedIndex || m.Value != 0 || m.PrevRandao != h.randao() ||
-		m.FeeRecipient != payee(phase0.ValidatorIndex(h.slot)) || m.GasLimit != network.GasLimit {
+		m.ParentBlockRoot != r.on.root || m.BuilderIndex != stakedIndex ||
+		(m.Value != 0 && h.cfg.Gloas.SharePercent == 0) || m.PrevRandao != h.randao() ||
+		m.FeeRecipient != payee(h.validator()) || m.GasLimit != network.GasLimit {
 		t.Fatalf("bid %+v", m)
 	}
 	r.header = r.header.Clone()
@@ -538,7 +547,7 @@ func TestRequestsForBids(t *testing.T) {
 }
 
 // prefers sends a proposer's cap.
-func (h *relayInGloas) prefers(t *testing.T, r *wish, most phase0.Gwei) answer {
+func (h *relayInGloas) prefers(t testing.TB, r *wish, most phase0.Gwei) answer {
 	t.Helper()
 	raw, err := gloas.Mainnet.BuilderPreferencesRequest.ToJSON(&gloas.BuilderPreferencesRequest{
 		Preferences: &gloas.BuilderPreferences{MaxExecutionPayment: most}, Auth: r.signed(),

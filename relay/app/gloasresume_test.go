@@ -24,7 +24,7 @@ func onDisk(t *testing.T) func(*app.Config) {
 
 // crashed ends the relay, and starts another one on what the disk had before the end, without what
 // an orderly stop writes. Files are written in place, since the journal knows a copy of its own.
-func (h *relayInGloas) crashed(t *testing.T) {
+func (h *relayInGloas) crashed(t testing.TB) {
 	t.Helper()
 	left := t.TempDir()
 	must(t, os.CopyFS(left, os.DirFS(h.cfg.DataDir)))
@@ -47,7 +47,7 @@ func (h *relayInGloas) crashed(t *testing.T) {
 }
 
 // wantEnvelope waits for the envelope of a block.
-func (h *relayInGloas) wantEnvelope(t *testing.T, root phase0.Root) {
+func (h *relayInGloas) wantEnvelope(t testing.TB, root phase0.Root) {
 	t.Helper()
 	select {
 	case raw := <-h.node.envelopes:

@@ -20,11 +20,11 @@ import (
 
 // signedBlock is the proposer's block with a bid, under the signature that the proposer was given
 // last, and its root.
-func (h *relayInGloas) signedBlock(t *testing.T, m *gloas.ExecutionPayloadBid, graffiti byte,
+func (h *relayInGloas) signedBlock(t testing.TB, m *gloas.ExecutionPayloadBid, graffiti byte,
 	key *bls.SecretKey) ([]byte, phase0.Root) {
 	t.Helper()
 	block := &gloas.BeaconBlock{
-		Slot: h.slot, ProposerIndex: phase0.ValidatorIndex(h.slot), ParentRoot: m.ParentBlockRoot,
+		Slot: h.slot, ProposerIndex: h.validator(), ParentRoot: m.ParentBlockRoot,
 		Body: &gloas.BeaconBlockBody{
 			ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, Graffiti: [32]byte{graffiti},
 			SyncAggregate:             &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512()},
@@ -41,9 +41,9 @@ func (h *relayInGloas) signedBlock(t *testing.T, m *gloas.ExecutionPayloadBid, g
 	return raw, root
 }
 
-func (h *relayInGloas) proposer() *bls.SecretKey { return h.node.key(phase0.ValidatorIndex(h.slot)) }
+func (h *relayInGloas) proposer() *bls.SecretKey { return h.node.key(h.validator()) }
 
-func (h *relayInGloas) propose(t *testing.T, raw []byte) answer {
+func (h *relayInGloas) propose(t testing.TB, raw []byte) answer {
 	t.Helper()
 	return h.post(t, "/eth/v1/builder/beacon_blocks", sszHeader(eth.Gloas), raw)
 }
@@ -57,7 +57,7 @@ func (h *relayInGloas) isHead(root phase0.Root) {
 }
 
 // sold begins an auction and returns the bid that the proposer was given, with its block.
-func (h *relayInGloas) sold(t *testing.T) (*gloas.ExecutionPayloadBid, *gloas.SignedBidSubmissionV6) {
+func (h *relayInGloas) sold(t testing.TB) (*gloas.ExecutionPayloadBid, *gloas.SignedBidSubmissionV6) {
 	t.Helper()
 	h.begun(t)
 	s := h.block(t, h.onGenesis(), 1000)
@@ -67,7 +67,7 @@ func (h *relayInGloas) sold(t *testing.T) (*gloas.ExecutionPayloadBid, *gloas.Si
 	return m, s
 }
 
-func (h *relayInGloas) wantNoEnvelope(t *testing.T) {
+func (h *relayInGloas) wantNoEnvelope(t testing.TB) {
 	t.Helper()
 	if len(h.node.envelopes) != 0 {
 		t.Error("an envelope has left the relay")
@@ -193,7 +193,7 @@ func TestBlockOfTheHeadIsNoSecondOne(t *testing.T) {
 }
 
 // tookBlock sells a block, and returns its root after the relay has taken the proposer's block.
-func (h *relayInGloas) tookBlock(t *testing.T) phase0.Root {
+func (h *relayInGloas) tookBlock(t testing.TB) phase0.Root {
 	t.Helper()
 	m, _ := h.sold(t)
 	raw, root := h.signedBlock(t, m, 1, h.proposer())
@@ -260,7 +260,7 @@ func TestEnvelopeIsNotTriedAfterTheDeadline(t *testing.T) {
 }
 
 // counts waits until a metric of the relay has a value.
-func (h *relayInGloas) counts(t *testing.T, metric string) {
+func (h *relayInGloas) counts(t testing.TB, metric string) {
 	t.Helper()
 	poll(t, metric, func() bool { return strings.Contains(string(h.admin(t, "GET /metrics", "").body), metric+"\n") })
 }
@@ -288,7 +288,7 @@ func TestEnvelopeIsNotTriedForAnEquivocator(t *testing.T) {
 }
 
 // begunNext waits until the relay has heard of the auction of the next slot, and of all before.
-func (h *relayInGloas) begunNext(t *testing.T) {
+func (h *relayInGloas) begunNext(t testing.TB) {
 	t.Helper()
 	h.slot++
 	h.announce(h.onGenesis())

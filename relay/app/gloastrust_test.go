@@ -30,7 +30,7 @@ func newTrustingInGloas(t *testing.T) *relayInGloas {
 }
 
 // demoted waits for the demotion of a block's builder, whose evidence is the whole block.
-func (h *relayInGloas) demoted(t *testing.T, s *gloas.SignedBidSubmissionV6, delivered bool) {
+func (h *relayInGloas) demoted(t testing.TB, s *gloas.SignedBidSubmissionV6, delivered bool) {
 	t.Helper()
 	poll(t, "the builder is demoted", func() bool { return len(h.demotions(t)) == 1 })
 	d := h.demotions(t)[0]

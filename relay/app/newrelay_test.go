@@ -169,7 +169,7 @@ func newRelay(t *testing.T, fork eth.Fork, options relayOptions) *relayUnderTest
 }
 
 // startRelay runs the relay as it is configured, at a port of its own.
-func (h *relayUnderTest) startRelay(t *testing.T) {
+func (h *relayUnderTest) startRelay(t testing.TB) {
 	t.Helper()
 	listener, proposers := listen(t), listen(t)
 	h.relayURL, h.proposersURL = "http://"+listener.Addr().String(), "http://"+proposers.Addr().String()

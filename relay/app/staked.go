@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api"
+	"github.com/gavel-relay/gavel/relay/bid"
 	"github.com/gavel-relay/gavel/relay/bidder"
 	"github.com/gavel-relay/gavel/relay/reveal"
 )
@@ -26,6 +27,7 @@ type staked struct {
 	known   bool
 	epoch   phase0.Epoch        // in which it was looked up
 	fault   error               // why it may not bid; nil if it may
+	balance phase0.Gwei         // its stake
 	without map[string]struct{} // nodes that lack events of gloas
 }
 
@@ -54,10 +56,17 @@ func (s *staked) mayBid() bool {
 	return s.known && s.fault == nil
 }
 
-func (s *staked) set(epoch phase0.Epoch, fault error) {
+func (s *staked) set(epoch phase0.Epoch, balance phase0.Gwei, fault error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known, s.epoch, s.fault = true, epoch, fault
+	s.known, s.epoch, s.balance, s.fault = true, epoch, balance, fault
+}
+
+// covers returns the highest value of a bid that the stake covers.
+func (s *staked) covers(slotsPerEpoch uint64) phase0.Gwei {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bid.Covered(s.balance, slotsPerEpoch)
 }
 
 // isCurrent says whether the builder was found fit in an epoch: what is wrong is looked up again
@@ -114,8 +123,13 @@ func (a *App) newBidder() *bidder.Bidder {
 		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a}, Caps: keptCaps{a},
 		Counted: a.watched.metrics.bidAsked,
 		Index:   a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
-		Active: a.staked.mayBid, Stopped: a.isStopped, CutOff: a.cfg.HeaderCutOff,
+		Active: a.staked.mayBid, Stake: a.stake, Stopped: a.isStopped, CutOff: a.cfg.HeaderCutOff,
 	})
+}
+
+// stake is what the relay's builder pays of a bid from its stake.
+func (a *App) stake() bid.Stake {
+	return bid.Stake{SharePercent: a.cfg.Gloas.SharePercent, Most: a.staked.covers(a.spec.SlotsPerEpoch)}
 }
 
 // newRevealer returns what reveals the payloads that were sold; nil if nothing is.
@@ -199,11 +213,11 @@ func (a *App) checkBuilder(ctx context.Context, epoch phase0.Epoch) {
 	if a.bidder == nil || epoch+1 < a.gloas().Epoch || a.staked.isCurrent(epoch) {
 		return
 	}
-	fault := a.nodes.CheckBuilder(ctx, a.cfg.Gloas.Index, a.cfg.Gloas.Key.PublicKey())
+	balance, fault := a.nodes.CheckBuilder(ctx, a.cfg.Gloas.Index, a.cfg.Gloas.Key.PublicKey())
 	if ctx.Err() != nil {
 		return
 	}
-	a.staked.set(epoch, fault)
+	a.staked.set(epoch, balance, fault)
 	if fault != nil {
 		a.log.Warn("the relay cannot bid in gloas", "builder", a.cfg.Gloas.Index, "error", fault)
 	}

@@ -17,7 +17,7 @@ func TestNodesThatLackEvents(t *testing.T) {
 		strings.Index(err.Error(), "http://a") > strings.Index(err.Error(), "http://b") {
 		t.Errorf("%v", err)
 	}
-	s.set(7, nil)
+	s.set(7, 0, nil)
 	s.noteEvents("http://a", true)
 	if err := s.Fault(); err == nil || !strings.Contains(err.Error(), "http://b") ||
 		strings.Contains(err.Error(), "http://a") {

@@ -22,21 +22,23 @@ var (
 	errBuilderLeave = errors.New("the builder leaves")
 )
 
-// CheckBuilder returns an error unless a staked builder may bid now: it has this key, its deposit
-// is final, and it does not leave (beacon-APIs, getStateBuilders; consensus-specs,
-// is_active_builder).
-func (n *Nodes) CheckBuilder(ctx context.Context, index gloas.BuilderIndex, key phase0.BLSPubKey) error {
+// CheckBuilder returns the balance of a staked builder, and an error unless it may bid now: it has
+// this key, its deposit is final, and it does not leave (beacon-APIs, getStateBuilders;
+// consensus-specs, is_active_builder).
+func (n *Nodes) CheckBuilder(ctx context.Context, index gloas.BuilderIndex,
+	key phase0.BLSPubKey) (phase0.Gwei, error) {
 	body, err := json.Marshal(map[string][]string{"ids": {strconv.FormatUint(uint64(index), 10)}})
 	if err != nil {
-		return fmt.Errorf("ask for builder %d: %w", index, err)
+		return 0, fmt.Errorf("ask for builder %d: %w", index, err)
 	}
 	got, err := n.ask(ctx, question{method: http.MethodPost, path: "/eth/v1/beacon/states/head/builders",
 		header: http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}}, body: body})
 	if err != nil {
-		return fmt.Errorf("ask for builder %d: %w", index, err)
+		return 0, fmt.Errorf("ask for builder %d: %w", index, err)
 	}
 	var document struct {
 		Data []struct {
+			Balance uint64 `json:"balance,string"`
 			Builder struct {
 				Pubkey       string `json:"pubkey"`
 				Deposit      uint64 `json:"deposit_epoch,string"`
@@ -45,29 +47,29 @@ func (n *Nodes) CheckBuilder(ctx context.Context, index gloas.BuilderIndex, key 
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(got.body, &document); err != nil {
-		return fmt.Errorf("decode builder %d: %w", index, err)
+		return 0, fmt.Errorf("decode builder %d: %w", index, err)
 	}
 	if len(document.Data) != 1 {
-		return fmt.Errorf("builder %d: %w", index, errNoBuilder)
+		return 0, fmt.Errorf("builder %d: %w", index, errNoBuilder)
 	}
 	var pubkey phase0.BLSPubKey
 	builder := document.Data[0].Builder
 	if err := eth.ParseHex(builder.Pubkey, pubkey[:]); err != nil {
-		return fmt.Errorf("decode builder %d: public key: %w", index, err)
+		return 0, fmt.Errorf("decode builder %d: public key: %w", index, err)
 	}
 	finalized, err := n.finalized(ctx)
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case pubkey != key:
-		return fmt.Errorf("builder %d: %w: %#x", index, errOtherKey, pubkey[:])
+		return 0, fmt.Errorf("builder %d: %w: %#x", index, errOtherKey, pubkey[:])
 	case builder.Withdrawable != farFuture:
-		return fmt.Errorf("builder %d: %w", index, errBuilderLeave)
+		return 0, fmt.Errorf("builder %d: %w", index, errBuilderLeave)
 	case phase0.Epoch(builder.Deposit) >= finalized:
-		return fmt.Errorf("builder %d: %w: it is of epoch %d, epoch %d is final", index, errNotFinal, builder.Deposit,
+		return 0, fmt.Errorf("builder %d: %w: it is of epoch %d, epoch %d is final", index, errNotFinal, builder.Deposit,
 			finalized)
 	}
-	return nil
+	return phase0.Gwei(document.Data[0].Balance), nil
 }
 
 // finalized returns the newest epoch that is final (beacon-APIs, getStateFinalityCheckpoints).

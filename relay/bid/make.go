@@ -22,8 +22,10 @@ type Terms struct {
 	Cap *phase0.Gwei
 	// Builder is the relay's own index, and Active whether it may bid: its deposit is final, and it
 	// does not leave.
-	Builder  gloas.BuilderIndex
-	Active   bool
+	Builder gloas.BuilderIndex
+	Active  bool
+	// Stake is what it pays of the bid from its stake.
+	Stake    Stake
 	MaxBlobs uint64
 }
 
@@ -76,12 +78,12 @@ func Make(t *Terms, offers []*Offer) (*gloas.ExecutionPayloadBid, *Offer, Reason
 		if o.ParentRoot != t.ParentRoot || o.ParentHash != t.ParentHash {
 			continue // it is for the same beacon block with its payload or without, or for another one
 		}
-		payment, why := t.payment(o, preferences)
+		value, payment, why := t.split(o, preferences)
 		if why == "" {
 			return &gloas.ExecutionPayloadBid{
 				ParentBlockHash: t.ParentHash, ParentBlockRoot: t.ParentRoot, BlockHash: o.BlockHash, PrevRandao: t.PrevRandao,
 				FeeRecipient: preferences.FeeRecipient, GasLimit: o.GasLimit, BuilderIndex: t.Builder, Slot: t.Slot,
-				ExecutionPayment: payment, BlobKZGCommitments: o.Commitments, ExecutionRequestsRoot: o.RequestsRoot,
+				Value: value, ExecutionPayment: payment, BlobKZGCommitments: o.Commitments, ExecutionRequestsRoot: o.RequestsRoot,
 			}, o, ""
 		}
 		if best == NoOffer {
@@ -111,22 +113,26 @@ func (t *Terms) findAgreed() (*gloas.ProposerPreferences, Reason) {
 // weiInGwei is how many wei a Gwei has. What is less stays with the payment transaction.
 var weiInGwei = uint256.NewInt(1_000_000_000)
 
-// payment is what an offer pays within its payload, in whole Gwei, if it keeps the terms.
-func (t *Terms) payment(o *Offer, p *gloas.ProposerPreferences) (phase0.Gwei, Reason) {
+// split returns what an offer pays, in whole Gwei, as what the stake pays of it and what is paid
+// within its payload, if it keeps the terms.
+func (t *Terms) split(o *Offer, p *gloas.ProposerPreferences) (value, payment phase0.Gwei, why Reason) {
 	paid := new(uint256.Int).Div(o.PaidWei, weiInGwei)
 	switch {
 	case o.FeeRecipient != p.FeeRecipient || o.TargetGasLimit != p.TargetGasLimit || o.PrevRandao != t.PrevRandao:
-		return 0, OtherTerms
+		return 0, 0, OtherTerms
 	case o.BlockHash == t.ParentHash:
-		return 0, OwnParent
+		return 0, 0, OwnParent
 	case uint64(len(o.Commitments)) > t.MaxBlobs:
-		return 0, TooManyBlobs
+		return 0, 0, TooManyBlobs
 	case !paid.IsUint64():
-		return 0, Immense
+		return 0, 0, Immense
 	case paid.IsZero():
-		return 0, NoPayment
-	case t.Cap != nil && phase0.Gwei(paid.Uint64()) > *t.Cap:
-		return 0, AboveCap
+		return 0, 0, NoPayment
 	}
-	return phase0.Gwei(paid.Uint64()), ""
+	total := phase0.Gwei(paid.Uint64())
+	value = t.Stake.value(total)
+	if t.Cap != nil && total-value > *t.Cap {
+		return 0, 0, AboveCap
+	}
+	return value, total - value, ""
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -58,6 +57,8 @@ type Config struct {
 	Key   *bls.SecretKey
 	// Active says whether the builder may bid now. It never blocks.
 	Active func() bool
+	// Stake returns what the builder pays of a bid from its stake. It never blocks.
+	Stake func() bid.Stake
 	// Stopped says whether nothing is offered now. It never blocks.
 	Stopped func() bool
 	// Counted is called for each valid request with what came of it. It must not block.
@@ -126,7 +127,7 @@ func (b *Bidder) Bid(at time.Time, slot phase0.Slot, parent Parent, proposer pha
 	terms := &bid.Terms{
 		Slot: slot, ParentRoot: parent.Root, ParentHash: parent.Hash, PrevRandao: attributes.PrevRandao,
 		Preferences: b.Chain.Preferences(slot), Cap: b.capOf(capKey{proposer, slot}), Builder: b.Index, Active: b.Active(),
-		MaxBlobs: b.Spec.MaxBlobs(slot),
+		Stake: b.Stake(), MaxBlobs: b.Spec.MaxBlobs(slot),
 	}
 	key := relay.Key{Slot: slot, ParentHash: parent.Hash, Proposer: proposer}
 	message, offer, why := bid.Make(terms, b.Auctions.Blocks(key))
@@ -173,9 +174,9 @@ func (b *Bidder) sign(at time.Time, message *gloas.ExecutionPayloadBid, offer *b
 	if !b.keep(root, made) {
 		return b.known(message.Slot, root), nil // signed twice at once: the signature is the same
 	}
-	paid := new(uint256.Int).Mul(uint256.NewInt(uint64(message.ExecutionPayment)), uint256.NewInt(1_000_000_000))
 	b.Served.RecordHeader(relay.HeaderServed{
-		At: at, Slot: message.Slot, Proposer: proposer, BlockHash: message.BlockHash, Builder: offer.Builder, ValueWei: paid,
+		At: at, Slot: message.Slot, Proposer: proposer, BlockHash: message.BlockHash, Builder: offer.Builder,
+		ValueWei:     bid.PromisedWei(message),
 		FeeRecipient: message.FeeRecipient,
 	})
 	return made, nil

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
@@ -80,7 +79,7 @@ func (r *Revealer) reveal(s *sale) {
 	took := r.Clock.Now().Sub(s.at).Milliseconds()
 	message := s.block.Message.Body.SignedExecutionPayloadBid.Message
 	trace := s.contents.FlatTrace()
-	trace.ValueWei = new(uint256.Int).Mul(uint256.NewInt(uint64(message.ExecutionPayment)), uint256.NewInt(1_000_000_000))
+	trace.ValueWei = bid.PromisedWei(message)
 	r.Facts.Record(relay.PayloadDelivered{
 		At: r.Clock.Now(), Trace: trace, PaidWei: r.Slots.Paid(s.contents.ID()), BlockRoot: s.root,
 		MsIntoSlot: s.at.Sub(r.Spec.SlotStart(slot)).Milliseconds(), RevealMs: &took,

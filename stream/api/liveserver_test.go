@@ -120,7 +120,8 @@ func (h *liveServer) serve(t testing.TB, listener net.Listener) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve.Serve(ctx, listener, h.handler(), serve.Options{HTTP2: true, MaxConns: 1 << 16})
+		ended <- serve.Serve(ctx, listener, h.handler(), serve.Options{HTTP2: true, MaxConns: 1 << 16,
+			ConnsPerAddress: -1}) // all listeners are of one address
 	}()
 	t.Cleanup(func() {
 		cancel()
