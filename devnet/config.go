@@ -33,6 +33,8 @@ type Config struct {
 	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Before fulu none is
 	// sent, because go-ethereum's pool takes only sidecars with cell proofs.
 	BlobEvery int
+	// ValueShare is how many percent of each bid relays pay from their stake, from gloas on: 0 to 100.
+	ValueShare int
 	// CircuitBreaker is after how many slots in a row without a block proposers stop asking relays;
 	// 0 means never.
 	CircuitBreaker int
@@ -122,6 +124,7 @@ func (c *Config) Check() error {
 		{"builders", c.Builders, 1, 64},
 		{"txs", c.TxsPerSlot, 1, 2_000},
 		{"blob-every", c.BlobEvery, 0, 1 << 30},
+		{"value-share", c.ValueShare, 0, 100},
 		{"orders", c.OrdersPerSlot, 0, 200},
 		{"searchers", c.Searchers, 0, 16},
 		{"circuit-breaker", c.CircuitBreaker, 0, 1_000},

@@ -68,6 +68,7 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 		&cli.IntFlag{Name: "orders", Value: d.OrdersPerSlot,
 			Usage: "private transactions that users send to the bundle RPC in each slot; 0 sends none"},
 		&cli.IntFlag{Name: "searchers", Value: d.Searchers, Usage: "searchers that follow what the event stream tells"},
+		&cli.IntFlag{Name: "value-share", Usage: "percent of each bid that relays pay from their stake, from gloas on"},
 		&cli.IntFlag{Name: "blob-every", Value: d.BlobEvery,
 			Usage: "send a blob transaction in every n-th slot; 0 sends none"},
 		&cli.IntFlag{
@@ -106,7 +107,7 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 	cfg := devnet.Config{
 		Slots: cmd.Int("slots"), SlotDuration: cmd.Duration("slot"), Speed: cmd.Float("speed"),
 		Validators: cmd.Int("validators"), Builders: cmd.Int("builders"), TxsPerSlot: cmd.Int("txs"),
-		BlobEvery:     cmd.Int("blob-every"),
+		BlobEvery:     cmd.Int("blob-every"), ValueShare: cmd.Int("value-share"),
 		OrdersPerSlot: cmd.Int("orders"), Searchers: cmd.Int("searchers"), CircuitBreaker: cmd.Int("circuit-breaker"),
 		SlotsPerEpoch: cmd.Int("slots-per-epoch"),
 		RelayPort:     cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),

@@ -46,7 +46,7 @@ var joined = "http://0x" + strings.Repeat("ab", 48) + "@127.0.0.1:9063"
 
 // everything has no field at its default, so that a flag that reaches no field is seen.
 var everything = devnet.Config{
-	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7,
+	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7, ValueShare: 8,
 	SlotsPerEpoch: 4,
 	OrdersPerSlot: 8, Searchers: 3, CircuitBreaker: 7, BundlePort: 1004, StreamPort: 1005, ValidationPort: 1006,
 	Web: true, WebPort: 1007, Relays: []string{joined},
@@ -58,7 +58,7 @@ var everything = devnet.Config{
 func TestEveryFieldHasAFlagAndAKey(t *testing.T) {
 	flags := []string{
 		"devnet", "--slots", "3", "--slot", "6s", "--speed", "2.5", "--validators", "4", "--builders", "5", "--txs", "6",
-		"--blob-every", "7",
+		"--blob-every", "7", "--value-share", "8",
 		"--slots-per-epoch", "4", "--fork", "Electra", "--forks", "fulu@2", "--relay-port", "1001", "--beacon-port", "1002",
 		"--rpc-port", "1003", "--orders", "8", "--searchers", "3", "--circuit-breaker", "7", "--bundle-port", "1004",
 		"--stream-port", "1005",
@@ -73,6 +73,7 @@ validators: 4
 builders: 5
 txs: 6
 blob-every: 7
+value-share: 8
 slots-per-epoch: 4
 fork: "Electra"
 forks: [fulu@2]
@@ -164,8 +165,8 @@ func TestMistakes(t *testing.T) {
 			": no such file or directory"},
 		{file: "slotz: 3\n",
 			want: `gavel-lab: lab.yaml:1: unknown key "slotz": give any of slots, slot, speed, validators, builders, txs, ` +
-				"orders, searchers, blob-every, circuit-breaker, slots-per-epoch, fork, forks, relay-port, beacon-port, " +
-				"rpc-port, bundle-port, stream-port, validation-port, web, web-port, relays, " +
+				"orders, searchers, value-share, blob-every, circuit-breaker, slots-per-epoch, fork, forks, relay-port, " +
+				"beacon-port, rpc-port, bundle-port, stream-port, validation-port, web, web-port, relays, " +
 				"data-dir, mev-boost, seed, plain, verbose"},
 		{file: "slots: 3\nconfig: other.yaml\n", want: `gavel-lab: lab.yaml:2: unknown key "config": give any of …`},
 		{file: "slots: 3\n\nspeed: fast\n", want: `gavel-lab: lab.yaml:3: speed is "fast": give a number`},

@@ -135,6 +135,29 @@ func TestEveryPayloadIsDeliveredInGloas(t *testing.T) {
 	}
 }
 
+// A share of what is bid is paid from the relay's stake, and the beacon node finds it covered; the
+// rest is paid within the payload.
+func TestShareIsPaidFromTheStake(t *testing.T) {
+	cfg := testConfig(8)
+	cfg.ValueShare = 10
+	var err error
+	if cfg.Forks, err = devnet.ParseForks("gloas@0"); err != nil {
+		t.Fatal(err)
+	}
+	var paid phase0.Gwei
+	out := new(watched)
+	out.onSlot = func(s display.Slot) {
+		paid += phase0.Gwei(s.Payload.ValueGwei)
+		if total := s.Payload.ValueGwei + s.Payload.PaymentGwei; s.Payload.ValueGwei != total/10 || total == 0 {
+			t.Errorf("slot %d: %+v, want a tenth from the stake", s.Number, s.Payload)
+		}
+	}
+	runWell(t, cfg, out)
+	if paid == 0 {
+		t.Error("nothing was paid from the stake")
+	}
+}
+
 // A malformed, oversized, mislabelled or wrong-fork request to any endpoint gets a 4xx as
 // {code,message}, and the auction goes on untouched.
 func TestBadRequestsChangeNothing(t *testing.T) {
