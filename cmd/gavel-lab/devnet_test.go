@@ -46,8 +46,8 @@ var joined = "http://0x" + strings.Repeat("ab", 48) + "@127.0.0.1:9063"
 
 // everything has no field at its default, so that a flag that reaches no field is seen.
 var everything = devnet.Config{
-	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7, ValueShare: 8,
-	SlotsPerEpoch: 4,
+	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7,
+	ValueShare: 8, SlotsPerEpoch: 4,
 	OrdersPerSlot: 8, Searchers: 3, CircuitBreaker: 7, BundlePort: 1004, StreamPort: 1005, ValidationPort: 1006,
 	Web: true, WebPort: 1007, Relays: []string{joined},
 	Fork: eth.Electra, RelayPort: 1001, BeaconPort: 1002, RPCPort: 1003, DataDir: "/tmp/x",

@@ -5,6 +5,6 @@
 //	blocks of the proposer ─▶ Sale ─▶ the one envelope that may be revealed, or the reason why not
 //
 // The proposer is paid within the payload (execution_payment). The bid's value, which the relay
-// pays from its stake, is 0 unless the operator gives a share (Stake). docs/gloas.md tells the rules
-// of the specifications.
+// pays from its stake, is 0 unless the operator gives a share (Stake). docs/gloas.md tells the
+// rules of the specifications.
 package bid
