@@ -107,7 +107,7 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 	cfg := devnet.Config{
 		Slots: cmd.Int("slots"), SlotDuration: cmd.Duration("slot"), Speed: cmd.Float("speed"),
 		Validators: cmd.Int("validators"), Builders: cmd.Int("builders"), TxsPerSlot: cmd.Int("txs"),
-		BlobEvery:     cmd.Int("blob-every"), ValueShare: cmd.Int("value-share"),
+		BlobEvery: cmd.Int("blob-every"), ValueShare: cmd.Int("value-share"),
 		OrdersPerSlot: cmd.Int("orders"), Searchers: cmd.Int("searchers"), CircuitBreaker: cmd.Int("circuit-breaker"),
 		SlotsPerEpoch: cmd.Int("slots-per-epoch"),
 		RelayPort:     cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
