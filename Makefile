@@ -40,7 +40,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks conformance-gloas conformance-instances vectors replay-demo conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-pages test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks conformance-gloas conformance-instances vectors replay-demo lab-sql test-sql needs-sql conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-pages test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,12 @@ vectors: lab ## write the test vectors for implementations in any language to bi
 	@bin/gavel-lab conformance vectors --out bin/vectors $(ARGS)
 
 # Some seconds.
+lab-sql: needs-sql ## build bin/gavel-lab with DuckDB in it, for gavel-lab replay query and shell
+	go build -tags duckdb -o bin/ ./cmd/gavel-lab
+
+test-sql: needs-sql ## ask the questions of docs/replay.md
+	go test -tags duckdb ./scenarios/query
+
 replay-demo: lab ## from real auctions to figures: bin/replay-demo/figures/index.html
 	@rm -rf bin/replay-demo
 	@bin/gavel-lab replay import $(DEMO)/bloxroute-7613244.json.gz $(DEMO)/delivered-7613244.json --relay bloxroute --into bin/replay-demo/dataset
@@ -195,6 +201,9 @@ needs:
 
 needs-tests:
 	@scripts/needs.sh tests >/dev/null
+
+needs-sql:
+	@scripts/needs.sh sql >/dev/null
 
 needs-faults:
 	@scripts/needs.sh faults >/dev/null

@@ -2,6 +2,7 @@
 # Looks for what the Makefile needs. What is missing it installs, where that is Debian and we are root, or says how to:
 #
 #   scripts/needs.sh build    # a C compiler (BLS and SQLite are built with cgo), git, make, and whose certificates count, for what go fetches
+#   scripts/needs.sh sql      # also a C++ compiler, for DuckDB
 #   scripts/needs.sh tests    # also PostgreSQL, of which the tests start a server of their own, curl, Chromium, which looks at pages, and Prometheus, whose promtool checks alerts
 #   scripts/needs.sh faults   # the same, and it says so if no disk can be broken here: the tests and stories that do so are skipped then
 #
@@ -21,7 +22,9 @@ if [[ -z ${SSL_CERT_FILE:-} && $(uname) != Darwin ]] && ! compgen -G '/etc/ssl/c
 	[[ ! -e /etc/ssl/ca-bundle.pem && ! -e /etc/ssl/cert.pem ]]; then
 	missing+=(ca-certificates)
 fi
-if [[ $what != build ]]; then
+if [[ $what == sql ]]; then
+	command -v c++ >/dev/null || command -v g++ >/dev/null || missing+=(g++)
+elif [[ $what != build ]]; then
 	# Debian keeps the server's programs out of PATH. The tests do not use the server that its package may start.
 	if ! { command -v initdb && command -v postgres; } >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
 		missing+=(postgresql)

@@ -24,6 +24,8 @@ func replayCommand() *cli.Command {
 			replayMergeCommand(),
 			replayExportCommand(),
 			replayFiguresCommand(),
+			replayQueryCommand(),
+			replayShellCommand(),
 			replayFeedCommand(),
 		},
 	}

@@ -105,3 +105,23 @@ func TestReplayRun(t *testing.T) {
 		}
 	}
 }
+
+// A program without an engine says which one has it; mistakes are told before the data set is
+// opened.
+func TestReplayQueryWithoutAnEngine(t *testing.T) {
+	for args, want := range map[string]string{
+		"query SELECT":                "build it by make lab-sql",
+		"shell":                       "build it by make lab-sql",
+		"query":                       "no question: give one statement in quotes",
+		"query SELECT 1":              "no question: give one statement in quotes",
+		"query --format yaml SELECT":  `format is "yaml": give one of table, csv, json`,
+		"shell --format yaml":         `format is "yaml": give one of table, csv, json`,
+		"query --dataset none SELECT": "build it by make lab-sql",
+	} {
+		var errs bytes.Buffer
+		status := run.Main(root(nil), append([]string{"gavel-lab", "replay"}, strings.Fields(args)...), &errs)
+		if status != 2 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: status %d, %s", args, status, errs.String())
+		}
+	}
+}

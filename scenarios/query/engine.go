@@ -1,0 +1,5 @@
+//go:build duckdb
+
+package query
+
+import _ "github.com/duckdb/duckdb-go/v2" // registers the driver "duckdb"
