@@ -109,6 +109,7 @@ func (f flags) relayGloas() []cli.Flag {
 		f.described("gloas-auth-data", "needed with an index",
 			"values by which proposers address the relay in requests for bids, with commas: the host of its URL, such as "+
 				"relay.example.com"),
+		f.toggle("gloas-staked-bids", "take bids that other staked builders have signed themselves, from gloas on"),
 	}
 }
 

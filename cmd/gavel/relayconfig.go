@@ -171,9 +171,13 @@ func keyIn(flag, path, variable string, getenv func(string) string) (*bls.Secret
 func readStakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas, error) {
 	data := listOf(cmd.String("gloas-auth-data"))
 	if cmd.String("gloas-builder-index") == "" {
-		if cmd.String("gloas-builder-key-file") != "" || len(data) > 0 {
+		switch {
+		case cmd.String("gloas-builder-key-file") != "" || len(data) > 0:
 			return nil, errors.New("gloas-builder-index is empty: give the index of the relay's staked builder, or leave out " +
 				"its key and auth data")
+		case cmd.Bool("gloas-staked-bids"):
+			return nil, errors.New("gloas-builder-index is empty: bids of staked builders are taken beside those of the " +
+				"relay's own builder")
 		}
 		return nil, nil
 	}
@@ -184,7 +188,7 @@ func readStakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas
 	if len(data) == 0 {
 		return nil, errors.New("gloas-auth-data is empty: give the host of the relay's URL")
 	}
-	staked := &app.Gloas{Index: gloas.BuilderIndex(index)}
+	staked := &app.Gloas{Index: gloas.BuilderIndex(index), StakedBids: cmd.Bool("gloas-staked-bids")}
 	for _, value := range data {
 		staked.AuthData = append(staked.AuthData, []byte(value))
 	}

@@ -122,6 +122,8 @@ type Gloas struct {
 	// AuthData are the values of auth.message.data by which proposers address this relay; at least
 	// one.
 	AuthData [][]byte
+	// StakedBids takes bids that other staked builders have signed themselves.
+	StakedBids bool
 }
 
 // validate says what is missing.

@@ -57,6 +57,7 @@ func (a *App) wire() (err error) {
 	}
 
 	// from gloas on: blocks of the auction ─▶ a bid of the relay's own ─▶ proposer
+	a.stakedBids = a.newStakedBids() // bids that staked builders have signed ─▶ served as they are
 	a.bidder = a.newBidder()
 	a.revealer = a.newRevealer() // signed block ─▶ guard ─▶ beacon nodes ─▶ envelope
 
@@ -67,7 +68,7 @@ func (a *App) wire() (err error) {
 		Spec: a.spec, Clock: a.cfg.Clock, Submitter: a.submit, Headers: a.submit, Duties: a.registry, Identity: a.builders,
 		Speculator: speculate.New(speculate.Config{Spec: a.spec, Auction: a.submit, Key: a.cfg.Key, Verify: bls.Verify}),
 		Hydrator:   a.hydration, TopBids: a.broadcast,
-		TopBidsNeedKey: a.cfg.TopBidsNeedKey, Bids: a.bidder != nil,
+		TopBidsNeedKey: a.cfg.TopBidsNeedKey, Bids: a.bidder != nil, StakedBids: a.stakedForBuilders(),
 		Network: serve.ByClient(a.cfg.Limits.TrustedProxies),
 	}, api.ProposerConfig{
 		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,

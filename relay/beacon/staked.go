@@ -26,48 +26,77 @@ var (
 // is final, and it does not leave (beacon-APIs, getStateBuilders; consensus-specs,
 // is_active_builder).
 func (n *Nodes) CheckBuilder(ctx context.Context, index gloas.BuilderIndex, key phase0.BLSPubKey) error {
-	body, err := json.Marshal(map[string][]string{"ids": {strconv.FormatUint(uint64(index), 10)}})
+	builders, err := n.builders(ctx, strconv.FormatUint(uint64(index), 10))
 	if err != nil {
 		return fmt.Errorf("ask for builder %d: %w", index, err)
+	}
+	builder, there := builders[index]
+	if !there {
+		return fmt.Errorf("builder %d: %w", index, errNoBuilder)
+	}
+	finalized, err := n.finalized(ctx)
+	switch {
+	case err != nil:
+		return err
+	case builder.Pubkey != key:
+		return fmt.Errorf("builder %d: %w: %#x", index, errOtherKey, builder.Pubkey[:])
+	case builder.WithdrawableEpoch != gloas.FarFuture:
+		return fmt.Errorf("builder %d: %w", index, errBuilderLeave)
+	case builder.DepositEpoch >= finalized:
+		return fmt.Errorf("builder %d: %w: it is of epoch %d, epoch %d is final", index, errNotFinal, builder.DepositEpoch,
+			finalized)
+	}
+	return nil
+}
+
+// Builders returns all staked builders, and the newest epoch that is final.
+func (n *Nodes) Builders(ctx context.Context) (map[gloas.BuilderIndex]gloas.Builder, phase0.Epoch, error) {
+	builders, err := n.builders(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("ask for all builders: %w", err)
+	}
+	finalized, err := n.finalized(ctx)
+	return builders, finalized, err
+}
+
+// builders asks for some staked builders, or for all (beacon-APIs, getStateBuilders).
+func (n *Nodes) builders(ctx context.Context, ids ...string) (map[gloas.BuilderIndex]gloas.Builder, error) {
+	body, err := json.Marshal(map[string][]string{"ids": append([]string{}, ids...)})
+	if err != nil {
+		return nil, err
 	}
 	got, err := n.ask(ctx, question{method: http.MethodPost, path: "/eth/v1/beacon/states/head/builders",
 		header: http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}}, body: body})
 	if err != nil {
-		return fmt.Errorf("ask for builder %d: %w", index, err)
+		return nil, err
 	}
 	var document struct {
 		Data []struct {
+			Index   uint64 `json:"index,string"`
 			Builder struct {
 				Pubkey       string `json:"pubkey"`
+				Version      uint8  `json:"version,string"`
+				Balance      uint64 `json:"balance,string"`
 				Deposit      uint64 `json:"deposit_epoch,string"`
 				Withdrawable uint64 `json:"withdrawable_epoch,string"`
 			} `json:"builder"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(got.body, &document); err != nil {
-		return fmt.Errorf("decode builder %d: %w", index, err)
+		return nil, fmt.Errorf("decode builders: %w", err)
 	}
-	if len(document.Data) != 1 {
-		return fmt.Errorf("builder %d: %w", index, errNoBuilder)
+	builders := make(map[gloas.BuilderIndex]gloas.Builder, len(document.Data))
+	for _, row := range document.Data {
+		builder := gloas.Builder{
+			Version: row.Builder.Version, Balance: phase0.Gwei(row.Builder.Balance),
+			DepositEpoch: phase0.Epoch(row.Builder.Deposit), WithdrawableEpoch: phase0.Epoch(row.Builder.Withdrawable),
+		}
+		if err := eth.ParseHex(row.Builder.Pubkey, builder.Pubkey[:]); err != nil {
+			return nil, fmt.Errorf("decode builder %d: public key: %w", row.Index, err)
+		}
+		builders[gloas.BuilderIndex(row.Index)] = builder
 	}
-	var pubkey phase0.BLSPubKey
-	builder := document.Data[0].Builder
-	if err := eth.ParseHex(builder.Pubkey, pubkey[:]); err != nil {
-		return fmt.Errorf("decode builder %d: public key: %w", index, err)
-	}
-	finalized, err := n.finalized(ctx)
-	switch {
-	case err != nil:
-		return err
-	case pubkey != key:
-		return fmt.Errorf("builder %d: %w: %#x", index, errOtherKey, pubkey[:])
-	case builder.Withdrawable != farFuture:
-		return fmt.Errorf("builder %d: %w", index, errBuilderLeave)
-	case phase0.Epoch(builder.Deposit) >= finalized:
-		return fmt.Errorf("builder %d: %w: it is of epoch %d, epoch %d is final", index, errNotFinal, builder.Deposit,
-			finalized)
-	}
-	return nil
+	return builders, nil
 }
 
 // finalized returns the newest epoch that is final (beacon-APIs, getStateFinalityCheckpoints).

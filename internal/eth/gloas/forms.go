@@ -77,6 +77,12 @@ type Forms struct {
 	BuilderPreferencesEntry   shape.Shape[BuilderPreferencesEntry]
 	EnvelopeContents          shape.Shape[SignedExecutionPayloadEnvelopeContents]
 	SignedBidSubmissionV6     shape.Shape[SignedBidSubmissionV6]
+
+	// Of staked builders, on a wire of our own.
+	BidContents           shape.Shape[BidContents]
+	SignedBuilderBid      shape.Shape[SignedBuilderBid]
+	BlindedEnvelope       shape.Shape[BlindedExecutionPayloadEnvelope]
+	SignedBlindedEnvelope shape.Shape[SignedBlindedExecutionPayloadEnvelope]
 }
 
 // Mainnet has the forms of the mainnet preset, which public networks use.
@@ -139,5 +145,10 @@ func FormsOf(p Preset) *Forms {
 		BuilderPreferencesEntry:   builderPreferencesEntryShape(),
 		EnvelopeContents:          envelopeContentsShape(),
 		SignedBidSubmissionV6:     submissionShape(),
+
+		BidContents:           bidContentsShape(),
+		SignedBuilderBid:      builderBidShape(),
+		BlindedEnvelope:       blindedEnvelopeShape(),
+		SignedBlindedEnvelope: signedBlindedEnvelopeShape(),
 	}
 }
