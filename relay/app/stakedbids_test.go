@@ -173,11 +173,12 @@ func TestStakedBidsAndBlocksAreCompared(t *testing.T) {
 	both := h.stakedBid(t, h.block(t, h.onGenesis(), 1500), 501, 1500)
 	h.bidTaken(t, both)
 	h.wantServed(t, both)
+	h.taken(t, h.block(t, h.onGenesis(), 1200)) // the builder takes back its block of 2000
 	// What the proposer does not count within the payload is not served, whoever has signed it.
 	for _, row := range []struct {
 		most phase0.Gwei
 		own  phase0.Gwei // 0 for the builder's
-	}{{1500, 0}, {1499, 1000}} {
+	}{{1500, 0}, {1499, 1200}} {
 		if got := h.prefers(t, h.wish(nil), row.most); got.status != http.StatusAccepted {
 			t.Fatalf("preferences: %s", got)
 		}

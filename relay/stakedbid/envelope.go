@@ -130,13 +130,14 @@ func (t *Taker) Envelope(s *bid.Signed, block phase0.Root) (phase0.BLSSignature,
 
 // AdoptEnvelope takes an envelope's signature from the journal, as Adopt does with bids.
 func (t *Taker) AdoptEnvelope(fact relay.EnvelopeSigned) error {
+	if fact.Slot < t.Chain.Head().Slot {
+		return nil
+	}
 	signed, err := gloas.Mainnet.SignedBlindedEnvelope.FromJSON(fact.Envelope)
 	if err != nil {
 		return fmt.Errorf("decode a staked builder's envelope: %w", err)
 	}
-	if fact.Slot >= t.Chain.Head().Slot {
-		t.keepEnvelope(fact.Slot, signed)
-		t.Arrived()
-	}
+	t.keepEnvelope(fact.Slot, signed)
+	t.Arrived()
 	return nil
 }

@@ -157,19 +157,19 @@ func (t *Taker) of(slot phase0.Slot) *slotBids {
 // Adopt takes a bid from the journal: of an earlier process, or of another instance. It was checked
 // there.
 func (t *Taker) Adopt(taken relay.StakedBidTaken) error {
+	if taken.Slot < t.Chain.Head().Slot {
+		return nil // its block, if it has one, is no longer to be revealed
+	}
 	signed, err := gloas.Mainnet.SignedExecutionPayloadBid.FromJSON(taken.Bid)
 	if err != nil {
 		return fmt.Errorf("decode a staked builder's bid: %w", err)
 	}
 	s := &bid.Signed{SignedExecutionPayloadBid: signed, Builder: taken.Builder, PayloadRoot: taken.PayloadRoot,
 		ReceivedAt: taken.ReceivedAt}
-	if signed.Message.Slot < t.Chain.Head().Slot {
-		return nil // its block, if it has one, is no longer to be revealed
-	}
-	if refused := t.enter(s); refused != nil && refused.ID != relay.StakedBidNotHigher.ID {
+	if refused := t.enter(s); refused != nil && refused.ID == relay.Malformed.ID {
 		return fmt.Errorf("take up a staked builder's bid: %w", refused)
 	}
-	return nil
+	return nil // one that does not count here is known all the same
 }
 
 // Close forgets what is of slots before the given one. What builders owe is remembered for two

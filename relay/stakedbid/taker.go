@@ -88,9 +88,9 @@ type Taker struct {
 	sold  []sold
 }
 
-// Bounds of what one builder can have here in one slot.
+// Bounds of what one builder can have here in one slot: each is a fact in the journal, too.
 const (
-	maxBids      = 256
+	maxBids      = 64
 	maxEnvelopes = 8
 )
 
