@@ -72,6 +72,8 @@ type RelayConfig struct {
 	Literal bool `json:"literal,omitempty"`
 	// Bids gives the relay its staked builder of the network, with which it bids from gloas on.
 	Bids bool `json:"bids,omitempty"`
+	// StakedBids takes bids that other staked builders have signed themselves.
+	StakedBids bool `json:"staked_bids,omitempty"`
 	// Trusted are the builders, by name, whose bids count before they are executed.
 	Trusted map[string]phase0.BLSPubKey `json:"trusted,omitempty"`
 }
@@ -93,6 +95,7 @@ func OpenRelay(ctx context.Context, c RelayConfig, env Env) (*relayapp.App, erro
 		// Proposers address a relay by the host of its URL, and all relays of a lab have the same.
 		cfg.Gloas = &relayapp.Gloas{
 			Index: gloas.BuilderIndex(c.Index), Key: network.RelayKey(c.Seed, c.Index), AuthData: [][]byte{[]byte(host)},
+			StakedBids: c.StakedBids,
 		}
 	}
 	if c.Validator == nil {
