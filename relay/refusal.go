@@ -206,7 +206,8 @@ var (
 		"Bids are taken for the slot that runs and the next one, while the head is of an earlier slot.")
 	StakedBidBuilder = Refusals.Define("staked-bid-builder", "the bid's builder may not bid here",
 		"builder_index must be a builder of the beacon chain of version 0 whose deposit is final and who has not left. The "+
-			"relay reads them once in an epoch, and with the next head if one is named that it lacks. It is not the relay's own.")
+			"relay reads them once in an epoch, and with the next head if one is named that it lacks. It is not the relay's "+
+			"own.")
 	StakedBidNotHigher = Refusals.Define("staked-bid-not-higher", "the builder has bid as much already",
 		"A bid replaces the one before it, for the same slot and parent, only if value and execution_payment together are "+
 			"more; or if it is the same bid, now with its payload.")

@@ -236,7 +236,8 @@ func (a *App) restoreWishes(ctx context.Context) error {
 		return nil
 	}
 	known := 3 * time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration // two epochs ahead, and the one that runs
-	return a.journal.PastSince(ctx, time.Now().Add(-known), []string{paymentCapped, preferencesStored, stakedBidTaken, envelopeSigned},
+	subjects := []string{paymentCapped, preferencesStored, stakedBidTaken, envelopeSigned}
+	return a.journal.PastSince(ctx, time.Now().Add(-known), subjects,
 		func(_ time.Time, subject string, data []byte) error {
 			switch subject {
 			case paymentCapped:

@@ -107,8 +107,8 @@ func (h *relayInGloas) wantServed(t *testing.T, b *gloas.SignedBuilderBid) {
 	h.given = b.Bid.Signature
 }
 
-// A bid that a staked builder has signed itself is served as it came, alone or with its payload, and
-// listed as received.
+// A bid that a staked builder has signed itself is served as it came, alone or with its payload.
+// It is listed as received.
 func TestStakedBidIsServedUnchanged(t *testing.T) {
 	h := newRelayInGloas(t, takingStakedBids)
 	h.begun(t)
@@ -148,8 +148,7 @@ func TestPayloadFollowsItsBid(t *testing.T) {
 	h.bidTaken(t, alone(b))
 	h.bidTaken(t, b)
 	h.bidTaken(t, alone(b))
-	raw, root := h.signedBlock(t, b.Bid.Message, 1, h.proposer())
-	_ = raw
+	_, root := h.signedBlock(t, b.Bid.Message, 1, h.proposer())
 	h.envelopeTaken(t, h.blinded(t, b, root))
 }
 
@@ -325,7 +324,7 @@ func TestChangedPayloadIsNotTaken(t *testing.T) {
 	h.wantServed(t, b)
 }
 
-// A builder's bid can only rise. What it has bid before stands in the proposer's block all the same.
+// A builder's bid can only rise. A block with what it has bid before is taken all the same.
 func TestStakedBidOnlyRises(t *testing.T) {
 	h := newRelayInGloas(t, takingStakedBids)
 	h.begun(t)
@@ -347,8 +346,7 @@ func TestStakedBidOnlyRises(t *testing.T) {
 	}
 }
 
-// A builder that may not bid, or cannot pay what it bids, is refused; the beacon node is asked again
-// in the next epoch, or with the next head after an unknown builder.
+// A builder that may not bid, or cannot pay what it bids, is refused.
 func TestBuildersThatMayNotBid(t *testing.T) {
 	for name, row := range map[string]struct {
 		spoil   func(*gloas.Builder)

@@ -56,11 +56,7 @@ func (a *App) wire() (err error) {
 		headers.Sold = a.others.hasSold
 	}
 
-	// from gloas on: blocks of the auction ─▶ a bid of the relay's own ─▶ proposer
-	a.stakedBids = a.newStakedBids() // bids that staked builders have signed ─▶ served as they are
-	a.bidder = a.newBidder()
-	a.revealer = a.newRevealer() // signed block ─▶ guard ─▶ beacon nodes ─▶ envelope
-
+	a.wireGloas()
 	a.deliver = deliver.New(a.delivery())
 
 	a.hydration = &submit.HydrationCache{BlockBytes: api.MaxSSZ}
@@ -75,6 +71,14 @@ func (a *App) wire() (err error) {
 		Bidder: a.forProposers(), Revealer: a.toReveal(),
 	})
 	return nil
+}
+
+// wireGloas connects what is there from gloas on. All parts are nil without a staked builder, and
+// the first one also if its bids are not wanted.
+func (a *App) wireGloas() {
+	a.stakedBids = a.newStakedBids() // bids that staked builders have signed ─▶ served as they are
+	a.bidder = a.newBidder()         // blocks of the auction ─▶ a bid of the relay's own ─▶ proposer
+	a.revealer = a.newRevealer()     // signed block ─▶ guard ─▶ beacon nodes ─▶ envelope
 }
 
 // delivery returns the parts that deliver a payload: signed block ─▶ guard ─▶ escrow ─▶ beacon

@@ -16,8 +16,8 @@ type Signed struct {
 	*gloas.SignedExecutionPayloadBid
 	// Builder is the key of the bid's builder.
 	Builder phase0.BLSPubKey
-	// PayloadRoot is the root of the payload, if the relay has it: then its execution has shown that it
-	// pays what the bid promises. It is zero if the builder reveals the payload itself.
+	// PayloadRoot is the root of the payload, if the relay has it: then its execution has shown that
+	// it pays what the bid promises. It is zero if the builder reveals the payload itself.
 	PayloadRoot phase0.Root
 	ReceivedAt  time.Time
 }

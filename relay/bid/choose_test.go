@@ -15,7 +15,8 @@ import (
 // signedBid is a bid of a staked builder that keeps the terms of terms, without its payload.
 func signedBid(value phase0.Gwei) *Signed {
 	return &Signed{SignedExecutionPayloadBid: &gloas.SignedExecutionPayloadBid{Message: &gloas.ExecutionPayloadBid{
-		Slot: 7, ParentBlockRoot: phase0.Root{1}, ParentBlockHash: phase0.Hash32{2}, BlockHash: phase0.Hash32{0xbb, byte(value)},
+		Slot: 7, ParentBlockRoot: phase0.Root{1}, ParentBlockHash: phase0.Hash32{2},
+		BlockHash:  phase0.Hash32{0xbb, byte(value)},
 		PrevRandao: phase0.Root{3}, FeeRecipient: bellatrix.ExecutionAddress{4}, BuilderIndex: 9, Value: value,
 		GasLimit: gasLimit,
 	}}}
@@ -70,9 +71,13 @@ func TestChoose(t *testing.T) {
 		"on another block": {asIs, nil, []*Signed{changed(signedBid(9), func(s *Signed) {
 			s.Message.ParentBlockRoot[0]++
 		})}, -1},
-		"for another slot":    {asIs, nil, []*Signed{changed(signedBid(9), func(s *Signed) { s.Message.Slot++ })}, -1},
-		"another RANDAO mix":  {asIs, nil, []*Signed{changed(signedBid(9), func(s *Signed) { s.Message.PrevRandao[0]++ })}, -1},
-		"another fee address": {asIs, nil, []*Signed{changed(signedBid(9), func(s *Signed) { s.Message.FeeRecipient[0]++ })}, -1},
+		"for another slot": {asIs, nil, []*Signed{changed(signedBid(9), func(s *Signed) { s.Message.Slot++ })}, -1},
+		"another RANDAO mix": {asIs, nil, []*Signed{changed(signedBid(9), func(s *Signed) {
+			s.Message.PrevRandao[0]++
+		})}, -1},
+		"another fee address": {asIs, nil, []*Signed{changed(signedBid(9), func(s *Signed) {
+			s.Message.FeeRecipient[0]++
+		})}, -1},
 		"its own parent": {asIs, nil, []*Signed{changed(signedBid(9), func(s *Signed) {
 			s.Message.BlockHash = s.Message.ParentBlockHash
 		})}, -1},
@@ -102,8 +107,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Whatever is offered: what is served is worth more than the own bid, no more within the payload
-// than the cap, and nothing that may be served is worth more. The order of the bids does not matter.
+// Whatever is offered: what is served is worth more than the own bid, pays no more within the
+// payload than the cap, and nothing that may be served is worth more. The order does not matter.
 func TestChosenBidIsTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		asked, gwei := terms(), func(name string) phase0.Gwei { return phase0.Gwei(rapid.Uint64Range(0, 20).Draw(t, name)) }

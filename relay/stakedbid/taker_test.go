@@ -188,7 +188,8 @@ func TestAdopt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := taker.Sold(offer.Bid); s == nil || s.Builder != key.PublicKey() || len(taker.Bids(1, parentRoot, parentHash)) != 1 {
+	if s := taker.Sold(offer.Bid); s == nil || s.Builder != key.PublicKey() ||
+		len(taker.Bids(1, parentRoot, parentHash)) != 1 {
 		t.Errorf("%+v", s)
 	}
 	fact.Bid = []byte(`{"message":`)

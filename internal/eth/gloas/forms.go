@@ -90,7 +90,7 @@ var Mainnet = FormsOf(Preset{PayloadCommittee: 512, SyncCommittee: 512, Committe
 
 // FormsOf makes the forms of a preset.
 func FormsOf(p Preset) *Forms {
-	return &Forms{
+	forms := &Forms{
 		Checkpoint:                 checkpointShape(),
 		AttestationData:            attestationDataShape(),
 		ETH1Data:                   eth1DataShape(),
@@ -145,10 +145,13 @@ func FormsOf(p Preset) *Forms {
 		BuilderPreferencesEntry:   builderPreferencesEntryShape(),
 		EnvelopeContents:          envelopeContentsShape(),
 		SignedBidSubmissionV6:     submissionShape(),
-
-		BidContents:           bidContentsShape(),
-		SignedBuilderBid:      builderBidShape(),
-		BlindedEnvelope:       blindedEnvelopeShape(),
-		SignedBlindedEnvelope: signedBlindedEnvelopeShape(),
 	}
+	forms.addOwnWire()
+	return forms
+}
+
+// addOwnWire makes the forms that are the same in all presets and in no specification.
+func (f *Forms) addOwnWire() {
+	f.BidContents, f.SignedBuilderBid = bidContentsShape(), builderBidShape()
+	f.BlindedEnvelope, f.SignedBlindedEnvelope = blindedEnvelopeShape(), signedBlindedEnvelopeShape()
 }
