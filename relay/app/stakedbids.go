@@ -23,7 +23,7 @@ func (a *App) newStakedBids() *stakedbid.Taker {
 		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Table: new(stakedbid.Table), Builders: a.builders,
 		Slots: a.slots, Prover: a.submit, Payloads: a.served, Memory: keptBids{a}, Own: a.cfg.Gloas.Index,
 		Counted: a.watched.metrics.stakedBid,
-		Arrived: func() { go a.revealer.NoteHead(a.registry.Head()) },
+		Arrived: func() { a.revealer.NoteHead(a.registry.Head()) },
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -74,11 +75,11 @@ func (n *Nodes) builders(ctx context.Context, ids ...string) (map[gloas.BuilderI
 		Data []struct {
 			Index   uint64 `json:"index,string"`
 			Builder struct {
-				Pubkey       string `json:"pubkey"`
-				Version      uint8  `json:"version,string"`
-				Balance      uint64 `json:"balance,string"`
-				Deposit      uint64 `json:"deposit_epoch,string"`
-				Withdrawable uint64 `json:"withdrawable_epoch,string"`
+				Pubkey       string          `json:"pubkey"`
+				Version      json.RawMessage `json:"version"`
+				Balance      uint64          `json:"balance,string"`
+				Deposit      uint64          `json:"deposit_epoch,string"`
+				Withdrawable uint64          `json:"withdrawable_epoch,string"`
 			} `json:"builder"`
 		} `json:"data"`
 	}
@@ -88,7 +89,7 @@ func (n *Nodes) builders(ctx context.Context, ids ...string) (map[gloas.BuilderI
 	builders := make(map[gloas.BuilderIndex]gloas.Builder, len(document.Data))
 	for _, row := range document.Data {
 		builder := gloas.Builder{
-			Version: row.Builder.Version, Balance: phase0.Gwei(row.Builder.Balance),
+			Version: versionOf(row.Builder.Version), Balance: phase0.Gwei(row.Builder.Balance),
 			DepositEpoch: phase0.Epoch(row.Builder.Deposit), WithdrawableEpoch: phase0.Epoch(row.Builder.Withdrawable),
 		}
 		if err := eth.ParseHex(row.Builder.Pubkey, builder.Pubkey[:]); err != nil {
@@ -97,6 +98,18 @@ func (n *Nodes) builders(ctx context.Context, ids ...string) (map[gloas.BuilderI
 		builders[gloas.BuilderIndex(row.Index)] = builder
 	}
 	return builders, nil
+}
+
+// unreadVersion is none that counts.
+const unreadVersion = 0xff
+
+// versionOf reads a builder's version, which nodes may write in decimal or hexadecimal.
+func versionOf(raw json.RawMessage) uint8 {
+	version, err := strconv.ParseUint(strings.Trim(string(raw), `"`), 0, 8)
+	if err != nil {
+		return unreadVersion
+	}
+	return uint8(version)
 }
 
 // finalized returns the newest epoch that is final (beacon-APIs, getStateFinalityCheckpoints).

@@ -237,9 +237,11 @@ func (r *Revealer) signatureOf(s *sale, message *gloas.ExecutionPayloadEnvelope)
 		}
 		return phase0.BLSSignature{}, errNotSigned
 	}
+	block := s.block.Message
 	root, err := gloas.Mainnet.ExecutionPayloadEnvelope.Root(message)
 	if err != nil {
 		return phase0.BLSSignature{}, fmt.Errorf("hash envelope: %w", err)
 	}
-	return r.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(r.Spec, s.block.Message.Slot))), nil
+	signature := r.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(r.Spec, block.Slot)))
+	return signature, nil
 }

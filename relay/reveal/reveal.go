@@ -173,12 +173,11 @@ func (r *Revealer) Deliver(ctx context.Context, at time.Time, block *gloas.Signe
 	if err != nil {
 		return relay.Malformed.With("hash block: %v", err)
 	}
-	signed := r.findSigned(block)
-	if refused := r.check(at, block, root, signed); refused != nil {
+	if refused := r.check(at, block, root); refused != nil {
 		return refused
 	}
-	slot, made := block.Message.Slot, &sale{block: block, root: root, at: at, signed: signed, done: make(chan struct{})}
-	if signed == nil || signed.HasPayload() {
+	slot, made := block.Message.Slot, &sale{block: block, root: root, at: at, done: make(chan struct{})}
+	if made.signed = r.findSigned(block); made.signed == nil || made.signed.HasPayload() {
 		var refused *relay.Refused
 		if made.contents, refused = r.find(ctx, made.bid()); refused != nil {
 			return refused
@@ -214,20 +213,19 @@ func (r *Revealer) findSigned(block *gloas.SignedBeaconBlock) *bid.Signed {
 
 // check requires a bid that the relay has signed or taken, the slot's proposer and its signature,
 // and that there is time to reveal the payload.
-func (r *Revealer) check(at time.Time, block *gloas.SignedBeaconBlock, root phase0.Root,
-	signed *bid.Signed) *relay.Refused {
+func (r *Revealer) check(at time.Time, block *gloas.SignedBeaconBlock, root phase0.Root) *relay.Refused {
 	slot := block.Message.Slot
 	offered := block.Message.Body.SignedExecutionPayloadBid
 	if offered.Message.Slot != slot || offered.Message.ParentBlockRoot != block.Message.ParentRoot ||
-		signed == nil && !r.Bids.Sold(offered) {
+		r.findSigned(block) == nil && !r.Bids.Sold(offered) {
 		return relay.PayloadUnknown.With("the block has no bid of this relay")
 	}
 	duty := r.Chain.Duty(slot)
 	if duty == nil || duty.Index != block.Message.ProposerIndex {
 		return relay.PayloadUnknownProposer.With("got %d", block.Message.ProposerIndex)
 	}
-	signing := eth.SigningRoot(root, r.Spec.ProposerDomain(slot))
-	if err := bls.Verify(duty.Proposer, signing, block.Signature); err != nil {
+	signed := eth.SigningRoot(root, r.Spec.ProposerDomain(slot))
+	if err := bls.Verify(duty.Proposer, signed, block.Signature); err != nil {
 		return relay.PayloadSignature.With("%v", err)
 	}
 	if !at.Before(r.deadline(slot)) {
