@@ -377,7 +377,7 @@ func TestBuildersThatMayNotBid(t *testing.T) {
 func TestUnknownBuildersAreAskedForOnce(t *testing.T) {
 	h := newRelayInGloas(t, takingStakedBids)
 	h.node.mu.Lock()
-	before, late := h.node.builderRequests, h.node.other
+	late := h.node.other
 	h.node.other = nil
 	h.node.mu.Unlock()
 	must(t, h.stopRelay())
@@ -385,7 +385,8 @@ func TestUnknownBuildersAreAskedForOnce(t *testing.T) {
 	h.begun(t)
 	b := alone(h.stakedBid(t, h.block(t, h.onGenesis(), 1000), 700, 0))
 	h.node.mu.Lock()
-	before, h.node.other = h.node.builderRequests, late
+	before := h.node.builderRequests
+	h.node.other = late
 	h.node.mu.Unlock()
 	for range 100 {
 		h.offer(t, b).wantRefusal(t, relay.StakedBidBuilder, "")

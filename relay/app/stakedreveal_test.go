@@ -250,6 +250,28 @@ func TestStakedBidAloneOutlivesACrash(t *testing.T) {
 	h.counts(t, `gavel_relay_gloas_payloads_left_total{reason="bid-alone"} 1`)
 }
 
+// An instance that ends after it has taken a block leaves a staked builder's payload to the other
+// one, which knows bid and signature by the journal.
+func TestInstanceThatDiesLeavesStakedPayloads(t *testing.T) {
+	nats := startCluster(t)
+	a := newRelayInGloas(t, func(c *app.Config) { takingStakedBids(c); onCluster(c, nats.server.ClientURL()) })
+	other := *a
+	b := &other
+	b.startRelay(t)
+	t.Cleanup(func() { must(t, b.stopRelay()) })
+	bid := a.soldStaked(t, true)
+	raw, root := a.signedBlock(t, bid.Bid.Message, 1, a.proposer())
+	a.proposed(t, raw)
+	a.envelopeTaken(t, a.blinded(t, bid, root))
+	must(t, a.stopRelay())
+	b.knows(t, b.onGenesis())
+	a.isHead(root)
+	pause := a.clock.Now().Add(time.Second)
+	a.clock.waiters(pause)
+	a.clock.Set(pause)
+	a.wantBuildersEnvelope(t, bid, root)
+}
+
 // What one instance has taken of a staked builder another one serves and reveals.
 func TestAnyInstanceServesStakedBids(t *testing.T) {
 	nats := startCluster(t)

@@ -63,7 +63,7 @@ func (*world) Prove(context.Context, *relay.Submission) *relay.Refused  { return
 func (w *world) Hold(id relay.PayloadID)                                { w.holds[id] = true }
 func (w *world) LetGo(id relay.PayloadID)                               { delete(w.holds, id) }
 func (*world) KeepEnvelope(context.Context, relay.EnvelopeSigned) error { return nil }
-func (w *world) KeepBid(_ context.Context, f relay.StakedBidTaken) error { //nolint:gocritic // the port's form
+func (w *world) KeepBid(_ context.Context, f relay.StakedBidTaken) error {
 	if w.fails == nil {
 		w.kept = append(w.kept, f)
 	}
