@@ -213,14 +213,15 @@ type PayloadLeft struct {
 	Reason string `json:"reason"`
 }
 
-// LeftReasons are why payloads are left to their builders: the bid came without it, or nobody has
-// signed its envelope in time.
-var LeftReasons = []string{LeftAlone, LeftUnsigned}
+// LeftReasons are why payloads are left to their builders: the bid came without it; the builder has
+// not signed its envelope here although its block was the head in time; the block was not.
+var LeftReasons = []string{LeftAlone, LeftUnsigned, LeftUnseen}
 
 // The reasons for which a payload is left to its builder.
 const (
 	LeftAlone    = "bid-alone"
 	LeftUnsigned = "not-signed"
+	LeftUnseen   = "not-head"
 )
 
 // Subject implements Fact.

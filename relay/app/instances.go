@@ -45,6 +45,7 @@ var (
 	paymentCapped      = subjectPrefix + relay.PaymentCapped{}.Subject()
 	preferencesStored  = subjectPrefix + relay.PreferencesStored{}.Subject()
 	stakedBidTaken     = subjectPrefix + relay.StakedBidTaken{}.Subject()
+	payloadLeft        = subjectPrefix + relay.PayloadLeft{}.Subject()
 	envelopeSigned     = subjectPrefix + relay.EnvelopeSigned{}.Subject()
 )
 
@@ -72,7 +73,8 @@ func (i *instances) start() {
 		i.follow(ctx, func() error { return i.app.journal.FollowStates(ctx, i.states.from(), "relay", i.hearState(ctx)) })
 	})
 	i.running.Go(func() {
-		subjects := []string{registrationStored, headerServed, paymentCapped, stakedBidTaken, envelopeSigned, testedSubject}
+		subjects := []string{registrationStored, headerServed, paymentCapped, stakedBidTaken, envelopeSigned, payloadLeft,
+			testedSubject}
 		i.follow(ctx, func() error { return i.app.journal.FollowFacts(ctx, i.facts.from(), subjects, i.hearFact) })
 	})
 	i.running.Go(func() {
@@ -223,6 +225,8 @@ func (i *instances) hearFact(seq uint64, _ time.Time, subject string, data []byt
 			i.app.adoptStakedBid(data)
 		case envelopeSigned:
 			i.app.adoptEnvelope(data)
+		case payloadLeft:
+			i.app.adoptLeft(data)
 		}
 	}
 	i.facts.note(seq)

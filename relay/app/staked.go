@@ -235,6 +235,9 @@ func (a *App) restoreWishes(ctx context.Context) error {
 	if a.bidder == nil {
 		return nil
 	}
+	if err := a.restoreLeft(ctx); err != nil {
+		return err
+	}
 	known := 3 * time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration // two epochs ahead, and the one that runs
 	subjects := []string{paymentCapped, preferencesStored, stakedBidTaken, envelopeSigned}
 	return a.journal.PastSince(ctx, time.Now().Add(-known), subjects,

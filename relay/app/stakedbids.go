@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -112,4 +113,41 @@ func (a *App) adoptEnvelope(data []byte) {
 	if err != nil {
 		a.log.Error("a staked builder's envelope is left out: it is not revealed here", "slot", signed.Slot, "error", err)
 	}
+}
+
+// leftPayloads listens for payloads that this process has left to their builders.
+type leftPayloads struct{ app *App }
+
+// Record implements relay.Facts.
+func (l leftPayloads) Record(fact relay.Fact) {
+	if left, is := fact.(relay.PayloadLeft); is && l.app.stakedBids != nil {
+		l.app.stakedBids.NoteLeft(left)
+	}
+}
+
+// restoreLeft reads which builders have not signed envelopes lately.
+func (a *App) restoreLeft(ctx context.Context) error {
+	if a.stakedBids == nil {
+		return nil
+	}
+	return a.journal.PastSince(ctx, time.Now().Add(-leftFor), []string{payloadLeft},
+		func(_ time.Time, _ string, data []byte) error {
+			a.adoptLeft(data)
+			return nil
+		})
+}
+
+// leftFor is for how long a builder that has not signed an envelope is known over a restart.
+const leftFor = 24 * time.Hour
+
+func (a *App) adoptLeft(data []byte) {
+	if a.stakedBids == nil {
+		return
+	}
+	left, err := decodeFact[relay.PayloadLeft](data)
+	if err != nil {
+		a.log.Error("a payload that was left to its builder cannot be read: the builder is believed again", "error", err)
+		return
+	}
+	a.stakedBids.NoteLeft(left)
 }

@@ -168,13 +168,15 @@ func TestStakedPayloadIsNotForAnEquivocator(t *testing.T) {
 	h.counts(t, `gavel_relay_payloads_withheld_total{reason="equivocation"} 1`)
 }
 
-// A builder that never signs the envelope here has its payload to itself, and no alert fires.
+// A builder that does not sign the envelope of a payload that was sold has it to itself, and no alert
+// fires. Its promises are not believed any more, also after a restart; its value is.
 func TestEnvelopeThatIsNotSigned(t *testing.T) {
-	h := newRelayInGloas(t, takingStakedBids)
+	h := newRelayInGloas(t, func(c *app.Config) { takingStakedBids(c); onDisk(t)(c) })
 	b := h.soldStaked(t, true)
 	raw, root := h.signedBlock(t, b.Bid.Message, 1, h.proposer())
 	h.proposed(t, raw)
 	h.isHead(root)
+	h.begunNext(t) // the head has been heard in time
 	for h.slot = 2; h.slot <= 4; h.slot++ { // the slot is over, and forgotten
 		h.into(time.Second)
 		h.isHead(phase0.Root{byte(h.slot)})
@@ -184,6 +186,32 @@ func TestEnvelopeThatIsNotSigned(t *testing.T) {
 		t.Error("it counts as withheld by the relay")
 	}
 	h.wantNoEnvelope(t)
+	h.slot = 6
+	h.into(-time.Second)
+	h.begun(t)
+	for range 2 {
+		promised := h.stakedBid(t, h.block(t, h.onGenesis(), 1000), 700, 1000)
+		h.offer(t, promised).wantRefusal(t, relay.StakedBidPromise, "has not signed")
+		must(t, h.stopRelay())
+		h.startRelay(t)
+		h.knows(t, h.onGenesis())
+	}
+	h.bidTaken(t, h.stakedBid(t, h.block(t, h.onGenesis(), 1000), 700, 0))
+}
+
+// A builder is not to blame if its block was never the head, or too late.
+func TestEnvelopeOfABlockThatIsNotTheHead(t *testing.T) {
+	h := newRelayInGloas(t, takingStakedBids)
+	b := h.soldStaked(t, true)
+	h.into(5500 * time.Millisecond)
+	raw, root := h.signedBlock(t, b.Bid.Message, 1, h.proposer())
+	h.proposed(t, raw)
+	h.isHead(root)
+	for h.slot = 2; h.slot <= 4; h.slot++ {
+		h.into(time.Second)
+		h.isHead(phase0.Root{byte(h.slot)})
+	}
+	h.counts(t, `gavel_relay_gloas_payloads_left_total{reason="not-head"} 1`)
 }
 
 // An envelope that is not that of the bid is refused, whatever differs.

@@ -22,6 +22,7 @@ func (a *App) wire() (err error) {
 	if a.others != nil {
 		a.facts.listeners = append(a.facts.listeners, deliveredHere{a})
 	}
+	a.facts.listeners = append(a.facts.listeners, leftPayloads{a})
 	a.opened.Add(a.facts.Close)
 	a.probe = a.newProbe()
 	a.killed = &killSwitch{facts: a.facts}

@@ -25,9 +25,11 @@ func (r *Revealer) NoteHead(head relay.Head) {
 	if s == nil || !s.taken {
 		return
 	}
-	next, _, why := s.Reveal(head.Root, r.Clock.Now(), r.deadline(head.Slot))
-	if !r.mayReveal(s) && why != bid.Equivocation {
-		return // it is called again when the builder has signed the envelope
+	now, deadline := r.Clock.Now(), r.deadline(head.Slot)
+	next, _, why := s.Reveal(head.Root, now, deadline)
+	if !r.mayReveal(s) && why != bid.Equivocation { // it is called again when the builder has signed
+		s.awaited = s.awaited || why == "" && now.Before(deadline.Add(-r.Spec.SlotDuration/signingPart))
+		return
 	}
 	s.Sale = next
 	switch why {
@@ -42,6 +44,10 @@ func (r *Revealer) NoteHead(head relay.Head) {
 		r.Log.Warn("a payload is not revealed now", "slot", head.Slot, "reason", why)
 	}
 }
+
+// signingPart is the part of a slot that a builder has for its signature of an envelope, at least,
+// before it is to blame for a payload that is not revealed.
+const signingPart = 12
 
 // NoteBlock is called for each block that a beacon node has imported, whether it is the head or
 // not: only the slot's proposer can sign one. It never blocks.

@@ -137,6 +137,7 @@ type sale struct {
 	refused  *relay.Refused
 	taken    bool // a beacon node has the block
 	withheld bool // a fact says that the payload is not revealed here
+	awaited  bool // only the builder's signature of the envelope was missing, while there was time
 }
 
 // bid is the bid in the block.
@@ -349,8 +350,10 @@ func (r *Revealer) Close(before phase0.Slot) {
 		if slot < before {
 			switch {
 			case !s.taken || s.IsRevealed():
-			case !r.mayReveal(s):
+			case !r.mayReveal(s) && s.awaited:
 				r.leave(s, relay.LeftUnsigned)
+			case !r.mayReveal(s):
+				r.leave(s, relay.LeftUnseen)
 			default:
 				r.withhold(s, relay.WithheldLate, "its block did not become the head")
 			}

@@ -49,6 +49,9 @@ func (t *Taker) admit(offer *Offer) (*attempt, *relay.Refused) {
 	c.Spec, c.Bid, c.NowSlot = t.Spec, offer.Bid, now
 	c.wanted = t.Chain.Preferences(m.Slot)
 	c.signed = &bid.Signed{SignedExecutionPayloadBid: offer.Bid, Builder: c.Builder.Pubkey, ReceivedAt: offer.ReceivedAt}
+	if t.hasNotSigned(c.signed) {
+		return nil, relay.StakedBidPromise.With("the builder has not signed the envelope of a payload that was sold")
+	}
 	if len(offer.Contents) > 0 {
 		c.contents = offer.Contents[0]
 	}

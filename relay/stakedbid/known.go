@@ -26,7 +26,7 @@ func (t *Taker) Bids(slot phase0.Slot, parentRoot phase0.Root, parentHash phase0
 	for _, s := range t.standing(slot, parentRoot, parentHash) {
 		c := check.BidCase{Spec: t.Spec, Bid: s.SignedExecutionPayloadBid, Builder: t.builder(s.Message.BuilderIndex)}
 		if c.JudgeBy(check.CoverRules).Outcome == check.Taken && c.Builder.Pubkey == s.Builder &&
-			!t.Builders.Of(s.Builder).Blocked {
+			!t.Builders.Of(s.Builder).Blocked && !t.hasNotSigned(s) {
 			list = append(list, s)
 		}
 	}
@@ -62,6 +62,29 @@ func (t *Taker) Sold(signed *gloas.SignedExecutionPayloadBid) *bid.Signed {
 		}
 	}
 	return nil
+}
+
+// distrust is for how many slots a builder may promise nothing within its payloads after it has not
+// signed the envelope of one that was sold: a day of mainnet.
+const distrust = 7200
+
+// NoteLeft notes a payload that was left to its builder. One that has not signed the envelope, so
+// that its proposer was not paid what the payload pays, is not believed for a while.
+func (t *Taker) NoteLeft(left relay.PayloadLeft) {
+	if left.Reason != relay.LeftUnsigned {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unsigned[left.Builder] = max(t.unsigned[left.Builder], left.Slot)
+}
+
+// hasNotSigned says whether a bid's promise within its payload is not believed.
+func (t *Taker) hasNotSigned(s *bid.Signed) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slot, once := t.unsigned[s.Builder]
+	return once && s.Message.ExecutionPayment > 0 && s.Message.Slot < slot+distrust
 }
 
 // MarkSold notes that a block with a bid was published: its builder owes the value.
@@ -178,6 +201,7 @@ func (t *Taker) Close(before phase0.Slot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	maps.DeleteFunc(t.slots, func(slot phase0.Slot, _ *slotBids) bool { return slot < before })
+	maps.DeleteFunc(t.unsigned, func(_ phase0.BLSPubKey, slot phase0.Slot) bool { return slot+distrust < before })
 	t.sold = slices.DeleteFunc(t.sold, func(s sold) bool {
 		return t.Spec.EpochOf(s.slot)+2 <= t.Spec.EpochOf(before)
 	})

@@ -86,6 +86,9 @@ type Taker struct {
 	mu    sync.Mutex // guards what follows
 	slots map[phase0.Slot]*slotBids
 	sold  []sold
+	// unsigned has the builders that have not signed the envelope of a payload that was sold, and the
+	// slot of the last one.
+	unsigned map[phase0.BLSPubKey]phase0.Slot
 }
 
 // Bounds of what one builder can have here in one slot: each is a fact in the journal, too.
@@ -116,7 +119,9 @@ func placeOf(m *gloas.ExecutionPayloadBid) place {
 }
 
 // New returns a Taker that has taken nothing.
-func New(cfg Config) *Taker { return &Taker{Config: cfg, slots: map[phase0.Slot]*slotBids{}} }
+func New(cfg Config) *Taker {
+	return &Taker{Config: cfg, slots: map[phase0.Slot]*slotBids{}, unsigned: map[phase0.BLSPubKey]phase0.Slot{}}
+}
 
 // Offer is a bid as it came.
 type Offer struct {

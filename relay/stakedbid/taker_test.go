@@ -239,3 +239,32 @@ func TestTableIsDue(t *testing.T) {
 		t.Error("it lacks a builder, and is not due")
 	}
 }
+
+// A builder that has not signed an envelope is not believed within its payloads for a day. Its value
+// is, and a payload that it was not to sign does not count.
+func TestBuilderThatHasNotSigned(t *testing.T) {
+	taker := newTaker(new(world))
+	promise := offerOf(t, 1, 7)
+	promise.Bid.Message.ExecutionPayment = 1
+	s := &bid.Signed{SignedExecutionPayloadBid: promise.Bid, Builder: key.PublicKey()}
+	for _, reason := range relay.LeftReasons {
+		taker.NoteLeft(relay.PayloadLeft{Slot: 1, Builder: s.Builder, Reason: reason})
+		if reason == relay.LeftUnsigned {
+			break
+		}
+		if taker.hasNotSigned(s) {
+			t.Errorf("it counts as %s", reason)
+		}
+	}
+	wantRefusal(t, taker.Take(t.Context(), promise), relay.StakedBidPromise)
+	if err := taker.Take(t.Context(), offerOf(t, 1, 7)); err != nil {
+		t.Error(err)
+	}
+	s.Message.Slot = 1 + distrust
+	if taker.hasNotSigned(s) {
+		t.Error("it is not believed after a day")
+	}
+	if taker.Close(distrust + 2); len(taker.unsigned) != 0 {
+		t.Error("it is remembered for ever")
+	}
+}
