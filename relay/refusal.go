@@ -221,8 +221,8 @@ var (
 		"The message names what is wrong: fee_recipient, prev_randao, the number of blobs, a block that is its own parent, "+
 			"or a bid of nothing.")
 	StakedBidPromise = Refusals.Define("staked-bid-promise", "an execution payment needs the payload",
-		"Without its payload nobody can see whether a bid pays within it. Send the payload with the bid, or bid value alone. "+
-			"A builder that has not signed the envelope of a payload that was sold can only bid value for 7,200 slots.")
+		"Without its payload nobody can see whether a bid pays within it. Send the payload with the bid, or bid value "+
+			"alone. A builder that has not signed the envelope of a payload that was sold can only bid value for 7,200 slots.")
 	StakedBidBalance = Refusals.Define("staked-bid-balance", "the builder's balance does not cover the bid",
 		"value may be at most the balance less 1 ETH, and less the values of blocks that this relay has published with bids "+
 			"of the builder in this epoch and the one before.")

@@ -144,8 +144,8 @@ func (m *factMetrics) defineGloas(set *observe.Set) {
 	}
 	m.left = set.Counter("gavel_relay_gloas_payloads_left_total",
 		"Payloads of blocks with a staked builder's own bid that are for the builder to reveal: bid-alone (the relay never "+
-			"had it), not-signed (the builder has not signed its envelope here in time) or not-head (its block was not the head "+
-			"in time).", "reason")
+			"had it), not-signed (the builder has not signed its envelope here in time) or not-head (its block was not the "+
+			"head in time).", "reason")
 	for _, reason := range relay.LeftReasons {
 		m.left.WithLabelValues(reason)
 	}

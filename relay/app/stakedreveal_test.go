@@ -168,15 +168,15 @@ func TestStakedPayloadIsNotForAnEquivocator(t *testing.T) {
 	h.counts(t, `gavel_relay_payloads_withheld_total{reason="equivocation"} 1`)
 }
 
-// A builder that does not sign the envelope of a payload that was sold has it to itself, and no alert
-// fires. Its promises are not believed any more, also after a restart; its value is.
+// A builder that does not sign the envelope of a payload that was sold has it to itself, and no
+// alert fires. Its promises are not believed any more, also after a restart; its value is.
 func TestEnvelopeThatIsNotSigned(t *testing.T) {
 	h := newRelayInGloas(t, func(c *app.Config) { takingStakedBids(c); onDisk(t)(c) })
 	b := h.soldStaked(t, true)
 	raw, root := h.signedBlock(t, b.Bid.Message, 1, h.proposer())
 	h.proposed(t, raw)
 	h.isHead(root)
-	h.begunNext(t) // the head has been heard in time
+	h.begunNext(t)                          // the head has been heard in time
 	for h.slot = 2; h.slot <= 4; h.slot++ { // the slot is over, and forgotten
 		h.into(time.Second)
 		h.isHead(phase0.Root{byte(h.slot)})
