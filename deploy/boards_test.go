@@ -90,6 +90,9 @@ var relayBoard = board{"relay", "gavel: relay", "relay", append([]row{
 		number("May bid", "none", "gavel_relay_gloas_may_bid{$here}"),
 		one("Requests for bids, by result", "reqps", perSecond("gavel_relay_gloas_bids_total", "result"), "{{result}}"),
 		one("Payloads withheld", "reqps", perSecond("gavel_relay_payloads_withheld_total", "reason"), "{{reason}}"),
+		one("Bids of staked builders, by result", "reqps", perSecond("gavel_relay_gloas_staked_bids_total", "result"),
+			"{{result}}"),
+		one("Payloads left to builders", "reqps", perSecond("gavel_relay_gloas_payloads_left_total", "reason"), "{{reason}}"),
 		quantiles("Block to envelope", "gavel_relay_gloas_reveal_seconds", "", ""),
 	}},
 	{"Auction", []panel{

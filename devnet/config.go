@@ -3,6 +3,7 @@ package devnet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,8 @@ type Config struct {
 	Validators int
 	// Builders is the number of builders that bid. Default: 2.
 	Builders int
+	// StakedBuilder adds a builder that has stake of its own and signs its bids itself, from gloas on.
+	StakedBuilder bool
 	// TxsPerSlot is how many transactions users send in each slot. Default: 50.
 	TxsPerSlot int
 	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Before fulu none is
@@ -160,7 +163,14 @@ func (c *Config) Check() error {
 		return fmt.Errorf("slot %v at speed %v leaves only %v a slot: give a speed of at most %v, or longer slots",
 			c.SlotDuration, c.Speed, wall, float64(c.SlotDuration)/float64(minWallSlot))
 	}
-	return c.completeForks()
+	if err := c.completeForks(); err != nil {
+		return err
+	}
+	hasBids := func(point eth.ForkPoint) bool { return !point.Fork.HasBlindedBlocks() }
+	if c.StakedBuilder && !slices.ContainsFunc(c.Forks, hasBids) {
+		return errors.New("staked-builder bids from gloas on: give --fork gloas, or --forks with gloas in it")
+	}
+	return nil
 }
 
 // checkPorts refuses a port that is given to two listeners.

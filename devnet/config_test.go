@@ -45,6 +45,8 @@ func TestCheck(t *testing.T) {
 		}, "bundle-port and stream-port are both 7: give each its own, or 0 for any free one"},
 		{func(c *Config) { c.Validators = 0 }, "validators is 0: give a number from 1 to 65536"},
 		{func(c *Config) { c.Builders = 65 }, "builders is 65: give a number from 1 to 64"},
+		{func(c *Config) { c.StakedBuilder = true },
+			"staked-builder bids from gloas on: give --fork gloas, or --forks with gloas in it"},
 		{func(c *Config) { c.TxsPerSlot = 0 }, "txs is 0: give a number from 1 to 2000"},
 		{func(c *Config) { c.CircuitBreaker = -1 }, "circuit-breaker is -1: give a number from 0 to 1000"},
 		{func(c *Config) { c.SlotsPerEpoch = 1 }, "slots-per-epoch is 1: give a number from 2 to 256"},

@@ -175,6 +175,64 @@ type PreferencesStored struct {
 	Preferences json.RawMessage `json:"preferences"`
 }
 
+// StakedBidTaken says that a bid counts which a staked builder has signed itself (gloas). Its value
+// is what the proposer gets for it, from the builder's stake and within the payload.
+type StakedBidTaken struct {
+	// Trace lacks what only the payload shows, if that is not here.
+	Trace
+	ReceivedAt time.Time `json:"received_at"`
+	EligibleAt time.Time `json:"eligible_at"`
+	// Bid is a SignedExecutionPayloadBid in the JSON of the Builder API.
+	Bid json.RawMessage `json:"bid"`
+	// PayloadRoot is the root of the payload, which was executed and is in the escrow; zero if the
+	// builder reveals it itself.
+	PayloadRoot phase0.Root `json:"payload_root,omitzero"`
+}
+
+// EnvelopeSigned says that a staked builder has signed the envelope of a payload that is in the
+// escrow, for one block that has its bid (gloas).
+type EnvelopeSigned struct {
+	At        time.Time        `json:"at"`
+	Slot      phase0.Slot      `json:"slot"`
+	Builder   phase0.BLSPubKey `json:"builder_pubkey"`
+	BlockHash phase0.Hash32    `json:"block_hash"`
+	// Envelope is a SignedBlindedExecutionPayloadEnvelope in JSON.
+	Envelope json.RawMessage `json:"envelope"`
+}
+
+// PayloadLeft says that the relay has published a block with a bid of a staked builder, and that
+// its payload is for the builder to reveal (gloas): the relay does not have it, or the builder has
+// not signed the envelope here.
+type PayloadLeft struct {
+	At        time.Time        `json:"at"`
+	Slot      phase0.Slot      `json:"slot"`
+	BlockRoot phase0.Root      `json:"block_root"`
+	BlockHash phase0.Hash32    `json:"block_hash"`
+	Builder   phase0.BLSPubKey `json:"builder_pubkey"`
+	// Reason is one of LeftReasons.
+	Reason string `json:"reason"`
+}
+
+// LeftReasons are why payloads are left to their builders: the bid came without it; the builder has
+// not signed its envelope here although its block was the head in time; the block was not.
+var LeftReasons = []string{LeftAlone, LeftUnsigned, LeftUnseen}
+
+// The reasons for which a payload is left to its builder.
+const (
+	LeftAlone    = "bid-alone"
+	LeftUnsigned = "not-signed"
+	LeftUnseen   = "not-head"
+)
+
+// Subject implements Fact.
+func (StakedBidTaken) Subject() string { return "staked_bid_taken" }
+
+// Subject implements Fact.
+func (EnvelopeSigned) Subject() string { return "envelope_signed" }
+
+// Subject implements Fact.
+func (PayloadLeft) Subject() string { return "payload_left" }
+
 // Subject implements Fact.
 func (PaymentCapped) Subject() string { return "payment_capped" }
 

@@ -200,6 +200,44 @@ var (
 		"This relay keeps for a while what a builder has sent. The named transaction or blob is not, or no longer, among it.")
 )
 
+// Refusals of bids that staked builders have signed themselves, and of their envelopes.
+var (
+	StakedBidSlot = Refusals.Define("staked-bid-slot", "the bid is for no slot that runs",
+		"Bids are taken for the slot that runs and the next one, while the head is of an earlier slot.")
+	StakedBidBuilder = Refusals.Define("staked-bid-builder", "the bid's builder may not bid here",
+		"builder_index must be a builder of the beacon chain of version 0 whose deposit is final and who has not left. The "+
+			"relay reads them once in an epoch, and with the next head if one is named that it lacks. It is not the relay's "+
+			"own.")
+	StakedBidNotHigher = Refusals.Define("staked-bid-not-higher", "the builder has bid as much already",
+		"A bid replaces the one before it, for the same slot and parent, only if value and execution_payment together are "+
+			"more; or if it is the same bid, now with its payload.")
+	StakedBidTooMany = Refusals.Define("staked-bid-too-many", "too many bids or envelopes of the builder for the slot",
+		"The message names the bound. The bids that were taken before stand.")
+	StakedBidPreferences = Refusals.Define("staked-bid-preferences", "the proposer's preferences are not clear",
+		"No beacon node has told of them, or those of two branches of the chain contradict each other.")
+	StakedBidParent = Refusals.Define("staked-bid-parent", "payload attributes of the parent are not (yet) known",
+		"No beacon node has announced payload attributes for the slot on parent_block_root with parent_block_hash.")
+	StakedBidTerms = Refusals.Define("staked-bid-terms", "the bid does not keep the slot's terms",
+		"The message names what is wrong: fee_recipient, prev_randao, the number of blobs, a block that is its own parent, "+
+			"or a bid of nothing.")
+	StakedBidPromise = Refusals.Define("staked-bid-promise", "an execution payment needs the payload",
+		"Without its payload nobody can see whether a bid pays within it. Send the payload with the bid, or bid value "+
+			"alone. A builder that has not signed the envelope of a payload that was sold can only bid value for 7,200 slots.")
+	StakedBidBalance = Refusals.Define("staked-bid-balance", "the builder's balance does not cover the bid",
+		"value may be at most the balance less 1 ETH, and less the values of blocks that this relay has published with bids "+
+			"of the builder in this epoch and the one before.")
+	StakedBidSignature = Refusals.Define("staked-bid-signature", "could not verify the bid's signature",
+		"The signature does not verify with the builder's key under the domain of builders (0x0b000000) in the slot's fork.")
+	StakedBidContents = Refusals.Define("staked-bid-contents", "the payload is not that of the bid",
+		"The message names the rule of envelopes that it breaks, or how its hash differs from block_hash.")
+	StakedBidNotKept = Refusals.Define("staked-bid-not-kept", "the bid or envelope could not be kept",
+		"It counts only once the journal has it. This says nothing about it; send it again.")
+	StakedEnvelopeUnknown = Refusals.Define("staked-envelope-unknown", "no payload for this envelope",
+		"No bid of the builder in a slot that runs came with a payload of this payload_root.")
+	StakedEnvelopeWrong = Refusals.Define("staked-envelope-wrong", "the envelope is not that of the bid",
+		"Parent or requests differ from those of the bid, it names no block, or the builder's signature does not verify.")
+)
+
 // Refusals of submitBlindedBlock.
 var (
 	PayloadUnknownProposer = Refusals.Define("payload-unknown-proposer", "not the expected proposer index",

@@ -47,7 +47,7 @@ var joined = "http://0x" + strings.Repeat("ab", 48) + "@127.0.0.1:9063"
 // everything has no field at its default, so that a flag that reaches no field is seen.
 var everything = devnet.Config{
 	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7,
-	ValueShare: 8, SlotsPerEpoch: 4,
+	ValueShare: 8, SlotsPerEpoch: 4, StakedBuilder: true,
 	OrdersPerSlot: 8, Searchers: 3, CircuitBreaker: 7, BundlePort: 1004, StreamPort: 1005, ValidationPort: 1006,
 	Web: true, WebPort: 1007, Relays: []string{joined},
 	Fork: eth.Electra, RelayPort: 1001, BeaconPort: 1002, RPCPort: 1003, DataDir: "/tmp/x",
@@ -59,7 +59,8 @@ func TestEveryFieldHasAFlagAndAKey(t *testing.T) {
 	flags := []string{
 		"devnet", "--slots", "3", "--slot", "6s", "--speed", "2.5", "--validators", "4", "--builders", "5", "--txs", "6",
 		"--blob-every", "7", "--value-share", "8",
-		"--slots-per-epoch", "4", "--fork", "Electra", "--forks", "fulu@2", "--relay-port", "1001", "--beacon-port", "1002",
+		"--slots-per-epoch", "4", "--fork", "Electra", "--forks", "fulu@2,gloas@9", "--staked-builder",
+		"--relay-port", "1001", "--beacon-port", "1002",
 		"--rpc-port", "1003", "--orders", "8", "--searchers", "3", "--circuit-breaker", "7", "--bundle-port", "1004",
 		"--stream-port", "1005",
 		"--validation-port", "1006", "--web", "--web-port", "1007", "--relays", joined,
@@ -76,7 +77,8 @@ blob-every: 7
 value-share: 8
 slots-per-epoch: 4
 fork: "Electra"
-forks: [fulu@2]
+forks: [fulu@2, gloas@9]
+staked-builder: true
 relay-port: 1001
 beacon-port: 1002
 rpc-port: 1003
@@ -96,7 +98,7 @@ plain: true
 verbose: true
 `)
 	want := everything
-	want.Forks = []eth.ForkPoint{{Fork: eth.Fulu, Epoch: 2}}
+	want.Forks = []eth.ForkPoint{{Fork: eth.Fulu, Epoch: 2}, {Fork: eth.Gloas, Epoch: 9}}
 	if err := want.Check(); err != nil {
 		t.Fatal(err)
 	}

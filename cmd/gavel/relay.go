@@ -111,6 +111,7 @@ func (f flags) relayGloas() []cli.Flag {
 				"relay.example.com"),
 		f.number("gloas-value-share", 0, "percent of each bid that the staked builder pays from its stake, in addition to "+
 			"what the block pays: the proposer has that part even if the payload is not revealed"),
+		f.toggle("gloas-staked-bids", "take bids that other staked builders have signed themselves, from gloas on"),
 	}
 }
 

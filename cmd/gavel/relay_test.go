@@ -37,7 +37,8 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	t.Setenv(secretKeyEnv, testKey)
 	t.Setenv(builderKeyEnv, testKey)
 	cfg, status, _, stderr := callRelay(t, "--gloas-builder-index", "7", "--gloas-auth-data", "a.example, b.example",
-		"--gloas-value-share", "10", "--network", "hoodi", "--listen", ":1", "--admin-listen", ":2",
+		"--gloas-value-share", "10", "--gloas-staked-bids",
+		"--network", "hoodi", "--listen", ":1", "--admin-listen", ":2",
 		"--proposer-listen", ":3", "--beacon", "http://a, http://b",
 		"--validation-node", "http://v", "--admin-token-file", written(t, "token", " 0123456789abcdef\n"), "--data-dir", "d",
 		"--db", "postgres://h/g",
@@ -176,6 +177,8 @@ func TestRelayMistakes(t *testing.T) {
 		{testKey, append(needed, "--gloas-builder-index", "7", "--gloas-auth-data", "a.example", "--gloas-value-share",
 			"101"),
 			"gavel: gloas-value-share is 101: give a percentage, 0 to 100"},
+		{testKey, append(needed, "--gloas-staked-bids"),
+			"gavel: gloas-builder-index is empty: bids of staked builders are taken beside those of the relay's own builder"},
 		{testKey, append(needed, "--gloas-builder-index", "18446744073709551615"),
 			`gavel: gloas-builder-index is "18446744073709551615": give the number of a builder`},
 		{testKey, append(needed, "--gloas-builder-index", "7"),

@@ -171,9 +171,13 @@ func keyIn(flag, path, variable string, getenv func(string) string) (*bls.Secret
 func readStakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas, error) {
 	data := listOf(cmd.String("gloas-auth-data"))
 	if cmd.String("gloas-builder-index") == "" {
-		if cmd.String("gloas-builder-key-file") != "" || len(data) > 0 || cmd.Int("gloas-value-share") != 0 {
+		switch {
+		case cmd.String("gloas-builder-key-file") != "" || len(data) > 0 || cmd.Int("gloas-value-share") != 0:
 			return nil, errors.New("gloas-builder-index is empty: give the index of the relay's staked builder, or leave out " +
 				"its key, auth data and share")
+		case cmd.Bool("gloas-staked-bids"):
+			return nil, errors.New("gloas-builder-index is empty: bids of staked builders are taken beside those of the " +
+				"relay's own builder")
 		}
 		return nil, nil
 	}
@@ -188,7 +192,9 @@ func readStakedBuilder(cmd *cli.Command, getenv func(string) string) (*app.Gloas
 	if share < 0 || share > 100 {
 		return nil, fmt.Errorf("gloas-value-share is %d: give a percentage, 0 to 100", share)
 	}
-	staked := &app.Gloas{Index: gloas.BuilderIndex(index), SharePercent: uint64(share)}
+	staked := &app.Gloas{
+		Index: gloas.BuilderIndex(index), SharePercent: uint64(share), StakedBids: cmd.Bool("gloas-staked-bids"),
+	}
 	for _, value := range data {
 		staked.AuthData = append(staked.AuthData, []byte(value))
 	}

@@ -3,8 +3,9 @@ package app
 import (
 	"context"
 
-	"github.com/gavel-relay/gavel/devnet"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/network"
 )
 
@@ -44,6 +45,13 @@ func (l *lab) agents(ctx context.Context) ([]Runner, error) {
 		}
 		list = append(list, one)
 	}
+	if l.cfg.StakedBuilder {
+		one, err := l.staked()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
 	return list, nil
 }
 
@@ -54,6 +62,9 @@ func (l *lab) proposerRole() ProposerRole {
 // relays returns the devnet's own relay and those of the configuration.
 func (l *lab) relays() ([]Relay, error) {
 	list := []Relay{{Name: "relay", URL: l.relayURL, Pubkey: network.RelayKey(l.cfg.Seed, 0).PublicKey()}}
+	if l.cfg.StakedBuilder {
+		list[0].Pubkey = phase0.BLSPubKey{} // it also hands on bids under another builder's key
+	}
 	for _, address := range l.cfg.Relays {
 		base, key, err := devnet.ParseRelay(address)
 		if err != nil {

@@ -21,7 +21,7 @@ func openNetwork(cfg devnet.Config, log *slog.Logger) (*network.Network, error) 
 		Speed: cfg.Speed, Slot: cfg.SlotDuration, SlotsPerEpoch: cfg.SlotsPerEpoch, Forks: cfg.Forks,
 		Validators: cfg.Validators, Seed: cfg.Seed, DataDir: within(cfg.DataDir, "chain"),
 		RPCAddr: net.JoinHostPort(host, strconv.Itoa(cfg.RPCPort)), LocalTxLimit: cfg.TxsPerSlot, Log: log,
-		Relays: 1,
+		Relays: stakedBuilders(cfg), Funded: fundedBesides(cfg),
 		Actors: network.Actors{
 			Users: network.UserWallets, Traders: cfg.OrdersPerSlot * privateWallets, Builders: cfg.Builders,
 			Searchers: cfg.Searchers, SearcherWallets: network.SearcherWallets,

@@ -44,7 +44,7 @@ func (l *lab) openPage() (*page, error) {
 		about.Fields = append(about.Fields, timeline.Field{Name: one.Name, Text: one.URL, Link: one.URL})
 	}
 	return &page{listener: listener, board: browser.New(about), spec: l.network.Spec, clock: l.network.Clock,
-		builders: l.network.BuilderNames()}, nil
+		builders: l.builderNames()}, nil
 }
 
 func (p *page) url() string { return "http://" + p.listener.Addr().String() + "/" }

@@ -268,7 +268,7 @@ func (l *lab) openRelay(ctx context.Context) (err error) {
 	l.relay, err = OpenRelay(ctx, RelayConfig{
 		Seed: l.cfg.Seed, DataDir: within(l.cfg.DataDir, "relay"), BeaconURL: l.beaconURL, Validator: l.validator,
 		HeaderCutOff: l.network.Patience(3 * time.Second), PayloadCutOff: l.network.Patience(4 * time.Second),
-		Bids: true, SharePercent: l.cfg.ValueShare,
+		Bids: true, SharePercent: l.cfg.ValueShare, StakedBids: l.cfg.StakedBuilder,
 	}, l.env("relay"))
 	return err
 }

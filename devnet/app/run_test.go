@@ -307,3 +307,29 @@ func TestPlacesThatWillNotDo(t *testing.T) {
 		}
 	}
 }
+
+// A builder with stake of its own sells blocks by the relay under its own signature: the beacon
+// chain takes its bids and envelopes, and its stake pays a part.
+func TestStakedBuilderSellsByTheRelay(t *testing.T) {
+	cfg := testConfig(6)
+	cfg.BlobEvery, cfg.StakedBuilder = 2, true
+	var err error
+	if cfg.Forks, err = devnet.ParseForks("gloas@0"); err != nil {
+		t.Fatal(err)
+	}
+	out := new(watched)
+	runWell(t, cfg, out)
+	own := 0
+	for _, slot := range out.slots {
+		if slot.Winner != stakedName {
+			continue
+		}
+		own++
+		if p := slot.Payload; p == nil || !p.Full || p.ValueGwei != stakedValue || p.PaymentGwei == 0 {
+			t.Errorf("slot %d: payload %+v", slot.Number, p)
+		}
+	}
+	if own < 4 {
+		t.Errorf("%d of %d slots are the staked builder's", own, len(out.slots))
+	}
+}

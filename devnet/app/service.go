@@ -74,6 +74,8 @@ type RelayConfig struct {
 	Bids bool `json:"bids,omitempty"`
 	// SharePercent is what that builder pays of each bid from its stake.
 	SharePercent int `json:"share_percent,omitempty"`
+	// StakedBids takes bids that other staked builders have signed themselves.
+	StakedBids bool `json:"staked_bids,omitempty"`
 	// Trusted are the builders, by name, whose bids count before they are executed.
 	Trusted map[string]phase0.BLSPubKey `json:"trusted,omitempty"`
 }
@@ -95,7 +97,7 @@ func OpenRelay(ctx context.Context, c RelayConfig, env Env) (*relayapp.App, erro
 		// Proposers address a relay by the host of its URL, and all relays of a lab have the same.
 		cfg.Gloas = &relayapp.Gloas{
 			Index: gloas.BuilderIndex(c.Index), Key: network.RelayKey(c.Seed, c.Index), AuthData: [][]byte{[]byte(host)},
-			SharePercent: uint64(c.SharePercent),
+			SharePercent: uint64(c.SharePercent), StakedBids: c.StakedBids,
 		}
 	}
 	if c.Validator == nil {

@@ -17,7 +17,7 @@ import (
 // summary. A slot is finished when half of the next one has passed: by then the next proposer has
 // built on a late block, or has not.
 func (l *lab) watch(ctx context.Context) display.Summary {
-	s := newStory(l.network.Spec, l.network.BuilderNames())
+	s := newStory(l.network.Spec, l.builderNames())
 	var sum tally
 	orders := newFlow()
 	for slot := phase0.Slot(1); l.cfg.Slots == 0 || slot <= phase0.Slot(l.cfg.Slots); slot++ {
@@ -92,8 +92,12 @@ func (l *lab) paid(_ context.Context, shown display.Slot, delivered *relay.Paylo
 			paid.Sub(paid, new(uint256.Int).Mul(uint256.NewInt(w.Amount), uint256.NewInt(1e9)))
 		}
 	}
-	if paid.Lt(delivered.ValueWei) {
-		return paid, fmt.Errorf("%s wei were bid, %s wei paid", delivered.ValueWei.Dec(), paid.Dec())
+	promised := delivered.ValueWei.Clone()
+	if shown.Payload != nil { // the beacon chain pays the value
+		promised.Sub(promised, new(uint256.Int).Mul(uint256.NewInt(shown.Payload.ValueGwei), uint256.NewInt(1e9)))
+	}
+	if paid.Lt(promised) {
+		return paid, fmt.Errorf("%s wei were bid, %s wei paid", promised.Dec(), paid.Dec())
 	}
 	return paid, nil
 }

@@ -40,6 +40,9 @@ type BuilderConfig struct {
 	TopBids TopBids
 	// Bids says that the relay bids under a key of its own from gloas on, and so takes blocks of it.
 	Bids bool
+	// StakedBids is nil if the relay takes no bids that staked builders have signed themselves; then
+	// their endpoints do not exist.
+	StakedBids StakedBids
 	// Network returns the network that a request comes from, in the form in which allowances are
 	// counted; nil if it is not needed.
 	Network func(*http.Request) string
@@ -60,6 +63,10 @@ func MountBuilder(mux *serve.Mux, cfg BuilderConfig) {
 	mux.Handle(http.MethodGet, "/relay/v1/builder/validators", a.validators)
 	mux.Handle(http.MethodPost, "/relay/v1/builder/blocks", a.submitBlock)
 	mux.Handle(http.MethodPost, "/relay/v1/builder/headers", a.submitHeader)
+	if cfg.StakedBids != nil {
+		mux.Handle(http.MethodPost, "/relay/v1/builder/bids", a.submitBid)
+		mux.Handle(http.MethodPost, "/relay/v1/builder/envelopes", a.signEnvelope)
+	}
 	if cfg.TopBids != nil {
 		mux.Handle(http.MethodGet, "/relay/v1/builder/top_bid", a.topBid)
 	}

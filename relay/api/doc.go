@@ -23,6 +23,8 @@
 //	POST /relay/v1/builder/blocks       submitblock.go     the block, whole or dehydrated (hydrate.go)
 //	POST /relay/v1/builder/headers      submitheader.go    the header; the block follows
 //	GET  /relay/v1/builder/top_bid      topbid.go          a WebSocket: the top bids
+//	POST /relay/v1/builder/bids         stakedbid.go       a bid that a staked builder has signed (gloas)
+//	POST /relay/v1/builder/envelopes    stakedbid.go       its signature of the payload's envelope
 //
 // Data API (relay-specs), data.go. The archive holds only published payloads and bids that counted,
 // so nothing else is listed. Each operation answers in JSON or, if Accept asks for it, in CSV or

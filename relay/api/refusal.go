@@ -92,6 +92,22 @@ var Statuses = serve.Statuses{
 	relay.SubmissionHydrationForm.ID:   http.StatusBadRequest,
 	relay.SubmissionNotHydratable.ID:   http.StatusBadRequest,
 
+	// Refusals of bids that staked builders have signed themselves, and of their envelopes.
+	relay.StakedBidSlot.ID:         http.StatusBadRequest,
+	relay.StakedBidBuilder.ID:      http.StatusBadRequest,
+	relay.StakedBidNotHigher.ID:    http.StatusBadRequest,
+	relay.StakedBidTooMany.ID:      http.StatusBadRequest,
+	relay.StakedBidPreferences.ID:  http.StatusBadRequest,
+	relay.StakedBidParent.ID:       http.StatusBadRequest,
+	relay.StakedBidTerms.ID:        http.StatusBadRequest,
+	relay.StakedBidPromise.ID:      http.StatusBadRequest,
+	relay.StakedBidBalance.ID:      http.StatusBadRequest,
+	relay.StakedBidSignature.ID:    http.StatusBadRequest,
+	relay.StakedBidContents.ID:     http.StatusBadRequest,
+	relay.StakedBidNotKept.ID:      http.StatusServiceUnavailable,
+	relay.StakedEnvelopeUnknown.ID: http.StatusBadRequest,
+	relay.StakedEnvelopeWrong.ID:   http.StatusBadRequest,
+
 	// Refusals of submitBlindedBlock.
 	relay.PayloadUnknownProposer.ID: http.StatusBadRequest,
 	relay.PayloadSignature.ID:       http.StatusBadRequest,

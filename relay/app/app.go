@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/reveal"
 	"github.com/gavel-relay/gavel/relay/slots"
+	"github.com/gavel-relay/gavel/relay/stakedbid"
 	"github.com/gavel-relay/gavel/relay/submit"
 	"github.com/gavel-relay/gavel/relay/top"
 )
@@ -48,18 +49,20 @@ type App struct {
 	bidder    *bidder.Bidder   // nil without a staked builder
 	revealer  *reveal.Revealer // nil with bidder
 	staked    staked
-	served    *slots.Payloads
-	slots     *slots.Slots
-	hydration *submit.HydrationCache
-	probe     *deliver.Probe
-	builders  *registry.Builders
-	killed    *killSwitch
-	site      *site // nil if there is no website
-	alerts    *alerts
-	others    *instances // nil if the journal is in this process
-	stopping  atomic.Bool
-	api       *serve.Mux
-	handler   http.Handler
+	// stakedBids are those of other staked builders; nil if none are taken.
+	stakedBids *stakedbid.Taker
+	served     *slots.Payloads
+	slots      *slots.Slots
+	hydration  *submit.HydrationCache
+	probe      *deliver.Probe
+	builders   *registry.Builders
+	killed     *killSwitch
+	site       *site // nil if there is no website
+	alerts     *alerts
+	others     *instances // nil if the journal is in this process
+	stopping   atomic.Bool
+	api        *serve.Mux
+	handler    http.Handler
 	// proposers is the part of the public API that proposers use, for a listener of their own.
 	proposers http.Handler
 	watched   observed
@@ -103,6 +106,7 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 		return nil, fmt.Errorf("restore what proposers want in gloas: %w", err)
 	}
 	a.checkBuilder(ctx, a.spec.EpochOf(a.registry.Head().Slot+1))
+	a.loadBuilders(ctx, a.spec.EpochOf(a.registry.Head().Slot+1))
 	a.probe.Test(ctx)
 	return a, nil
 }

@@ -160,6 +160,7 @@ func (a *App) forget(ctx context.Context, slot phase0.Slot) {
 func (a *App) handleHead(ctx context.Context, head relay.Head) {
 	a.topBid.RecordRepeats()
 	a.checkBuilder(ctx, a.spec.EpochOf(head.Slot+1))
+	a.loadBuilders(ctx, a.spec.EpochOf(head.Slot+1))
 	if head.Slot > keepSlots {
 		a.submit.Close(head.Slot - keepSlots)
 		a.topBid.Clear(head.Slot - keepSlots)
@@ -167,6 +168,9 @@ func (a *App) handleHead(ctx context.Context, head relay.Head) {
 		if a.bidder != nil {
 			a.bidder.Close(head.Slot - keepSlots)
 			a.revealer.Close(head.Slot - keepSlots)
+		}
+		if a.stakedBids != nil { // after revealer.Close, which asks it for envelopes
+			a.stakedBids.Close(head.Slot - keepSlots)
 		}
 		a.served.Close(head.Slot - keepSlots)
 		a.slots.Close(head.Slot - keepSlots) // after submit.Close, which reads there what was delivered

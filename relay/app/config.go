@@ -125,6 +125,8 @@ type Gloas struct {
 	// SharePercent is how much of a bid the builder pays from its stake, in addition to what the
 	// block pays: 0 to 100.
 	SharePercent uint64
+	// StakedBids takes bids that other staked builders have signed themselves.
+	StakedBids bool
 }
 
 // validate says what is missing.

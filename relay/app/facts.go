@@ -36,7 +36,7 @@ func (f *facts) Close(ctx context.Context) error {
 // its trust. There are few, and they are sent until the journal has them.
 func happensOnce(fact relay.Fact) bool {
 	switch fact.(type) {
-	case relay.PayloadDelivered, relay.PayloadWithheld, relay.BuilderDemoted:
+	case relay.PayloadDelivered, relay.PayloadWithheld, relay.PayloadLeft, relay.BuilderDemoted:
 		return true
 	}
 	return false

@@ -44,15 +44,18 @@ var stakedKey = bls.Derive("staked builder", 0)
 type gloasNode struct {
 	spec *eth.Spec
 
-	mu        sync.Mutex // guards what follows
-	exiting   bool
-	balance   phase0.Gwei // of the staked builder
-	listeners map[chan string]bool
-	last      []string // events that new listeners get
-	blocks    [][]byte // that were published
-	envelopes chan []byte
-	refusals  int // of envelopes, before one is taken
-	sent      int // envelopes that came, also those that were refused
+	mu      sync.Mutex // guards what follows
+	exiting bool
+	balance phase0.Gwei    // of the relay's staked builder
+	other   *gloas.Builder // a staked builder that is not the relay's
+	// builderRequests counts the requests for builders.
+	builderRequests int
+	listeners       map[chan string]bool
+	last            []string // events that new listeners get
+	blocks          [][]byte // that were published
+	envelopes       chan []byte
+	refusals        int // of envelopes, before one is taken
+	sent            int // envelopes that came, also those that were refused
 }
 
 func (n *gloasNode) key(i phase0.ValidatorIndex) *bls.SecretKey {
@@ -103,14 +106,7 @@ func (n *gloasNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/eth/v1/beacon/states/head/finality_checkpoints":
 		write(`{"data":{"finalized":{"epoch":"3"}}}`)
 	case path == "/eth/v1/beacon/states/head/builders" && r.Method == http.MethodPost:
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		withdrawable, key := "18446744073709551615", stakedKey.PublicKey()
-		if n.exiting {
-			withdrawable = "9"
-		}
-		write(`{"data":[{"index":"5","balance":"%d","builder":{"pubkey":"%#x","deposit_epoch":"2",`+
-			`"withdrawable_epoch":%q}}]}`, n.balance, key[:], withdrawable)
+		n.builders(w, r)
 	case path == "/eth/v2/beacon/blocks":
 		body, _ := io.ReadAll(r.Body)
 		n.mu.Lock()
@@ -132,6 +128,37 @@ func (n *gloasNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// builders answers with the relay's builder, and the other one if all are asked for.
+func (n *gloasNode) builders(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		IDs []string `json:"ids"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&asked)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.builderRequests++
+	own := gloas.Builder{
+		Pubkey: stakedKey.PublicKey(), Balance: n.balance, DepositEpoch: 2, WithdrawableEpoch: gloas.FarFuture,
+	}
+	if n.exiting {
+		own.WithdrawableEpoch = 9
+	}
+	rows := []string{builderRow(stakedIndex, &own)}
+	if len(asked.IDs) == 0 && n.other != nil {
+		rows = append(rows, builderRow(otherIndex, n.other))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(rows, ","))
+}
+
+func builderRow(index int, b *gloas.Builder) string {
+	raw, err := gloas.Mainnet.Builder.ToJSON(b)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`{"index":"%d","balance":"%d","builder":%s}`, index, b.Balance, raw)
 }
 
 func (n *gloasNode) events(w http.ResponseWriter, r *http.Request) {
@@ -175,8 +202,8 @@ type relayInGloas struct {
 func newRelayInGloas(t testing.TB, configure func(*app.Config)) *relayInGloas {
 	t.Helper()
 	genesis := time.Unix(1_700_000_000, 0)
-	h := &relayInGloas{node: &gloasNode{listeners: map[chan string]bool{}, envelopes: make(chan []byte, 8)}}
-	h.blobs = []int{0}
+	h := &relayInGloas{node: &gloasNode{listeners: map[chan string]bool{}, envelopes: make(chan []byte, 8),
+		other: goodBuilder()}, blobs: []int{0}}
 	h.clock, h.slot, h.fork = newWaitingClock(genesis.Add(6*time.Second)), 1, eth.Gloas
 	h.spec = &eth.Spec{
 		GenesisTime: genesis, GenesisForkVersion: phase0.Version{0, 'g', 'v', 'l'}, GenesisValidatorsRoot: phase0.Root{7},

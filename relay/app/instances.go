@@ -19,7 +19,7 @@ import (
 // apply them here. A fourth hears of registrations that are no facts, or not yet.
 //
 //	other instances ─▶ STATE ─▶ kill switch, builders' records, demotions, the last delivery
-//	                ─▶ FACTS ─▶ registrations, served headers, proposers' caps
+//	                ─▶ FACTS ─▶ registrations, served headers, proposers' caps, what staked builders have signed
 //	                ─▶ AUCTION ─▶ bids, cancellations, verdicts, payloads of headers
 //	                ─told─▶ registrations that only renew, or change again within a minute
 //	this instance ─probe─▶ all ─▶ heard: headers are served only while this comes back
@@ -44,6 +44,9 @@ var (
 	headerServed       = subjectPrefix + relay.HeaderServed{}.Subject()
 	paymentCapped      = subjectPrefix + relay.PaymentCapped{}.Subject()
 	preferencesStored  = subjectPrefix + relay.PreferencesStored{}.Subject()
+	stakedBidTaken     = subjectPrefix + relay.StakedBidTaken{}.Subject()
+	payloadLeft        = subjectPrefix + relay.PayloadLeft{}.Subject()
+	envelopeSigned     = subjectPrefix + relay.EnvelopeSigned{}.Subject()
 )
 
 // errorPause is the pause after an error of the journal, before it is read again (wall time).
@@ -70,7 +73,8 @@ func (i *instances) start() {
 		i.follow(ctx, func() error { return i.app.journal.FollowStates(ctx, i.states.from(), "relay", i.hearState(ctx)) })
 	})
 	i.running.Go(func() {
-		subjects := []string{registrationStored, headerServed, paymentCapped, testedSubject}
+		subjects := []string{registrationStored, headerServed, paymentCapped, stakedBidTaken, envelopeSigned, payloadLeft,
+			testedSubject}
 		i.follow(ctx, func() error { return i.app.journal.FollowFacts(ctx, i.facts.from(), subjects, i.hearFact) })
 	})
 	i.running.Go(func() {
@@ -217,6 +221,12 @@ func (i *instances) hearFact(seq uint64, _ time.Time, subject string, data []byt
 			i.app.adoptHeader(data)
 		case paymentCapped:
 			i.app.adoptCap(data)
+		case stakedBidTaken:
+			i.app.adoptStakedBid(data)
+		case envelopeSigned:
+			i.app.adoptEnvelope(data)
+		case payloadLeft:
+			i.app.adoptLeft(data)
 		}
 	}
 	i.facts.note(seq)

@@ -64,7 +64,7 @@ type factMetrics struct {
 	refusals map[string]bool
 
 	submissions, bids, topChanges, headers, delivered, deliveredGwei, refused, registrations, executed,
-	demotions, withheld, gloasBids *prometheus.CounterVec
+	demotions, withheld, left, gloasBids, stakedBids *prometheus.CounterVec
 
 	eligible, intoSlot, reveal *prometheus.HistogramVec
 	killSwitch                 prometheus.Gauge
@@ -133,7 +133,8 @@ var revealBuckets = prometheus.ExponentialBuckets(0.01, 2, 10)
 // defineGloas defines what is counted from gloas on.
 func (m *factMetrics) defineGloas(set *observe.Set) {
 	m.gloasBids = set.Counter("gavel_relay_gloas_bids_total",
-		"Valid requests of proposers for bids, by result: bid, or why there was none (relay/bid, Reason; closed: the relay "+
+		"Valid requests of proposers for bids, by result: bid, signed (by a staked builder itself), or why "+
+			"there was none (relay/bid, Reason; closed: the relay "+
 			"bids nobody then, unknown-parent: no beacon node has told of it).", "result")
 	m.withheld = set.Counter("gavel_relay_payloads_withheld_total",
 		"Payloads that were sold in gloas and are not revealed: equivocation (the proposer has signed two blocks), "+
@@ -141,6 +142,15 @@ func (m *factMetrics) defineGloas(set *observe.Set) {
 	for _, reason := range relay.WithheldReasons {
 		m.withheld.WithLabelValues(reason)
 	}
+	m.left = set.Counter("gavel_relay_gloas_payloads_left_total",
+		"Payloads of blocks with a staked builder's own bid that are for the builder to reveal: bid-alone (the relay never "+
+			"had it), not-signed (the builder has not signed its envelope here in time) or not-head (its block was not the "+
+			"head in time).", "reason")
+	for _, reason := range relay.LeftReasons {
+		m.left.WithLabelValues(reason)
+	}
+	m.stakedBids = set.Counter("gavel_relay_gloas_staked_bids_total",
+		"Bids that staked builders have signed themselves, by result: taken, or the refusal.", "result")
 	m.reveal = set.Histogram("gavel_relay_gloas_reveal_seconds",
 		"Time from a proposer's block to the moment when a beacon node had taken the payload's envelope, in seconds.",
 		revealBuckets)
@@ -211,6 +221,8 @@ func (m *factMetrics) Record(fact relay.Fact) {
 		}
 	case relay.PayloadWithheld:
 		m.withheld.WithLabelValues(fact.Reason).Inc()
+	case relay.PayloadLeft:
+		m.left.WithLabelValues(fact.Reason).Inc()
 	case relay.PayloadRefused:
 		m.refused.WithLabelValues(m.refusal(fact.Refusal)).Inc()
 	case relay.RegistrationStored:
@@ -234,6 +246,9 @@ func one(yes bool) float64 {
 }
 
 // bidAsked counts a proposer's valid request for a bid.
+// stakedBid implements stakedbid.Config's Counted.
+func (m *factMetrics) stakedBid(result string) { m.stakedBids.WithLabelValues(result).Inc() }
+
 func (m *factMetrics) bidAsked(result string) { m.gloasBids.WithLabelValues(result).Inc() }
 
 // KillSwitch shows the position of the switch. It is called at start too, when no fact says it.

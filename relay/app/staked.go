@@ -120,9 +120,9 @@ func (a *App) newBidder() *bidder.Bidder {
 		return nil
 	}
 	return bidder.New(bidder.Config{
-		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Served: bidsServed{a}, Caps: keptCaps{a},
-		Counted: a.watched.metrics.bidAsked,
-		Index:   a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
+		Spec: a.spec, Chain: a.registry, Auctions: a.submit, Signed: a.stakedForBidder(), Served: bidsServed{a},
+		Caps: keptCaps{a}, Counted: a.watched.metrics.bidAsked,
+		Index: a.cfg.Gloas.Index, Key: a.cfg.Gloas.Key, AuthData: a.cfg.Gloas.AuthData,
 		Active: a.staked.mayBid, Stake: a.stake, Stopped: a.isStopped, CutOff: a.cfg.HeaderCutOff,
 	})
 }
@@ -138,7 +138,8 @@ func (a *App) newRevealer() *reveal.Revealer {
 		return nil
 	}
 	return reveal.New(reveal.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Bids: a.bidder, Payloads: a.served, Slots: a.slots,
+		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Bids: a.bidder, Signed: a.stakedForRevealer(),
+		Payloads: a.served, Slots: a.slots,
 		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Kept: soldBlocks{a.journal},
 		Envelopes: suspectedGuard{envelopeGuard{a.journal, networkName(a.spec)}, a.probe},
 		Publisher: a.nodes, Facts: a.facts, Log: a.log,
@@ -242,18 +243,28 @@ func (a *App) takePreferences(signed *gloas.SignedProposerPreferences) {
 	a.facts.Record(relay.PreferencesStored{At: a.cfg.Clock.Now(), Preferences: raw})
 }
 
-// restoreWishes reads what proposers of slots that are not over have asked for.
+// restoreWishes reads what proposers of slots that are not over have asked for, and what staked
+// builders have bid for them.
 func (a *App) restoreWishes(ctx context.Context) error {
 	if a.bidder == nil {
 		return nil
 	}
+	if err := a.restoreLeft(ctx); err != nil {
+		return err
+	}
 	known := 3 * time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration // two epochs ahead, and the one that runs
-	return a.journal.PastSince(ctx, time.Now().Add(-known), []string{paymentCapped, preferencesStored},
+	subjects := []string{paymentCapped, preferencesStored, stakedBidTaken, envelopeSigned}
+	return a.journal.PastSince(ctx, time.Now().Add(-known), subjects,
 		func(_ time.Time, subject string, data []byte) error {
-			if subject == paymentCapped {
+			switch subject {
+			case paymentCapped:
 				a.adoptCap(data)
-			} else {
+			case preferencesStored:
 				a.restorePreferences(data)
+			case stakedBidTaken:
+				a.adoptStakedBid(data)
+			default:
+				a.adoptEnvelope(data)
 			}
 			return nil
 		})

@@ -22,6 +22,7 @@ func (a *App) wire() (err error) {
 	if a.others != nil {
 		a.facts.listeners = append(a.facts.listeners, deliveredHere{a})
 	}
+	a.facts.listeners = append(a.facts.listeners, leftPayloads{a})
 	a.opened.Add(a.facts.Close)
 	a.probe = a.newProbe()
 	a.killed = &killSwitch{facts: a.facts}
@@ -56,10 +57,7 @@ func (a *App) wire() (err error) {
 		headers.Sold = a.others.hasSold
 	}
 
-	// from gloas on: blocks of the auction ─▶ a bid of the relay's own ─▶ proposer
-	a.bidder = a.newBidder()
-	a.revealer = a.newRevealer() // signed block ─▶ guard ─▶ beacon nodes ─▶ envelope
-
+	a.wireGloas()
 	a.deliver = deliver.New(a.delivery())
 
 	a.hydration = &submit.HydrationCache{BlockBytes: api.MaxSSZ}
@@ -67,13 +65,21 @@ func (a *App) wire() (err error) {
 		Spec: a.spec, Clock: a.cfg.Clock, Submitter: a.submit, Headers: a.submit, Duties: a.registry, Identity: a.builders,
 		Speculator: speculate.New(speculate.Config{Spec: a.spec, Auction: a.submit, Key: a.cfg.Key, Verify: bls.Verify}),
 		Hydrator:   a.hydration, TopBids: a.broadcast,
-		TopBidsNeedKey: a.cfg.TopBidsNeedKey, Bids: a.bidder != nil,
+		TopBidsNeedKey: a.cfg.TopBidsNeedKey, Bids: a.bidder != nil, StakedBids: a.stakedForBuilders(),
 		Network: serve.ByClient(a.cfg.Limits.TrustedProxies),
 	}, api.ProposerConfig{
 		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,
 		Bidder: a.forProposers(), Revealer: a.toReveal(),
 	})
 	return nil
+}
+
+// wireGloas connects what is there from gloas on. All parts are nil without a staked builder, and
+// the first one also if its bids are not wanted.
+func (a *App) wireGloas() {
+	a.stakedBids = a.newStakedBids() // bids that staked builders have signed ─▶ served as they are
+	a.bidder = a.newBidder()         // blocks of the auction ─▶ a bid of the relay's own ─▶ proposer
+	a.revealer = a.newRevealer()     // signed block ─▶ guard ─▶ beacon nodes ─▶ envelope
 }
 
 // delivery returns the parts that deliver a payload: signed block ─▶ guard ─▶ escrow ─▶ beacon

@@ -19,6 +19,7 @@ var (
 	deliveredSubject  = "relay." + relay.PayloadDelivered{}.Subject()
 	executedSubject   = "relay." + relay.SubmissionExecuted{}.Subject()
 	judgedSubject     = "relay." + relay.SubmissionJudged{}.Subject()
+	stakedBidSubject  = "relay." + relay.StakedBidTaken{}.Subject()
 	registeredSubject = "relay." + relay.RegistrationStored{}.Subject()
 )
 
@@ -60,6 +61,12 @@ func decode(entry projection.Entry) (projection.Change, error) {
 			return nil, nil
 		}
 		return addTrace("received", entry.Seq, fact.Trace, fact.ReceivedAt, fact.Optimistic)
+	case stakedBidSubject:
+		var fact relay.StakedBidTaken
+		if err := json.Unmarshal(entry.Data, &fact); err != nil {
+			return nil, err
+		}
+		return addTrace("received", entry.Seq, fact.Trace, fact.ReceivedAt, false)
 	case registeredSubject:
 		var fact relay.RegistrationStored
 		if err := json.Unmarshal(entry.Data, &fact); err != nil {

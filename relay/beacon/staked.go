@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -27,49 +28,89 @@ var (
 // consensus-specs, is_active_builder).
 func (n *Nodes) CheckBuilder(ctx context.Context, index gloas.BuilderIndex,
 	key phase0.BLSPubKey) (phase0.Gwei, error) {
-	body, err := json.Marshal(map[string][]string{"ids": {strconv.FormatUint(uint64(index), 10)}})
+	builders, err := n.builders(ctx, strconv.FormatUint(uint64(index), 10))
 	if err != nil {
 		return 0, fmt.Errorf("ask for builder %d: %w", index, err)
 	}
-	got, err := n.ask(ctx, question{method: http.MethodPost, path: "/eth/v1/beacon/states/head/builders",
-		header: http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}}, body: body})
-	if err != nil {
-		return 0, fmt.Errorf("ask for builder %d: %w", index, err)
-	}
-	var document struct {
-		Data []struct {
-			Balance uint64 `json:"balance,string"`
-			Builder struct {
-				Pubkey       string `json:"pubkey"`
-				Deposit      uint64 `json:"deposit_epoch,string"`
-				Withdrawable uint64 `json:"withdrawable_epoch,string"`
-			} `json:"builder"`
-		} `json:"data"`
-	}
-	if err := json.Unmarshal(got.body, &document); err != nil {
-		return 0, fmt.Errorf("decode builder %d: %w", index, err)
-	}
-	if len(document.Data) != 1 {
+	builder, there := builders[index]
+	if !there {
 		return 0, fmt.Errorf("builder %d: %w", index, errNoBuilder)
-	}
-	var pubkey phase0.BLSPubKey
-	builder := document.Data[0].Builder
-	if err := eth.ParseHex(builder.Pubkey, pubkey[:]); err != nil {
-		return 0, fmt.Errorf("decode builder %d: public key: %w", index, err)
 	}
 	finalized, err := n.finalized(ctx)
 	switch {
 	case err != nil:
 		return 0, err
-	case pubkey != key:
-		return 0, fmt.Errorf("builder %d: %w: %#x", index, errOtherKey, pubkey[:])
-	case builder.Withdrawable != farFuture:
+	case builder.Pubkey != key:
+		return 0, fmt.Errorf("builder %d: %w: %#x", index, errOtherKey, builder.Pubkey[:])
+	case builder.WithdrawableEpoch != gloas.FarFuture:
 		return 0, fmt.Errorf("builder %d: %w", index, errBuilderLeave)
-	case phase0.Epoch(builder.Deposit) >= finalized:
-		return 0, fmt.Errorf("builder %d: %w: it is of epoch %d, epoch %d is final", index, errNotFinal, builder.Deposit,
+	case builder.DepositEpoch >= finalized:
+		return 0, fmt.Errorf("builder %d: %w: it is of epoch %d, epoch %d is final", index, errNotFinal, builder.DepositEpoch,
 			finalized)
 	}
-	return phase0.Gwei(document.Data[0].Balance), nil
+	return builder.Balance, nil
+}
+
+// Builders returns all staked builders, and the newest epoch that is final.
+func (n *Nodes) Builders(ctx context.Context) (map[gloas.BuilderIndex]gloas.Builder, phase0.Epoch, error) {
+	builders, err := n.builders(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("ask for all builders: %w", err)
+	}
+	finalized, err := n.finalized(ctx)
+	return builders, finalized, err
+}
+
+// builders asks for some staked builders, or for all (beacon-APIs, getStateBuilders).
+func (n *Nodes) builders(ctx context.Context, ids ...string) (map[gloas.BuilderIndex]gloas.Builder, error) {
+	body, err := json.Marshal(map[string][]string{"ids": append([]string{}, ids...)})
+	if err != nil {
+		return nil, err
+	}
+	got, err := n.ask(ctx, question{method: http.MethodPost, path: "/eth/v1/beacon/states/head/builders",
+		header: http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}}, body: body})
+	if err != nil {
+		return nil, err
+	}
+	var document struct {
+		Data []struct {
+			Index   uint64 `json:"index,string"`
+			Builder struct {
+				Pubkey       string          `json:"pubkey"`
+				Version      json.RawMessage `json:"version"`
+				Balance      uint64          `json:"balance,string"`
+				Deposit      uint64          `json:"deposit_epoch,string"`
+				Withdrawable uint64          `json:"withdrawable_epoch,string"`
+			} `json:"builder"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(got.body, &document); err != nil {
+		return nil, fmt.Errorf("decode builders: %w", err)
+	}
+	builders := make(map[gloas.BuilderIndex]gloas.Builder, len(document.Data))
+	for _, row := range document.Data {
+		builder := gloas.Builder{
+			Version: versionOf(row.Builder.Version), Balance: phase0.Gwei(row.Builder.Balance),
+			DepositEpoch: phase0.Epoch(row.Builder.Deposit), WithdrawableEpoch: phase0.Epoch(row.Builder.Withdrawable),
+		}
+		if err := eth.ParseHex(row.Builder.Pubkey, builder.Pubkey[:]); err != nil {
+			return nil, fmt.Errorf("decode builder %d: public key: %w", row.Index, err)
+		}
+		builders[gloas.BuilderIndex(row.Index)] = builder
+	}
+	return builders, nil
+}
+
+// unreadVersion is none that counts.
+const unreadVersion = 0xff
+
+// versionOf reads a builder's version, which nodes may write in decimal or hexadecimal.
+func versionOf(raw json.RawMessage) uint8 {
+	version, err := strconv.ParseUint(strings.Trim(string(raw), `"`), 0, 8)
+	if err != nil {
+		return unreadVersion
+	}
+	return uint8(version)
 }
 
 // finalized returns the newest epoch that is final (beacon-APIs, getStateFinalityCheckpoints).

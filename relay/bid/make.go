@@ -93,21 +93,13 @@ func Make(t *Terms, offers []*Offer) (*gloas.ExecutionPayloadBid, *Offer, Reason
 	return nil, nil, best
 }
 
-// findAgreed returns the proposer's preferences, if those of all branches say the same.
+// findAgreed returns the proposer's preferences, if the relay's builder may bid, and those of all
+// branches say the same.
 func (t *Terms) findAgreed() (*gloas.ProposerPreferences, Reason) {
-	switch {
-	case !t.Active || t.Builder == gloas.SelfBuild:
+	if !t.Active || t.Builder == gloas.SelfBuild {
 		return nil, Inactive
-	case len(t.Preferences) == 0:
-		return nil, NoPreferences
 	}
-	first := t.Preferences[0]
-	for _, p := range t.Preferences[1:] {
-		if p.FeeRecipient != first.FeeRecipient || p.TargetGasLimit != first.TargetGasLimit {
-			return nil, Contradiction
-		}
-	}
-	return first, ""
+	return Agreed(t.Preferences)
 }
 
 // weiInGwei is how many wei a Gwei has. What is less stays with the payment transaction.

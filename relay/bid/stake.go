@@ -2,9 +2,6 @@ package bid
 
 import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/holiman/uint256"
-
-	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
 // Stake says what of a bid the relay's builder pays from its stake: that part is the proposer's
@@ -37,11 +34,4 @@ func Covered(balance phase0.Gwei, slotsPerEpoch uint64) phase0.Gwei {
 		return 0
 	}
 	return (balance - minDeposit) / phase0.Gwei(4*slotsPerEpoch)
-}
-
-// PromisedWei is all that a bid promises the proposer, from the stake and within the payload.
-func PromisedWei(m *gloas.ExecutionPayloadBid) *uint256.Int {
-	promised := uint256.NewInt(uint64(m.Value))
-	promised.AddUint64(promised, uint64(m.ExecutionPayment))
-	return promised.Mul(promised, weiInGwei)
 }

@@ -57,7 +57,7 @@ func TestShareIsExact(t *testing.T) {
 		if uint64(got) != want {
 			t.Fatalf("%d of %d, want %d", got, total, want)
 		}
-		promised := PromisedWei(&gloas.ExecutionPayloadBid{Value: got, ExecutionPayment: phase0.Gwei(total) - got})
+		promised := WorthWei(&gloas.ExecutionPayloadBid{Value: got, ExecutionPayment: phase0.Gwei(total) - got})
 		inWei := new(big.Int).Mul(new(big.Int).SetUint64(total), big.NewInt(1_000_000_000))
 		if promised.ToBig().Cmp(inWei) != 0 {
 			t.Fatalf("%s wei promised, want %s", promised.Dec(), inWei)

@@ -1,8 +1,10 @@
 // Package bidder makes the relay's own bids, from gloas on: it gathers what relay/bid decides by,
 // signs the bid under the key of the relay's staked builder, and keeps what proposers want of the
-// relay until their slot is over.
+// relay until their slot is over. A better bid that another staked builder has signed is handed on
+// as it is.
 //
 //	proposer ─auth─▶ authentic? ─▶ Bid ─▶ chain, preferences, cap, blocks of the auction ─▶ bid.Make ─▶ sign once ─▶ served
+//	                                      bids that staked builders have signed ─▶ bid.Choose ─────────as they are──▶
 //	proposer ─auth─▶ authentic? ─▶ SetCap
 package bidder
 
@@ -34,6 +36,12 @@ type Auctions interface {
 	Blocks(key relay.Key) []*bid.Offer
 }
 
+// Signed has the bids that staked builders have signed themselves, and that may be served. It never
+// blocks.
+type Signed interface {
+	Bids(slot phase0.Slot, parentRoot phase0.Root, parentHash phase0.Hash32) []*bid.Signed
+}
+
 // Served records bids that proposers were given. It never blocks.
 type Served interface {
 	RecordHeader(served relay.HeaderServed)
@@ -45,11 +53,12 @@ type Caps interface {
 	Keep(ctx context.Context, capped relay.PaymentCapped) error
 }
 
-// Config are the parts of a Bidder. All are needed.
+// Config are the parts of a Bidder. All but Signed are needed.
 type Config struct {
 	Spec     *eth.Spec
 	Chain    Chain
 	Auctions Auctions
+	Signed   Signed // nil if none are taken
 	Served   Served
 	Caps     Caps
 	// Index and Key are those of the relay's staked builder.
@@ -131,6 +140,10 @@ func (b *Bidder) Bid(at time.Time, slot phase0.Slot, parent Parent, proposer pha
 	}
 	key := relay.Key{Slot: slot, ParentHash: parent.Hash, Proposer: proposer}
 	message, offer, why := bid.Make(terms, b.Auctions.Blocks(key))
+	if chosen := b.choose(terms, message); chosen != nil {
+		b.Counted("signed")
+		return b.hand(at, chosen.SignedExecutionPayloadBid, chosen.Builder, proposer)
+	}
 	if why != "" {
 		b.Counted(string(why))
 		return nil, nil
@@ -151,7 +164,15 @@ func (b *Bidder) offers(at time.Time, slot phase0.Slot, proposer phase0.BLSPubKe
 	}
 }
 
-// sign signs a bid, once, and records it when it is given for the first time.
+// choose returns the signed bid that is better than the own one; nil if there is none.
+func (b *Bidder) choose(terms *bid.Terms, own *gloas.ExecutionPayloadBid) *bid.Signed {
+	if b.Signed == nil {
+		return nil
+	}
+	return bid.Choose(terms, own, b.Signed.Bids(terms.Slot, terms.ParentRoot, terms.ParentHash))
+}
+
+// sign signs a bid, once.
 func (b *Bidder) sign(at time.Time, message *gloas.ExecutionPayloadBid, offer *bid.Offer,
 	proposer phase0.BLSPubKey) (*Bid, error) {
 	root, err := gloas.Mainnet.ExecutionPayloadBid.Root(message)
@@ -162,8 +183,21 @@ func (b *Bidder) sign(at time.Time, message *gloas.ExecutionPayloadBid, offer *b
 		return known, nil
 	}
 	signature := b.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(b.Spec, message.Slot)))
-	signed := &gloas.SignedExecutionPayloadBid{Message: message, Signature: signature}
-	made := &Bid{Message: message, Signature: signature, Builder: offer.Builder}
+	return b.hand(at, &gloas.SignedExecutionPayloadBid{Message: message, Signature: signature}, offer.Builder, proposer)
+}
+
+// hand encodes a signed bid, and records it, when it is given for the first time.
+func (b *Bidder) hand(at time.Time, signed *gloas.SignedExecutionPayloadBid, builder,
+	proposer phase0.BLSPubKey) (*Bid, error) {
+	message := signed.Message
+	root, err := gloas.Mainnet.ExecutionPayloadBid.Root(message)
+	if err != nil {
+		return nil, err
+	}
+	if known := b.known(message.Slot, root); known != nil {
+		return known, nil
+	}
+	made := &Bid{Message: message, Signature: signed.Signature, Builder: builder}
 	if made.SSZ, err = gloas.Mainnet.SignedExecutionPayloadBid.Encode(signed); err != nil {
 		return nil, err
 	}
@@ -172,12 +206,11 @@ func (b *Bidder) sign(at time.Time, message *gloas.ExecutionPayloadBid, offer *b
 	}
 	made.JSON = slices.Concat([]byte(`{"version":"gloas","data":`), made.JSON, []byte("}"))
 	if !b.keep(root, made) {
-		return b.known(message.Slot, root), nil // signed twice at once: the signature is the same
+		return b.known(message.Slot, root), nil // given twice at once: the signature is the same
 	}
 	b.Served.RecordHeader(relay.HeaderServed{
-		At: at, Slot: message.Slot, Proposer: proposer, BlockHash: message.BlockHash, Builder: offer.Builder,
-		ValueWei:     bid.PromisedWei(message),
-		FeeRecipient: message.FeeRecipient,
+		At: at, Slot: message.Slot, Proposer: proposer, BlockHash: message.BlockHash, Builder: builder,
+		ValueWei: bid.WorthWei(message), FeeRecipient: message.FeeRecipient,
 	})
 	return made, nil
 }

@@ -25,7 +25,12 @@ func (r *Revealer) NoteHead(head relay.Head) {
 	if s == nil || !s.taken {
 		return
 	}
-	next, _, why := s.Reveal(head.Root, r.Clock.Now(), r.deadline(head.Slot))
+	now, deadline := r.Clock.Now(), r.deadline(head.Slot)
+	next, _, why := s.Reveal(head.Root, now, deadline)
+	if !r.mayReveal(s) && why != bid.Equivocation { // it is called again when the builder has signed
+		s.awaited = s.awaited || why == "" && now.Before(deadline.Add(-r.Spec.SlotDuration/signingPart))
+		return
+	}
 	s.Sale = next
 	switch why {
 	case "":
@@ -39,6 +44,10 @@ func (r *Revealer) NoteHead(head relay.Head) {
 		r.Log.Warn("a payload is not revealed now", "slot", head.Slot, "reason", why)
 	}
 }
+
+// signingPart is the part of a slot that a builder has for its signature of an envelope, at least,
+// before it is to blame for a payload that is not revealed.
+const signingPart = 12
 
 // NoteBlock is called for each block that a beacon node has imported, whether it is the head or
 // not: only the slot's proposer can sign one. It never blocks.
@@ -55,7 +64,7 @@ func (r *Revealer) NoteBlock(slot phase0.Slot, root phase0.Root) {
 		return
 	}
 	go r.forbid(slot)
-	if s.taken && !s.IsRevealed() {
+	if s.taken && !s.IsRevealed() && s.contents != nil {
 		r.withhold(s, relay.WithheldEquivocation, string(bid.Equivocation))
 	}
 }
@@ -77,9 +86,8 @@ func (r *Revealer) reveal(s *sale) {
 		return
 	}
 	took := r.Clock.Now().Sub(s.at).Milliseconds()
-	message := s.block.Message.Body.SignedExecutionPayloadBid.Message
 	trace := s.contents.FlatTrace()
-	trace.ValueWei = bid.PromisedWei(message)
+	trace.Builder, trace.ValueWei = s.builder(), bid.WorthWei(s.bid())
 	r.Facts.Record(relay.PayloadDelivered{
 		At: r.Clock.Now(), Trace: trace, PaidWei: r.Slots.Paid(s.contents.ID()), BlockRoot: s.root,
 		MsIntoSlot: s.at.Sub(r.Spec.SlotStart(slot)).Milliseconds(), RevealMs: &took,
@@ -99,11 +107,36 @@ func (r *Revealer) withhold(s *sale, reason, detail string) {
 		return
 	}
 	s.withheld = true
-	message := s.block.Message.Body.SignedExecutionPayloadBid.Message
+	message := s.bid()
 	r.Log.Error("a payload that was sold is not revealed", "slot", message.Slot, "reason", reason, "detail", detail)
 	r.Facts.Record(relay.PayloadWithheld{
 		At: r.Clock.Now(), Slot: message.Slot, BlockRoot: s.root, BlockHash: message.BlockHash,
-		Builder: s.contents.Trace.BuilderPubkey, Reason: reason, Detail: detail,
+		Builder: s.builder(), Reason: reason, Detail: detail,
+	})
+}
+
+// mayReveal says whether the relay can make the envelope of a sale: always of its own bids, and of
+// a staked builder's once that has signed it. The caller holds mu.
+func (r *Revealer) mayReveal(s *sale) bool {
+	if s.signed == nil || s.contents == nil {
+		return s.signed == nil
+	}
+	_, signed := r.Signed.Envelope(s.signed, s.root)
+	return signed
+}
+
+// leave records, once for a sale, that its payload is for the builder to reveal. The caller
+// holds mu.
+func (r *Revealer) leave(s *sale, reason string) {
+	if s.withheld {
+		return
+	}
+	s.withheld = true
+	message := s.bid()
+	r.Log.Info("a payload is left to its builder", "slot", message.Slot, "builder", message.BuilderIndex, "reason", reason)
+	r.Facts.Record(relay.PayloadLeft{
+		At: r.Clock.Now(), Slot: message.Slot, BlockRoot: s.root, BlockHash: message.BlockHash, Builder: s.builder(),
+		Reason: reason,
 	})
 }
 
@@ -116,10 +149,11 @@ const (
 	attemptTimeout = time.Second
 )
 
-// Why an envelope that was made is not sent again.
+// Why an envelope is not made, or not sent again.
 var (
 	errPastDue     = errors.New("it was refused until the payload's deadline")
 	errEquivocated = errors.New("the proposer has signed another block")
+	errNotSigned   = errors.New("the builder has not signed the envelope")
 )
 
 // publishUntilDue asks the nodes to take an envelope, again and again until one does. It stops at
@@ -185,18 +219,35 @@ func (r *Revealer) isEquivocated(s *sale) bool {
 func (r *Revealer) envelope(s *sale) ([]byte, error) {
 	block := s.block.Message
 	message := &gloas.ExecutionPayloadEnvelope{
-		BuilderIndex:    block.Body.SignedExecutionPayloadBid.Message.BuilderIndex,
+		BuilderIndex:    s.bid().BuilderIndex,
 		BeaconBlockRoot: s.root, ParentBeaconBlockRoot: block.ParentRoot,
 	}
 	message.Payload, message.ExecutionRequests = payload.JoinGloas(s.contents.Payload, s.contents.Requests,
 		s.contents.Gloas)
-	root, err := gloas.Mainnet.ExecutionPayloadEnvelope.Root(message)
+	signature, err := r.signatureOf(s, message)
 	if err != nil {
-		return nil, fmt.Errorf("hash envelope: %w", err)
+		return nil, err
 	}
-	signature := r.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(r.Spec, block.Slot)))
 	return gloas.Mainnet.EnvelopeContents.Encode(&gloas.SignedExecutionPayloadEnvelopeContents{
 		SignedExecutionPayloadEnvelope: &gloas.SignedExecutionPayloadEnvelope{Message: message, Signature: signature},
 		KZGProofs:                      s.contents.Blobs.Proofs, Blobs: s.contents.Blobs.Blobs,
 	})
+}
+
+// signatureOf is the signature of an envelope: the relay's, or that of the staked builder whose bid
+// it was.
+func (r *Revealer) signatureOf(s *sale, message *gloas.ExecutionPayloadEnvelope) (phase0.BLSSignature, error) {
+	if s.signed != nil {
+		if signature, signed := r.Signed.Envelope(s.signed, s.root); signed {
+			return signature, nil
+		}
+		return phase0.BLSSignature{}, errNotSigned
+	}
+	block := s.block.Message
+	root, err := gloas.Mainnet.ExecutionPayloadEnvelope.Root(message)
+	if err != nil {
+		return phase0.BLSSignature{}, fmt.Errorf("hash envelope: %w", err)
+	}
+	signature := r.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(r.Spec, block.Slot)))
+	return signature, nil
 }

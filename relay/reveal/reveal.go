@@ -8,6 +8,10 @@
 // The envelope leaves the relay after the beacon nodes have the block as their head, before the
 // payload's deadline, and never for a proposer of whom two blocks of the slot were seen.
 //
+// A bid may be one that a staked builder has signed itself (relay/stakedbid). Then the block is
+// published all the same. The payload is left to the builder if it came without one; otherwise its
+// envelope is revealed as that of an own bid, once the builder has signed it.
+//
 // Nothing of a sale is in memory alone. That the relay has sold a bid is shown by its signature,
 // the payload is in the escrow before the bid is signed, and the proposer's block is kept before
 // the guard is won. So Resume takes up what another process has begun: the one before this one, or
@@ -48,6 +52,18 @@ type Bids interface {
 	Sold(signed *gloas.SignedExecutionPayloadBid) bool
 }
 
+// Signed knows the bids that the relay has taken of staked builders who sign themselves. It never
+// blocks.
+type Signed interface {
+	// Sold returns a bid as it was taken; nil for one that was not.
+	Sold(signed *gloas.SignedExecutionPayloadBid) *bid.Signed
+	// MarkSold notes that a block with the bid was published.
+	MarkSold(s *bid.Signed)
+	// Envelope returns the builder's signature of the bid's envelope in a block; false if it is not
+	// here.
+	Envelope(s *bid.Signed, block phase0.Root) (phase0.BLSSignature, bool)
+}
+
 // Payloads has the payloads of bids.
 type Payloads interface {
 	// Find returns a payload of a block hash that fits; nil if there is none.
@@ -76,12 +92,13 @@ type Publisher interface {
 	PublishEnvelope(ctx context.Context, ssz []byte) error
 }
 
-// Config are the parts of a Revealer. All are needed.
+// Config are the parts of a Revealer. All but Signed are needed.
 type Config struct {
 	Spec     *eth.Spec
 	Clock    clock.Clock
 	Chain    Chain
 	Bids     Bids
+	Signed   Signed // nil if none are taken
 	Payloads Payloads
 	Slots    *slots.Slots
 	Kept     Kept
@@ -113,12 +130,27 @@ type sale struct {
 	bid.Sale
 	block    *gloas.SignedBeaconBlock
 	root     phase0.Root
-	at       time.Time // when the block came
-	contents *relay.Contents
-	done     chan struct{} // closed when refused is final
+	at       time.Time       // when the block came
+	signed   *bid.Signed     // the bid, if a staked builder has signed it; nil for one of the relay's own
+	contents *relay.Contents // nil for a signed bid that came without its payload
+	done     chan struct{}   // closed when refused is final
 	refused  *relay.Refused
 	taken    bool // a beacon node has the block
-	withheld bool // a fact says that the payload is not revealed
+	withheld bool // a fact says that the payload is not revealed here
+	awaited  bool // only the builder's signature of the envelope was missing, while there was time
+}
+
+// bid is the bid in the block.
+func (s *sale) bid() *gloas.ExecutionPayloadBid {
+	return s.block.Message.Body.SignedExecutionPayloadBid.Message
+}
+
+// builder is the key of who has made the payload.
+func (s *sale) builder() phase0.BLSPubKey {
+	if s.signed != nil {
+		return s.signed.Builder
+	}
+	return s.contents.Trace.BuilderPubkey
 }
 
 // New returns a Revealer that has revealed nothing.
@@ -145,12 +177,14 @@ func (r *Revealer) Deliver(ctx context.Context, at time.Time, block *gloas.Signe
 	if refused := r.check(at, block, root); refused != nil {
 		return refused
 	}
-	slot := block.Message.Slot
-	contents, refused := r.find(ctx, block.Message.Body.SignedExecutionPayloadBid.Message)
-	if refused != nil {
-		return refused
+	slot, made := block.Message.Slot, &sale{block: block, root: root, at: at, done: make(chan struct{})}
+	if made.signed = r.findSigned(block); made.signed == nil || made.signed.HasPayload() {
+		var refused *relay.Refused
+		if made.contents, refused = r.find(ctx, made.bid()); refused != nil {
+			return refused
+		}
 	}
-	s, first := r.enter(slot, &sale{block: block, root: root, at: at, contents: contents, done: make(chan struct{})})
+	s, first := r.enter(slot, made)
 	if s.root != root {
 		r.forbid(slot)
 		return relay.PayloadOther.With("slot %d", slot)
@@ -169,13 +203,22 @@ func (r *Revealer) Deliver(ctx context.Context, at time.Time, block *gloas.Signe
 	return nil
 }
 
-// check requires a bid that the relay has signed, the slot's proposer and its signature, and that
-// there is time to reveal the payload.
+// findSigned returns the bid of a block, if the relay has taken it of a staked builder; otherwise
+// nil.
+func (r *Revealer) findSigned(block *gloas.SignedBeaconBlock) *bid.Signed {
+	if r.Signed == nil {
+		return nil
+	}
+	return r.Signed.Sold(block.Message.Body.SignedExecutionPayloadBid)
+}
+
+// check requires a bid that the relay has signed or taken, the slot's proposer and its signature,
+// and that there is time to reveal the payload.
 func (r *Revealer) check(at time.Time, block *gloas.SignedBeaconBlock, root phase0.Root) *relay.Refused {
 	slot := block.Message.Slot
 	offered := block.Message.Body.SignedExecutionPayloadBid
 	if offered.Message.Slot != slot || offered.Message.ParentBlockRoot != block.Message.ParentRoot ||
-		!r.Bids.Sold(offered) {
+		r.findSigned(block) == nil && !r.Bids.Sold(offered) {
 		return relay.PayloadUnknown.With("the block has no bid of this relay")
 	}
 	duty := r.Chain.Duty(slot)
@@ -257,6 +300,9 @@ func (r *Revealer) publish(ctx context.Context, s *sale) {
 	}
 	r.mu.Lock()
 	s.taken = true
+	if s.contents == nil {
+		r.leave(s, relay.LeftAlone)
+	}
 	r.mu.Unlock()
 	r.NoteBlock(s.block.Message.Slot, s.root)
 	r.NoteHead(r.Chain.Head())
@@ -283,12 +329,15 @@ func (r *Revealer) publishBlock(ctx context.Context, s *sale) *relay.Refused {
 		r.forbid(slot)
 		return relay.PayloadOther.With("slot %d", slot)
 	}
-	r.Slots.MarkDelivered(slot, s.contents.Payload.BlockHash) // nothing more is sold for the slot
+	r.Slots.MarkDelivered(slot, s.bid().BlockHash) // nothing more is sold for the slot
 	publishing, stop := context.WithTimeout(ctx, r.PublishTimeout)
 	defer stop()
-	if err := r.Publisher.Publish(publishing, s.contents.Fork, s.root, ssz); err != nil {
+	if err := r.Publisher.Publish(publishing, r.Spec.ForkAt(slot), s.root, ssz); err != nil {
 		r.Log.Error("publish block", "slot", slot, "error", err)
 		return relay.PayloadNotPublished.Plain()
+	}
+	if s.signed != nil {
+		r.Signed.MarkSold(s.signed)
 	}
 	return nil
 }
@@ -299,7 +348,13 @@ func (r *Revealer) Close(before phase0.Slot) {
 	defer r.mu.Unlock()
 	for slot, s := range r.sales {
 		if slot < before {
-			if s.taken && !s.IsRevealed() {
+			switch {
+			case !s.taken || s.IsRevealed():
+			case !r.mayReveal(s) && s.awaited:
+				r.leave(s, relay.LeftUnsigned)
+			case !r.mayReveal(s):
+				r.leave(s, relay.LeftUnseen)
+			default:
 				r.withhold(s, relay.WithheldLate, "its block did not become the head")
 			}
 			delete(r.sales, slot)

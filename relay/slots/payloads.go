@@ -3,6 +3,7 @@ package slots
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type Store interface {
 //	submit  ─Put──▶ recent: what came last         ─┐
 //	submit  ─Show─▶ shown: the last few leaders     ├─ one copy of each ─▶ Get, or else the escrow
 //	top ─Header───▶ served: until the slot is over ─┘
+//	stakedbid ─Hold─▶ in the escrow, until LetGo or until the slot is over
 //
 // It is safe for concurrent use.
 type Payloads struct {
@@ -50,6 +52,7 @@ type Payloads struct {
 	bytes  int           // of recent
 	shown  map[relay.Key][]relay.PayloadID
 	served []relay.PayloadID // the oldest first
+	stands map[relay.PayloadID]struct{}
 }
 
 // fetchTimeout bounds one read from the escrow, in wall time.
@@ -109,12 +112,30 @@ func (s *Payloads) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents
 	return s.Escrow.Get(ctx, id)
 }
 
-// Needs says whether a payload leads an auction, led it lately, or belongs to a header that was
-// served. It never waits for the escrow.
+// Hold notes that a bid stands which has no auction of blocks to lead, so that its payload stays in
+// the escrow.
+func (s *Payloads) Hold(id relay.PayloadID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stands == nil {
+		s.stands = map[relay.PayloadID]struct{}{}
+	}
+	s.stands[id] = struct{}{}
+}
+
+// LetGo notes that such a bid no longer stands.
+func (s *Payloads) LetGo(id relay.PayloadID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.stands, id)
+}
+
+// Needs says whether a payload leads an auction, led it lately, is held, or belongs to a header
+// that was served. It never waits for the escrow.
 func (s *Payloads) Needs(id relay.PayloadID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.Contains(s.served, id) {
+	if _, stands := s.stands[id]; stands || slices.Contains(s.served, id) {
 		return true
 	}
 	for _, tops := range s.shown {
@@ -240,6 +261,7 @@ func (s *Payloads) Close(before phase0.Slot) {
 			s.forgetRecent(i)
 		}
 	}
+	maps.DeleteFunc(s.stands, func(id relay.PayloadID, _ struct{}) bool { return id.Slot < before })
 	for key, tops := range s.shown {
 		if key.Slot < before {
 			for _, id := range tops {

@@ -49,6 +49,28 @@ func decodeGloas(fork eth.Fork, media Media, body []byte) (*relay.Submission, er
 	return s, nil
 }
 
+// DecodeBuilderBid reads a SignedBuilderBid.
+func DecodeBuilderBid(media Media, body []byte) (*gloas.SignedBuilderBid, error) {
+	read := gloas.Mainnet.SignedBuilderBid.Decode
+	if media == JSON {
+		read = gloas.Mainnet.SignedBuilderBid.FromJSON
+	}
+	signed, err := read(body)
+	if err != nil {
+		return nil, err
+	}
+	for _, contents := range signed.Contents {
+		if len(contents.ExecutionPayload.BlockAccessList) == 0 {
+			return nil, errNoAccessList
+		}
+		err := errors.Join(contents.ExecutionPayload.CheckLimits(), contents.ExecutionRequests.CheckLimits())
+		if err != nil {
+			return nil, err
+		}
+	}
+	return signed, nil
+}
+
 // encodeGloas is the inverse of decodeGloas.
 func encodeGloas(media Media, s *relay.Submission) ([]byte, error) {
 	full, blobs := &gloas.SignedBidSubmissionV6{Message: s.Trace, Signature: s.Signature}, bundleOf(s.Blobs)

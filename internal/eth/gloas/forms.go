@@ -77,6 +77,12 @@ type Forms struct {
 	BuilderPreferencesEntry   shape.Shape[BuilderPreferencesEntry]
 	EnvelopeContents          shape.Shape[SignedExecutionPayloadEnvelopeContents]
 	SignedBidSubmissionV6     shape.Shape[SignedBidSubmissionV6]
+
+	// Of staked builders, on a wire of our own.
+	BidContents           shape.Shape[BidContents]
+	SignedBuilderBid      shape.Shape[SignedBuilderBid]
+	BlindedEnvelope       shape.Shape[BlindedExecutionPayloadEnvelope]
+	SignedBlindedEnvelope shape.Shape[SignedBlindedExecutionPayloadEnvelope]
 }
 
 // Mainnet has the forms of the mainnet preset, which public networks use.
@@ -84,7 +90,7 @@ var Mainnet = FormsOf(Preset{PayloadCommittee: 512, SyncCommittee: 512, Committe
 
 // FormsOf makes the forms of a preset.
 func FormsOf(p Preset) *Forms {
-	return &Forms{
+	forms := &Forms{
 		Checkpoint:                 checkpointShape(),
 		AttestationData:            attestationDataShape(),
 		ETH1Data:                   eth1DataShape(),
@@ -140,4 +146,12 @@ func FormsOf(p Preset) *Forms {
 		EnvelopeContents:          envelopeContentsShape(),
 		SignedBidSubmissionV6:     submissionShape(),
 	}
+	forms.addOwnWire()
+	return forms
+}
+
+// addOwnWire makes the forms that are the same in all presets and in no specification.
+func (f *Forms) addOwnWire() {
+	f.BidContents, f.SignedBuilderBid = bidContentsShape(), builderBidShape()
+	f.BlindedEnvelope, f.SignedBlindedEnvelope = blindedEnvelopeShape(), signedBlindedEnvelopeShape()
 }

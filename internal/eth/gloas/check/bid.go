@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -106,9 +108,31 @@ var BidRules = []BidRule{
 	{"signature", Rejected, (*BidCase).signature},
 }
 
-// Judge applies all rules in order and returns the verdict of the first that is broken.
-func (c *BidCase) Judge() Verdict {
+// RelayRules are those that a relay can apply to a bid that its builder sends it. It takes what is
+// promised within the payload, keeps several bids of a builder, and has no state of the parent.
+var RelayRules = rulesNamed("slot", "block hash", "blobs", "preferences", "fee recipient", "randao", "builder",
+	"balance", "signature")
+
+// CoverRules say whether a builder may bid, and can pay what it bids. What they look at changes
+// while a bid stands.
+var CoverRules = rulesNamed("builder", "balance")
+
+// rulesNamed returns rules of the table, in its order.
+func rulesNamed(names ...string) (list []BidRule) {
 	for _, rule := range BidRules {
+		if slices.Contains(names, rule.Name) {
+			list = append(list, rule)
+		}
+	}
+	return list
+}
+
+// Judge applies all rules in order and returns the verdict of the first that is broken.
+func (c *BidCase) Judge() Verdict { return c.JudgeBy(BidRules) }
+
+// JudgeBy applies some of the rules.
+func (c *BidCase) JudgeBy(rules []BidRule) Verdict {
+	for _, rule := range rules {
 		if detail := rule.Do(c); detail != "" {
 			return Verdict{rule.Broken, rule.Name, detail}
 		}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -47,14 +48,23 @@ var EnvelopeRules = []EnvelopeRule{
 	{"withdrawals", (*EnvelopeCase).withdrawals},
 }
 
+// ContentsRules are those about a payload and its requests, which are there before a block has the
+// bid.
+var ContentsRules = slices.DeleteFunc(slices.Clone(EnvelopeRules), func(rule EnvelopeRule) bool {
+	return rule.Name == "signature" || rule.Name == "block" || rule.Name == "parent block"
+})
+
 // BrokenError says which rule an envelope breaks, and how.
 type BrokenError struct{ Rule, Detail string }
 
 func (e *BrokenError) Error() string { return fmt.Sprintf("envelope: %s: %s", e.Rule, e.Detail) }
 
 // Check applies all rules in order and returns a BrokenError of the first that is broken.
-func (c *EnvelopeCase) Check() error {
-	for _, rule := range EnvelopeRules {
+func (c *EnvelopeCase) Check() error { return c.CheckBy(EnvelopeRules) }
+
+// CheckBy applies some of the rules.
+func (c *EnvelopeCase) CheckBy(rules []EnvelopeRule) error {
+	for _, rule := range rules {
 		if detail := rule.Do(c); detail != "" {
 			return &BrokenError{rule.Name, detail}
 		}
