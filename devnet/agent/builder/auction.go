@@ -24,6 +24,7 @@ func (b *Builder) auction(ctx context.Context, a Attributes) {
 	if b.Conduct.Replay {
 		b.submitKept(ctx)
 	}
+	b.askToLeave(ctx, a.Slot)
 	start := b.Spec.SlotStart(a.Slot)
 	s := Situation{Slot: uint64(a.Slot), Length: b.Spec.SlotDuration, Began: b.Clock.Now().Sub(start)}
 	for ctx.Err() == nil {
