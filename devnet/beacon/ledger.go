@@ -8,13 +8,15 @@ import (
 )
 
 // Ledger is what the bids of the chain have promised from builders' stakes, and what became of it,
-// in Gwei. Promised is always Withdrawn + Pending.
+// in Gwei.
 type Ledger struct {
 	// Promised are the values of bids, without those that are Void: of EMPTY blocks whose proposers
-	// have signed two blocks.
-	Promised, Void phase0.Gwei
+	// have signed two blocks, or that got too few votes.
+	Promised phase0.Gwei `json:"promised_gwei"`
+	Void     phase0.Gwei `json:"void_gwei"`
 	// Withdrawn is in payloads of the chain, Pending is not yet, or is not decided yet.
-	Withdrawn, Pending phase0.Gwei
+	Withdrawn phase0.Gwei `json:"withdrawn_gwei"`
+	Pending   phase0.Gwei `json:"pending_gwei"`
 }
 
 // Right says whether nothing was lost, and nothing was paid twice.
@@ -49,5 +51,6 @@ func (b *Beacon) Ledger() (l Ledger, err error) {
 		full = block.onFull(parent)
 		block = parent
 	}
+	l.Promised, l.Void = l.Promised-state.Unvoted, l.Void+state.Unvoted
 	return l, nil
 }

@@ -65,6 +65,22 @@ func TestLedgerOfASlashing(t *testing.T) {
 	n.wantLedger("after the slashing", Ledger{Void: 700})
 }
 
+// What a slot has promised whose block nobody has voted for is void too, once the votes are
+// counted.
+func TestLedgerWithoutVotes(t *testing.T) {
+	n := newNetworkIn(t, eth.Gloas)
+	server := httptest.NewServer(&stakedBuilder{n: n, value: 700})
+	t.Cleanup(server.Close)
+	n.soldIn(1, server.URL)
+	decided := phase0.Slot(2 * n.spec.SlotsPerEpoch)
+	for slot := phase0.Slot(2); slot < decided; slot++ {
+		n.selfBuild(slot, true)
+	}
+	n.wantLedger("not decided", Ledger{Promised: 700, Pending: 700})
+	n.selfBuild(decided, true)
+	n.wantLedger("decided", Ledger{Void: 700})
+}
+
 // Who runs the node is told which builder refuses to bid, and why.
 func TestBidRefused(t *testing.T) {
 	n := newNetworkIn(t, eth.Gloas)

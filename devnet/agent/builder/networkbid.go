@@ -46,10 +46,9 @@ func (b *Builder) networkBid(ctx context.Context, a Attributes, duty client.Duty
 		return nil, fmt.Errorf("encode bid: %w", err)
 	}
 	if _, err := b.askNode(ctx, http.MethodPost, "/eth/v1/beacon/execution_payload_bids", raw, nil); err != nil {
-		refused := (*client.Error)(nil)
-		if errors.As(err, &refused) {
+		if refused := (*nodeError)(nil); errors.As(err, &refused) {
 			b.Tell(devnet.Event{Actor: b.Name, At: devnet.BeaconName, Slot: int(a.Slot), Subject: devnet.RequestRefused,
-				Status: refused.Status})
+				Status: refused.status})
 		}
 		return nil, fmt.Errorf("bid by the network: %w", err)
 	}
@@ -112,8 +111,19 @@ func (b *Builder) askToLeave(ctx context.Context, slot phase0.Slot) {
 // maxBlock bounds an answer of the beacon node in bytes: a block of gloas has no payload.
 const maxBlock = 4 << 20
 
+// nodeError is an answer of the beacon node with a status other than 200.
+type nodeError struct {
+	status int
+	body   []byte
+}
+
+// Error implements error.
+func (e *nodeError) Error() string {
+	return fmt.Sprintf("beacon node answers %d: %.200s", e.status, e.body)
+}
+
 // askNode sends a request with a body of gloas in SSZ to the beacon node. A status other than 200
-// is a client.Error.
+// is a nodeError.
 func (b *Builder) askNode(ctx context.Context, method, path string, body []byte, more http.Header) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(b.BeaconURL, "/")+path,
 		bytes.NewReader(body))
@@ -136,7 +146,7 @@ func (b *Builder) askNode(ctx context.Context, method, path string, body []byte,
 		return nil, fmt.Errorf("read answer: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, &client.Error{Status: response.StatusCode, Message: fmt.Sprintf("%.200s", answer)}
+		return nil, &nodeError{response.StatusCode, answer}
 	}
 	return answer, nil
 }

@@ -2,7 +2,6 @@ package builder
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
-	"github.com/gavel-relay/gavel/relay/client"
 )
 
 // promisesAhead is how many bids may wait for Run to look after them.
@@ -136,8 +134,8 @@ func (b *Builder) reveal(ctx context.Context, one promise, withoutBlobs bool) er
 	}
 	_, err = b.askNode(ctx, http.MethodPost, "/eth/v1/beacon/execution_payload_envelopes", raw,
 		http.Header{"Eth-Blob-Data-Included": {included}})
-	if refused := (*client.Error)(nil); errors.As(err, &refused) {
-		return fmt.Errorf("reveal: status %d: %s", refused.Status, refused.Message)
+	if err != nil {
+		return fmt.Errorf("publish payload: %w", err)
 	}
-	return err
+	return nil
 }
