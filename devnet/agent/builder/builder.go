@@ -12,7 +12,8 @@
 // A builder with stake bids by the network in slots of gloas (networkbid.go), and keeps its
 // promises itself (reveal.go):
 //
-//	beacon node ◀─bid that its key has signed── block without a payment
+//	beacon node ──proposer_preferences────────▶ (preferences.go)
+//	            ◀─bid that its key has signed── block without a payment
 //	            ──block with its bid─────────▶ decide (reveal.go, pure): wait, reveal, withhold ─envelope─▶ beacon node
 //
 // Later bids do not contain an order that was cancelled.
@@ -115,6 +116,8 @@ type Builder struct {
 	// asked to leave; only the running auction uses it.
 	promised chan promise
 	asked    bool
+	// preferred is what proposers have told the network, for a builder with stake.
+	preferred preferences
 }
 
 // New returns a builder that does nothing until Run.
@@ -151,7 +154,13 @@ func (b *Builder) Run(ctx context.Context) error {
 			group.Go(func() error { b.followTop(ctx, relay); return nil })
 		}
 	}
-	group.Go(func() error { b.keepPromises(ctx); return nil })
+	if b.Stake != nil {
+		group.Go(func() error { b.keepPromises(ctx); return nil })
+		group.Go(func() error {
+			followTopic(ctx, b.BeaconURL, "proposer_preferences", b.Log.With("builder", b.Name), b.preferred.add)
+			return nil
+		})
+	}
 	group.Go(func() error { return b.build(ctx) })
 	return group.Wait()
 }

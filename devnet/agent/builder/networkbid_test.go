@@ -1,9 +1,11 @@
 package builder
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -158,10 +160,54 @@ func stakedBuilder(t *testing.T, n *gloasNode, strategy Strategy, conduct Conduc
 	t.Cleanup(server.Close)
 	spec := specOf(eth.Gloas)
 	node := opened(t, spec)
-	r, c := newRelay(t, registered(3))
+	r, c := newRelay(t, nil) // it knows no duty
 	b, index := newBuilder(spec, node, c), gloas.BuilderIndex(7)
 	b.Stake, b.BeaconURL, b.Strategy, b.Conduct = &index, server.URL, strategy, conduct
+	if err := b.preferred.add(preferencesEvent(t, 3)); err != nil {
+		t.Fatal(err)
+	}
 	return b, r, node
+}
+
+// preferencesEvent is a proposer_preferences event as beacon nodes send it, for a slot.
+func preferencesEvent(t *testing.T, slot phase0.Slot) []byte {
+	t.Helper()
+	data, err := gloas.Mainnet.SignedProposerPreferences.ToJSON(&gloas.SignedProposerPreferences{
+		Message: &gloas.ProposerPreferences{ProposalSlot: slot, ValidatorIndex: 2, FeeRecipient: feeRecipient,
+			TargetGasLimit: 50_000_000},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat([]byte(`{"version":"gloas","data":`), data, []byte("}"))
+}
+
+// The newest word of a proposer counts; what is no event changes nothing, and old slots are
+// forgotten.
+func TestPreferences(t *testing.T) {
+	var p preferences
+	if _, err := p.duty(3); !errors.Is(err, errNoPreferences) {
+		t.Errorf("before the first one: %v", err)
+	}
+	for _, wrong := range []string{"", "{", "{}", `{"data":[]}`, `{"data":{"message":null}}`} {
+		if p.add([]byte(wrong)) == nil {
+			t.Errorf("%q is taken", wrong)
+		}
+	}
+	if err := p.add(preferencesEvent(t, 3)); err != nil {
+		t.Fatal(err)
+	}
+	duty, err := p.duty(3)
+	if m := duty.Registration.Message; err != nil || duty.Index != 2 || m.FeeRecipient != feeRecipient ||
+		m.GasLimit != 50_000_000 {
+		t.Errorf("%+v, %v", duty, err)
+	}
+	if err := p.add(preferencesEvent(t, 4+preferencesKept)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.duty(3); err == nil || len(p.bySlot) != 1 {
+		t.Errorf("an old slot is kept: %v", err)
+	}
 }
 
 // A staked builder signs a bid for a block without a payment, and hands it to the beacon node and
