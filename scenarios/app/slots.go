@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
@@ -95,12 +97,32 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 	}
 	l.book.add(r, at, found)
 	for _, one := range has.Withdrawn {
+		if !l.isOwed(slot, one) {
+			continue // the rest of a stake goes back to a builder that has left
+		}
 		l.book.add(scenarios.Record{
 			Slot: int(slot), Actor: "chain", Subject: scenarios.StakePaid, About: l.network.StakedName(one.Builder),
 			ValueWei: weiOf(one.Amount).Dec(),
 		}, at, one)
 	}
 	return nil
+}
+
+// isOwed says whether a withdrawal pays the proposer of a slot up to one what the slot's bid has
+// promised.
+func (l *planRun) isOwed(upTo phase0.Slot, paid network.Withdrawal) bool {
+	for slot := phase0.Slot(1); slot <= upTo; slot++ {
+		if has := l.network.SlotAt(slot); isFor(has.Sale, l.network.Payee(has.Proposer), paid) {
+			return true
+		}
+	}
+	return false
+}
+
+// isFor says whether a withdrawal is what a sale has promised to a fee recipient.
+func isFor(sale *beacon.Sale, payee bellatrix.ExecutionAddress, paid network.Withdrawal) bool {
+	return sale != nil && sale.ValueGwei > 0 && sale.Builder == paid.Builder && sale.ValueGwei == paid.Amount &&
+		common.Address(payee) == paid.To
 }
 
 // sold says in the record of a slot if a builder with stake has sold its block by the network.

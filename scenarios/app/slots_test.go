@@ -5,7 +5,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/network"
@@ -50,6 +52,29 @@ func TestSoldByStake(t *testing.T) {
 		if l.sold(&r, c.sale); r.ID != c.want.ID || r.About != c.want.About || r.ValueWei != c.want.ValueWei {
 			t.Errorf("%+v: %+v, want %+v", c.sale, r, c.want)
 		}
+	}
+}
+
+// A withdrawal pays for a sale only if builder, amount and recipient are the sale's, to the Gwei.
+func TestPaidForASale(t *testing.T) {
+	payee := bellatrix.ExecutionAddress{1}
+	sale := &beacon.Sale{Builder: 1, ValueGwei: 700}
+	paid := network.Withdrawal{Builder: 1, Amount: 700, To: common.Address(payee)}
+	if !isFor(sale, payee, paid) {
+		t.Error("what was promised is not owed")
+	}
+	for name, change := range map[string]func(*network.Withdrawal){
+		"a Gwei less":       func(w *network.Withdrawal) { w.Amount-- },
+		"another builder's": func(w *network.Withdrawal) { w.Builder++ },
+		"somebody else's":   func(w *network.Withdrawal) { w.To[0]++ },
+	} {
+		wrong := paid
+		if change(&wrong); isFor(sale, payee, wrong) {
+			t.Errorf("%s is owed", name)
+		}
+	}
+	if isFor(nil, payee, paid) || isFor(new(beacon.Sale), bellatrix.ExecutionAddress{}, network.Withdrawal{}) {
+		t.Error("something is owed for nothing")
 	}
 }
 

@@ -86,7 +86,8 @@ func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, erro
 }
 
 // askDuty asks all relays, and takes the word of the first that knows the duty, so that a silent
-// one delays nothing. Who bids by the network goes by what proposers have told the network. The error of a relay matters only if no other relay knows the duty.
+// one delays nothing. Who bids by the network goes by what proposers have told the network. The
+// error of a relay matters only if no other relay knows the duty.
 func (b *Builder) askDuty(ctx context.Context, slot phase0.Slot) (client.Duty, error) {
 	if b.bidsByNetwork(slot) {
 		return b.preferred.duty(slot)
