@@ -59,6 +59,7 @@ var measures = []measure{
 		count(subject(TopHeard))},
 	{"hints", "orders that searchers are told of", count(subject(HintSeen))},
 	{"hints-heard", "hints that searchers who only listen were told, each counted once", count(subject(HintHeard))},
+	{"stake-paid", "what payloads have paid from builders' stakes, in ether", ether(subject(StakePaid))},
 	{"promised", "refunds that somebody is owed by the blocks, in ether", ether(subject(RefundCredited))},
 	{"paid", "refunds that the blocks have paid, in ether", ether(subject(RefundPaid))},
 	{"listed", "delayed refunds that the payer was told of, in ether", ether(subject(RefundListed))},

@@ -62,11 +62,23 @@ var happenings = []happening{
 	{"payload refused", "a proposer signed a header and was given no payload",
 		map[string]string{"at": "RELAY", "with": "REFUSAL"},
 		subject(PayloadRefused)},
-	{"landed", "a relay's block is on the chain", ofASlot, outcome(Landed)},
+	{"landed", "a relay's block is on the chain, or one that a builder with stake has sold by the network", ofASlot,
+		outcome(Landed)},
 	{"local block", "the chain has the block of the proposer's own node", ofASlot, outcome(Local)},
 	{"missed slot", "the chain has no block", ofASlot, outcome(Missed)},
 	{"orphaned", "a block was delivered, but the chain has gone another way", ofASlot, outcome(Orphaned)},
-	{"empty slot", "the chain has a block without its payload (from gloas on)", ofASlot, outcome(Empty)},
+	{"empty slot",
+		"the chain has a block without its payload (from gloas on): it was withheld, or the committee does not say that it " +
+			"was there in time (unseen), or that its blobs were (no-blobs)",
+		map[string]string{"by": "BUILDER", "under": "FORK", "because": "CAUSE"}, outcome(Empty)},
+	{"payload withheld", "a relay has taken a block and does not reveal its payload", byBuilderAtRelay,
+		subject(PayloadWithheld)},
+	{"paid by stake",
+		"a payload on the chain pays a proposer from a builder's stake what the bid of its slot has promised",
+		map[string]string{"by": "BUILDER"}, subject(StakePaid)},
+	{"ledger right",
+		"at the end, what was promised from stakes is what payloads have paid and what is still owed, to the Gwei", nil,
+		func(r Record) bool { return r.Subject == LedgerClosed && r.ID == LedgerRight }},
 	{"header served", "a relay has given a header to a proposer", byBuilderAtRelay, subject(HeaderServed)},
 	{"header received", "a proposer has been given a header", map[string]string{"at": "RELAY"}, subject(HeaderReceived)},
 	{"bid", "a bid counts", byBuilderAtRelay, func(r Record) bool { return r.Subject == SubmissionJudged && r.Counts }},
@@ -156,6 +168,8 @@ func fieldOf(r Record, clause string) string {
 		return r.ID
 	case "under":
 		return r.Fork
+	case "because":
+		return r.Because
 	case "":
 		if r.Subject == MonitorFinding {
 			return r.ID

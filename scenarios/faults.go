@@ -60,7 +60,7 @@ func (r *reader) breakable(p *Plan, f Fault) error {
 		return fmt.Errorf("%s needs a relay: give one of %s", f.What, strings.Join(r.actors["RELAY"], ", "))
 	case f.What.Is("kill") && !ours && on != BeaconNode:
 		return fmt.Errorf("%s needs a service: give a relay, %s, %s or %s", f.What, BeaconNode, RPCName, StreamName)
-	case f.What.Is("known blocks") && on != BeaconNode:
+	case f.What.Is("known blocks", "committee", "envelopes") && on != BeaconNode:
 		return fmt.Errorf("%s needs the beacon node: give %s", f.What, BeaconNode)
 	case f.What.Is("journal away") && !relay && on != RPCName:
 		return fmt.Errorf("%s needs a service with a journal of its own: give a relay, or %s", f.What, RPCName)

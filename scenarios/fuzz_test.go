@@ -107,7 +107,7 @@ func aPlan(t *rapid.T) string {
 		switch form.form {
 		case "database down": // not where a disk breaks
 			on = "relay-1"
-		case "known blocks refused":
+		case "known blocks refused", "committee absent", "envelopes refused":
 			on = BeaconNode
 		}
 		w.line("  - {fault: %q, on: %s, from: slot %d %+dms, until: slot %d}", aMove(t, form), on, from,

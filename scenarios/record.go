@@ -29,6 +29,8 @@ type Record struct {
 	At string `json:"at,omitempty"`
 	// ID is a refusal's id, a slot's outcome, or a class of faults.
 	ID string `json:"id,omitempty"`
+	// Because is why a slot is EMPTY, one of Causes.
+	Because string `json:"because,omitempty"`
 	// Counts says that a submission takes part in the auction from now on as a bid. It is false if
 	// the submission was refused, or was kept although it is too low to lead.
 	Counts bool `json:"counts,omitempty"`
@@ -69,6 +71,14 @@ const (
 	// wanted to go on reading.
 	ListenerLeft  = devnet.ListenerLeft
 	BreakerOpened = "breaker_opened"
+	// PayloadWithheld comes from a relay: it has taken a block and does not reveal the payload. Its ID
+	// is the reason.
+	PayloadWithheld = "payload_withheld"
+	// StakePaid says that a payload on the chain pays a proposer from a builder's stake. LedgerClosed
+	// compares at the end what was promised from stakes with what was paid and is owed; its ID is
+	// LedgerRight or LedgerWrong.
+	StakePaid    = "stake_paid"
+	LedgerClosed = "ledger_closed"
 	// KnownRefused comes from the beacon node: it refused a block that it has already.
 	KnownRefused   = "known_block_refused"
 	MonitorFinding = "monitor_finding"
@@ -102,11 +112,24 @@ const (
 
 // Outcomes of a slot.
 const (
-	Landed   = "landed"   // a relay's block is on the chain
+	Landed   = "landed"   // the block of a relay, or of a builder with stake, is on the chain
 	Local    = "local"    // the block of the proposer's own node is on the chain
 	Missed   = "missed"   // the chain has no block
 	Orphaned = "orphaned" // a block was delivered, but is not on the chain
 	Empty    = "empty"    // the block is on the chain, but not its payload (from gloas on)
+)
+
+// Why a slot is EMPTY.
+const (
+	Withheld = "withheld"
+	Unseen   = "unseen"
+	NoBlobs  = "no-blobs"
+)
+
+// What LedgerClosed says.
+const (
+	LedgerRight = "right"
+	LedgerWrong = "wrong"
 )
 
 // maxRecord bounds a line of facts in bytes.

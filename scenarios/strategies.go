@@ -10,6 +10,10 @@ var Checks = []string{
 // Conditions say in which position a builder takes its bid back.
 var Conditions = []string{"leading", "outbid"}
 
+// Causes say why the chain leaves a payload out: it was never revealed; the committee does not say
+// that it was there in time; or not that its blobs were.
+var Causes = []string{Withheld, Unseen, NoBlobs}
+
 // FaultClasses are the faults that a relay monitor tells apart. A relay of the lab can be made to
 // misbehave in each of these ways.
 var FaultClasses = []string{
@@ -34,6 +38,14 @@ var builderMoves = catalogue{"a builder's strategy", []entry{
 	{"only RELAY", "bids to that relay only", nil},
 	{"stall DURATION",
 		"reads no leading bid for DURATION after the first one; no fault is on the connection that tells them", nil},
+	{"stubborn", "stays with the first parent that is announced for a slot, although another one is announced later", nil},
+	{"stake VALUE",
+		"has VALUE staked at genesis, bids once a slot by the network in the place of relays, pays from its stake, and " +
+			"reveals its payloads itself (from gloas on)", nil},
+	{"withhold", "never reveals the payloads that it has sold by the network", nil},
+	{"withhold blobs", "reveals such payloads without their blobs", nil},
+	{"reveal at TIME", "reveals such payloads at TIME into the slot", nil},
+	{"exit", "asks the chain to let it go with its stake, when its first auction begins", nil},
 	{"offline", "does nothing", nil},
 }}
 
@@ -44,13 +56,20 @@ var proposerMoves = catalogue{"a proposer's strategy", []entry{
 	{"equivocate", "signs a second block of the slot and asks for that payload too", nil},
 	{"equivocate at TIME", "asks for the payload of its second block at TIME into the slot", nil},
 	{"submit at TIME", "hands its signed block over at TIME into the slot", nil},
-	{"unbundle", "signs the header in a block that cannot be published, to learn the payload", nil},
+	{"unbundle",
+		"signs the header in a block that cannot be published, to learn the payload; from gloas on it gives the relay one " +
+			"block and the network another", nil},
 	{"replay", "hands the same signed block over three times", nil},
 	{"local", "asks no relay and proposes its own node's block", nil},
 	{"silent", "asks for a header and never signs it", nil},
 	{"withhold", "does not reveal the payload of its own node (from gloas on)", nil},
 	{"cap VALUE", "counts at most VALUE of a payment within the payload, and says so to relays beforehand (from gloas on)",
 		nil},
+	{"count VALUE", "counts at most VALUE of a payment within the payload, and says so to nobody (from gloas on)", nil},
+	{"minimum bid VALUE", "takes no bid that counts for less than VALUE (from gloas on)", nil},
+	{"boost PERCENT", "weighs bids at PERCENT against its own node's payload (from gloas on)", nil},
+	{"stale auth", "asks relays by their URL in the place of its host, as an old client does (from gloas on)", nil},
+	{"unheard", "tells nobody its fee recipient and gas limit (from gloas on)", nil},
 	{"offline", "proposes nothing", nil},
 	{"register COUNT", "sends its registrations COUNT more times in the slot", nil},
 }}
@@ -100,6 +119,8 @@ var faultMoves = catalogue{"a fault", []entry{
 		"one server of its journal's cluster stands still; at the end of the fault it goes on", nil},
 	{"known blocks refused",
 		"the beacon node refuses a block that it has already, in the words for a second block of its proposer", nil},
+	{"committee absent", "nobody votes on whether payloads were there in time (from gloas on)", nil},
+	{"envelopes refused", "the beacon node takes no payload (from gloas on)", nil},
 	{"slow validation DURATION", "each validation of a block takes DURATION longer", nil},
 	{"validation down", "no block can be validated", nil},
 	{"database down", "the database takes no statements", nil},

@@ -34,7 +34,7 @@ const (
 // topology reads who takes part. It names everybody first, because builders may refer to relays and
 // relays to builders.
 func (r *reader) topology(p *Plan, values map[string]*node) {
-	r.actors["CLASS"] = FaultClasses
+	r.actors["CLASS"], r.actors["CAUSE"] = FaultClasses, Causes
 	r.name("RELAY", "relay", values["relays"], 1)
 	r.name("BUILDER", "builder", values["builders"], 2)
 	r.name("USER", "user", values["users"], 0)

@@ -163,6 +163,9 @@ func (c *Cast) builder(i int, role BuilderRole) (cfg builder.Config, err error) 
 		BeaconURL: beaconURL, Strategy: role.Strategy, Conduct: role.Conduct, TxLimit: max(1, c.TxsPerSlot*3/2),
 		Seed: c.seedOf(name), Tell: c.tell, Log: c.Log.With("part", name),
 	}
+	if index, staked := n.StakedIndex(i); staked {
+		cfg.Stake, cfg.Exit = &index, c.exit(i)
+	}
 	for _, one := range c.Relays {
 		if role.Only != "" && role.Only != one.Name {
 			continue

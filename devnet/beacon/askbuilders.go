@@ -71,7 +71,7 @@ func (b *Beacon) askBuilder(ctx context.Context, a attributes,
 	_, pubkey := b.Duty(a.slot)
 	url := fmt.Sprintf("%s/eth/v1/builder/execution_payload_bid/%d/%#x/%#x/%#x", strings.TrimSuffix(entry.URL, "/"),
 		a.slot, a.parentHash[:], a.parent.Root[:], pubkey[:])
-	status, answer, err := askAt(ctx, url, http.Header{
+	status, header, answer, err := askAt(ctx, url, http.Header{
 		"Accept": {mediaSSZ}, "Date-Milliseconds": {strconv.FormatInt(b.cfg.Clock.Now().UnixMilli(), 10)},
 		"X-Timeout-Ms": {strconv.FormatInt(b.cfg.BuilderTimeout.Milliseconds(), 10)},
 	}, body)
@@ -81,6 +81,9 @@ func (b *Beacon) askBuilder(ctx context.Context, a attributes,
 	case status == http.StatusNoContent:
 		return nil, nil
 	case status != http.StatusOK:
+		if b.cfg.BidRefused != nil {
+			b.cfg.BidRefused(a.slot, entry.URL, status, header.Get("X-Refusal"))
+		}
 		return nil, fmt.Errorf("status %d: %.200s", status, answer)
 	}
 	bid, err := gloas.Mainnet.SignedExecutionPayloadBid.Decode(answer)
@@ -91,24 +94,24 @@ func (b *Beacon) askBuilder(ctx context.Context, a attributes,
 }
 
 // askAt posts a body of gloas in SSZ.
-func askAt(ctx context.Context, url string, header http.Header, body []byte) (int, []byte, error) {
+func askAt(ctx context.Context, url string, header http.Header, body []byte) (int, http.Header, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, fmt.Errorf("make request: %w", err)
+		return 0, nil, nil, fmt.Errorf("make request: %w", err)
 	}
 	request.Header = header
 	header.Set("Content-Type", mediaSSZ)
 	header.Set(versionHeader, eth.Gloas.String())
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return 0, nil, fmt.Errorf("ask builder: %w", err)
+		return 0, nil, nil, fmt.Errorf("ask builder: %w", err)
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxBid))
 	if err != nil {
-		return 0, nil, fmt.Errorf("read answer: %w", err)
+		return 0, nil, nil, fmt.Errorf("read answer: %w", err)
 	}
-	return response.StatusCode, answer, nil
+	return response.StatusCode, response.Header, answer, nil
 }
 
 // judge checks that a bid of the Builder API can stand in the block: it is what the proposer has
@@ -165,7 +168,7 @@ func (b *Beacon) forwardBlock(ctx context.Context, url string, s *signedBlock) {
 	if err == nil {
 		var status int
 		var answer []byte
-		status, answer, err = askAt(ctx, strings.TrimSuffix(url, "/")+"/eth/v1/builder/beacon_blocks", http.Header{}, raw)
+		status, _, answer, err = askAt(ctx, strings.TrimSuffix(url, "/")+"/eth/v1/builder/beacon_blocks", http.Header{}, raw)
 		if err == nil && status != http.StatusAccepted {
 			err = fmt.Errorf("status %d: %.200s", status, answer)
 		}
@@ -193,7 +196,8 @@ func (b *Beacon) forwardPreferences(w http.ResponseWriter, r *http.Request) {
 		}
 		url := fmt.Sprintf("%s/eth/v1/builder/builder_preferences/%#x", strings.TrimSuffix(entry.URL, "/"),
 			entry.ProposerPubkey[:])
-		if status, answer, err := askAt(r.Context(), url, http.Header{}, body); err != nil || status != http.StatusAccepted {
+		status, _, answer, err := askAt(r.Context(), url, http.Header{}, body)
+		if err != nil || status != http.StatusAccepted {
 			b.log.Warn("hand on builder preferences", "url", entry.URL, "status", status, "answer", string(answer), "error", err)
 		}
 	}

@@ -72,6 +72,10 @@ type Config struct {
 	// CommitteeAbsent says in which slots the payload timeliness committee does not vote. nil means in
 	// no slot.
 	CommitteeAbsent func(slot phase0.Slot) bool
+	// BidRefused is told of each builder that refuses a request for a bid: its URL, the status, and
+	// the id in the X-Refusal header, if there is one. It must be safe for concurrent use; it may be
+	// nil.
+	BidRefused func(slot phase0.Slot, url string, status int, refusal string)
 	// LocalTxLimit bounds the transactions of locally built blocks; 0 means 100.
 	LocalTxLimit int
 	// RefusesKnown says in which slots the node refuses a block that it has already, if the

@@ -210,6 +210,9 @@ type Sale struct {
 	Builder        gloas.BuilderIndex // gloas.SelfBuild for the proposer's own payload
 	// ValueGwei is paid from the builder's stake, PaymentGwei was promised within the payload.
 	ValueGwei, PaymentGwei phase0.Gwei
+	// Equivocated says that the proposer has signed another block of the slot, which voids ValueGwei
+	// as long as the payload is not revealed.
+	Equivocated bool
 	// Of Members of the payload timeliness committee, Present have seen the payload in time, and
 	// Available its blobs.
 	Present, Available, Members int
@@ -225,7 +228,7 @@ func (b *Beacon) SaleOf(block *Block) (Sale, bool) {
 	s := Sale{
 		Full: b.choice.status(block) == epbs.Full, Revealed: b.choice.tree.Revealed(block.Root),
 		Builder: block.bid.BuilderIndex, ValueGwei: block.bid.Value, PaymentGwei: block.bid.ExecutionPayment,
-		Members: committeeSize,
+		Equivocated: b.choice.equivocates(block.Slot, block.ProposerIndex, block.Root), Members: committeeSize,
 	}
 	s.Present, s.Available = b.choice.tree.Votes(block.Root)
 	return s, true

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
@@ -78,8 +76,12 @@ type Config struct {
 	// Relays is how many relays have a staked builder from genesis on, if the network has gloas in its
 	// schedule: those of RelayKey, whose index is the relay's number.
 	Relays int
-	// CommitteeAbsent is as in beacon.Config.
+	// Stakes are builders that have stake of their own from genesis on, if the network has gloas in
+	// its schedule. Their indices follow those of the relays, in this order.
+	Stakes []Stake
+	// CommitteeAbsent and BidRefused are as in beacon.Config.
 	CommitteeAbsent func(slot phase0.Slot) bool
+	BidRefused      func(slot phase0.Slot, url string, status int, refusal string)
 	// DataDir keeps the chain on disk; empty keeps it in memory.
 	DataDir string
 	// RPCAddr is the host:port of the execution JSON-RPC; empty means any free port of 127.0.0.1.
@@ -182,27 +184,13 @@ func (n *Network) openBeacon() (err error) {
 		GenesisHash: phase0.Hash32(n.Chain.Genesis().Hash()), ChainID: ChainID,
 		AttestationDeadline: cmp.Or(n.AttestationDeadline, n.Patience(n.Slot/3)), LocalTxLimit: max(n.LocalTxLimit, 1),
 		RefusesKnown: n.RefusesKnown, Log: n.Log.With("part", "beacon"), Builders: n.staked(),
-		CommitteeAbsent: n.CommitteeAbsent, GloasDeadline: n.gloasDeadline(), BuilderTimeout: n.builderTimeout(),
+		CommitteeAbsent: n.CommitteeAbsent, BidRefused: n.BidRefused,
+		GloasDeadline: n.gloasDeadline(), BuilderTimeout: n.builderTimeout(),
 	})
 	if err != nil {
 		return fmt.Errorf("open beacon node: %w", err)
 	}
 	return nil
-}
-
-// stakeGwei is what each staked builder has at genesis.
-const stakeGwei = 1_000_000_000_000
-
-// staked returns the builders that have stake at genesis, by index.
-func (n *Network) staked() []gloas.Builder {
-	list := make([]gloas.Builder, n.Relays)
-	for i := range list {
-		list[i] = gloas.Builder{
-			Pubkey: RelayKey(n.Seed, i).PublicKey(), Balance: stakeGwei, WithdrawableEpoch: gloas.FarFuture,
-			ExecutionAddress: bellatrix.ExecutionAddress(Address(Wallet(n.Seed, "relay", i))),
-		}
-	}
-	return list
 }
 
 // runsAlone says whether the clock waits for the work, so that the deadlines of gloas are those of

@@ -141,3 +141,24 @@ func TestRelaysHaveStake(t *testing.T) {
 		}
 	}
 }
+
+// Builders with stake of their own come after those of the relays, in their order; the others have
+// no index.
+func TestStakes(t *testing.T) {
+	cfg := config(1)
+	cfg.Forks, cfg.Relays = []eth.ForkPoint{{Fork: eth.Gloas}}, 2
+	cfg.Stakes = []network.Stake{{Builder: 1, Gwei: 5_000_000_000}}
+	n := open(t, cfg)
+	index, ok := n.StakedIndex(1)
+	if balance, _, err := n.Beacon.BuilderBalance(index); !ok || index != 2 || balance != 5_000_000_000 || err != nil {
+		t.Errorf("builder-2 bids as %d with %d Gwei: %v", index, balance, err)
+	}
+	if _, ok := n.StakedIndex(0); ok {
+		t.Error("builder-1 has stake")
+	}
+	for index, want := range map[gloas.BuilderIndex]string{0: "", 1: "", 2: "builder-2", 3: "", gloas.SelfBuild: ""} {
+		if got := n.StakedName(index); got != want {
+			t.Errorf("index %d is %q, want %q", index, got, want)
+		}
+	}
+}

@@ -1,10 +1,13 @@
 package network
 
 import (
+	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
+	"github.com/gavel-relay/gavel/devnet/beacon/epbs"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
 // Slot is what the canonical chain has for a slot.
@@ -15,9 +18,19 @@ type Slot struct {
 	Canonical  bool
 	BlockHash  phase0.Hash32
 	Txs, Blobs int
+	// Withdrawn is what the payload pays from builders' stakes.
+	Withdrawn []Withdrawal
 	// Sale is set from gloas on. Without the payload (EMPTY), BlockHash is that of the bid, and the
 	// block has neither transactions nor blobs.
 	Sale *beacon.Sale
+}
+
+// Withdrawal is a payment from a builder's stake.
+type Withdrawal struct {
+	Builder gloas.BuilderIndex      `json:"builder_index"`
+	To      common.Address          `json:"to"`
+	Amount  phase0.Gwei             `json:"amount"`
+	Index   capella.WithdrawalIndex `json:"index"`
 }
 
 // SlotAt returns what the canonical chain has for a slot now.
@@ -36,6 +49,14 @@ func (n *Network) SlotAt(slot phase0.Slot) (found Slot) {
 	block := n.Chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash))
 	if block == nil {
 		return found
+	}
+	for _, w := range block.Withdrawals() {
+		one := &capella.Withdrawal{ValidatorIndex: phase0.ValidatorIndex(w.Validator)}
+		if builder, ok := epbs.BuilderOf(one); ok {
+			found.Withdrawn = append(found.Withdrawn, Withdrawal{
+				Builder: builder, To: w.Address, Amount: phase0.Gwei(w.Amount), Index: capella.WithdrawalIndex(w.Index),
+			})
+		}
 	}
 	found.Txs = len(block.Transactions())
 	for _, tx := range block.Transactions() {

@@ -27,6 +27,7 @@ var relayFacts = map[string]func(json.RawMessage) (relay.Fact, error){
 	relay.PayloadRefused{}.Subject():     as[relay.Fact, relay.PayloadRefused],
 	relay.RegistrationStored{}.Subject(): as[relay.Fact, relay.RegistrationStored],
 	relay.BuilderDemoted{}.Subject():     as[relay.Fact, relay.BuilderDemoted],
+	relay.PayloadWithheld{}.Subject():    as[relay.Fact, relay.PayloadWithheld],
 }
 
 var rpcFacts = map[string]func(json.RawMessage) (rpc.Fact, error){

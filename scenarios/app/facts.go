@@ -114,6 +114,8 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 			b.trace(&r, f.Trace)
 		case relay.PayloadRefused:
 			at, r.ID, r.Slot = f.At, f.Refusal, int(f.Slot)
+		case relay.PayloadWithheld:
+			at, r.ID, r.Slot, r.About = f.At, f.Reason, int(f.Slot), b.names[f.Builder]
 		case relay.RegistrationStored:
 			at = f.At
 		case relay.BuilderDemoted:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the archive's database, which a fault locks
@@ -152,8 +153,11 @@ func (l *planRun) begin(ctx context.Context, id int, f scenarios.Fault) (mend fu
 		})
 		return func() error { v.set(func(v *validator) { v.slow, v.down = 0, false }); return nil }, nil
 	case f.What.Is("known blocks"):
-		l.refusesKnown.Store(true)
-		return func() error { l.refusesKnown.Store(false); return nil }, nil
+		return raise(&l.refusesKnown), nil
+	case f.What.Is("committee"):
+		return raise(&l.committeeAbsent), nil
+	case f.What.Is("envelopes"):
+		return raise(&l.refusesEnvelopes), nil
 	case f.What.Is("database"):
 		return lockDatabase(ctx, l.relayNamed(f.On.To).database())
 	case f.What.Is("pause"):
@@ -166,6 +170,12 @@ func (l *planRun) begin(ctx context.Context, id int, f scenarios.Fault) (mend fu
 	default:
 		return func() error { return l.links.end(id) }, l.links.begin(id, f.On, linkCondition(f.What, l.plan.Speed))
 	}
+}
+
+// raise sets a flag and returns the function that lowers it.
+func raise(flag *atomic.Bool) func() error {
+	flag.Store(true)
+	return func() error { flag.Store(false); return nil }
 }
 
 func linkCondition(what scenarios.Move, speed float64) fault.Condition {

@@ -43,6 +43,9 @@ type planRun struct {
 	beaconURL string
 	// refusesKnown says that the beacon node refuses blocks that it has already.
 	refusesKnown atomic.Bool
+	// committeeAbsent says that nobody votes on payloads, refusesEnvelopes that the beacon node takes
+	// none.
+	committeeAbsent, refusesEnvelopes atomic.Bool
 	// validators are all proposers. The beacon node is theirs, so they are told when it restarts.
 	validators *proposer.Proposer
 }
@@ -51,7 +54,7 @@ type planRun struct {
 func (l *planRun) open(dir string) error {
 	l.dir = dir
 	var err error
-	if l.beaconAPI, err = newBeaconAPI(l.network.Beacon.Handler(), l.log); err != nil {
+	if l.beaconAPI, err = newBeaconAPI(l.refusingEnvelopes(l.network.Beacon.Handler()), l.log); err != nil {
 		return err
 	}
 	l.beaconURL = l.beaconAPI.url()

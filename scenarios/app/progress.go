@@ -145,6 +145,9 @@ func (s *progress) finish(slot *display.Slot, r scenarios.Record) {
 	case scenarios.Missed, scenarios.Orphaned:
 		slot.Winner, slot.TopWei = "", nil
 		slot.Note = strings.TrimPrefix(slot.Note+", "+r.ID, ", ")
+	case scenarios.Empty:
+		slot.Winner, slot.TopWei = r.About, nil
+		slot.Note = strings.Trim(slot.Note+", payload "+r.Because, ", ")
 	}
 	if s.live == nil {
 		value := ""

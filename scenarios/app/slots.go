@@ -3,11 +3,16 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/scenarios"
 )
@@ -24,6 +29,23 @@ func (l *planRun) finishSlots(ctx context.Context) error {
 			return err
 		}
 	}
+	return l.closeLedger()
+}
+
+// closeLedger compares what was promised from builders' stakes with what became of it.
+func (l *planRun) closeLedger() error {
+	if l.network.Spec.ForkAt(phase0.Slot(l.plan.Slots)).HasBlindedBlocks() {
+		return nil
+	}
+	ledger, err := l.network.Beacon.Ledger()
+	if err != nil {
+		return fmt.Errorf("close the ledger of stakes: %w", err)
+	}
+	r := scenarios.Record{Slot: l.plan.Slots, Actor: "chain", Subject: scenarios.LedgerClosed, ID: scenarios.LedgerWrong}
+	if ledger.Right() {
+		r.ID = scenarios.LedgerRight
+	}
+	l.book.add(r, time.Time{}, ledger)
 	return nil
 }
 
@@ -35,6 +57,8 @@ type ChainSlot struct {
 	Blobs     int                   `json:"blobs"`
 	// Delivered are the blocks that relays published.
 	Delivered []phase0.Hash32 `json:"delivered,omitempty"`
+	// Withdrawn is what the payload pays from builders' stakes.
+	Withdrawn []network.Withdrawal `json:"withdrawn,omitempty"`
 	// Sale is what became of the payload, from gloas on.
 	Sale *beacon.Sale `json:"sale,omitempty"`
 }
@@ -48,15 +72,16 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 		Fork: l.network.Spec.ForkAt(slot).String()}
 	has := l.network.SlotAt(slot)
 	found := ChainSlot{BlockHash: has.BlockHash, Proposer: has.Proposer, Txs: has.Txs, Blobs: has.Blobs,
-		Sale: has.Sale}
+		Withdrawn: has.Withdrawn, Sale: has.Sale}
 	r.ID = scenarios.Local
 	if !has.Canonical {
 		r.ID = scenarios.Missed
 	}
 	full := has.Sale == nil || has.Sale.Full
 	if has.Canonical && !full {
-		r.ID = scenarios.Empty
+		r.ID, r.Because = scenarios.Empty, causeOf(has.Sale)
 	}
+	l.sold(&r, has.Sale)
 	for _, fact := range facts {
 		var delivered relay.PayloadDelivered
 		if fact.Slot != r.Slot || fact.Subject != scenarios.PayloadDelivered || json.Unmarshal(fact.Fact, &delivered) != nil {
@@ -71,5 +96,60 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 		}
 	}
 	l.book.add(r, at, found)
+	for _, one := range has.Withdrawn {
+		if !l.isOwed(slot, one) {
+			continue // the rest of a stake goes back to a builder that has left
+		}
+		l.book.add(scenarios.Record{
+			Slot: int(slot), Actor: "chain", Subject: scenarios.StakePaid, About: l.network.StakedName(one.Builder),
+			ValueWei: weiOf(one.Amount).Dec(),
+		}, at, one)
+	}
 	return nil
+}
+
+// isOwed says whether a withdrawal pays the proposer of a slot up to one what the slot's bid has
+// promised.
+func (l *planRun) isOwed(upTo phase0.Slot, paid network.Withdrawal) bool {
+	for slot := phase0.Slot(1); slot <= upTo; slot++ {
+		if has := l.network.SlotAt(slot); isFor(has.Sale, l.network.Payee(has.Proposer), paid) {
+			return true
+		}
+	}
+	return false
+}
+
+// isFor says whether a withdrawal is what a sale has promised to a fee recipient.
+func isFor(sale *beacon.Sale, payee bellatrix.ExecutionAddress, paid network.Withdrawal) bool {
+	return sale != nil && sale.ValueGwei > 0 && sale.Builder == paid.Builder && sale.ValueGwei == paid.Amount &&
+		common.Address(payee) == paid.To
+}
+
+// sold says in the record of a slot if a builder with stake has sold its block by the network.
+func (l *planRun) sold(r *scenarios.Record, sale *beacon.Sale) {
+	if sale == nil || l.network.StakedName(sale.Builder) == "" {
+		return
+	}
+	r.About = l.network.StakedName(sale.Builder)
+	if sale.Full {
+		r.ID, r.ValueWei = scenarios.Landed, weiOf(sale.ValueGwei).Dec()
+	}
+}
+
+func weiOf(amount phase0.Gwei) *uint256.Int {
+	return new(uint256.Int).Mul(uint256.NewInt(uint64(amount)), uint256.NewInt(1_000_000_000))
+}
+
+// causeOf returns why the chain leaves a payload out.
+func causeOf(sale *beacon.Sale) string {
+	switch {
+	case !sale.Revealed:
+		return scenarios.Withheld
+	case 2*sale.Present <= sale.Members:
+		return scenarios.Unseen
+	case 2*sale.Available <= sale.Members:
+		return scenarios.NoBlobs
+	default:
+		return ""
+	}
 }

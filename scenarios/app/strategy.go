@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/scenarios"
 )
 
@@ -35,6 +36,9 @@ const naiveBids = 3
 // bidding returns the strategy of a builder with these moves.
 func (m moves) bidding() builder.Strategy {
 	bids := naiveBids
+	if m.has("stake") {
+		bids = 1 // the network takes one bid of a builder in a slot
+	}
 	if move, ok := m.find("bids"); ok {
 		bids = move.Count
 	}
@@ -81,9 +85,15 @@ func (m moves) base(bids int) builder.Strategy {
 
 // conduct returns in which ways a builder breaks the rules.
 func (m moves) conduct() builder.Conduct {
-	c := builder.Conduct{Replay: m.has("replay")}
+	c := builder.Conduct{Replay: m.has("replay"), Stubborn: m.has("stubborn"), Exit: m.has("exit")}
 	for _, move := range m {
 		switch {
+		case move.Form == "withhold":
+			c.Withhold = true
+		case move.Form == "withhold blobs":
+			c.WithholdBlobs = true
+		case move.Is("reveal"):
+			c.RevealAt = move.Time
 		case move.Is("cheat"):
 			c.Cheats = append(c.Cheats, builder.Cheat(move.Name))
 		case move.Is("burst"):
@@ -123,7 +133,7 @@ func (m moves) trading() user.Strategy {
 func (m moves) proposing() proposer.Conduct {
 	c := proposer.Conduct{
 		Local: m.has("local"), Silent: m.has("silent"), Unbundle: m.has("unbundle"), Replay: m.has("replay"),
-		Withhold: m.has("withhold"),
+		Withhold: m.has("withhold"), StaleAuth: m.has("stale auth"), Unheard: m.has("unheard"),
 	}
 	for _, move := range m {
 		switch {
@@ -131,9 +141,14 @@ func (m moves) proposing() proposer.Conduct {
 			c.RequestAt = move.Time
 		case move.Is("submit"):
 			c.SubmitAt = move.Time
-		case move.Is("cap"):
-			gwei := phase0.Gwei(new(uint256.Int).Div(move.ValueWei, uint256.NewInt(1_000_000_000)).Uint64())
-			c.MaxPayment = &gwei
+		case move.Is("cap", "count"):
+			gwei := gweiOf(move.ValueWei)
+			c.MaxPayment, c.Secret = &gwei, move.Is("count")
+		case move.Is("minimum bid"):
+			c.MinBid = gweiOf(move.ValueWei)
+		case move.Is("boost"):
+			boost := uint64(move.Percent)
+			c.Boost = &boost
 		case move.Is("repeat"):
 			c.Requests = move.Count
 		case move.Is("equivocate"):
@@ -141,6 +156,25 @@ func (m moves) proposing() proposer.Conduct {
 		}
 	}
 	return c
+}
+
+// gweiOf rounds down, and stops at the highest value that there is.
+func gweiOf(wei *uint256.Int) phase0.Gwei {
+	gwei := new(uint256.Int).Div(wei, uint256.NewInt(1_000_000_000))
+	if !gwei.IsUint64() {
+		return ^phase0.Gwei(0)
+	}
+	return phase0.Gwei(gwei.Uint64())
+}
+
+// stakesOf returns what the builders of a plan have staked at genesis.
+func stakesOf(plans []scenarios.BuilderPlan) (list []network.Stake) {
+	for i, one := range plans {
+		if move, ok := moves(one.Strategy).find("stake"); ok {
+			list = append(list, network.Stake{Builder: i, Gwei: gweiOf(move.ValueWei)})
+		}
+	}
+	return list
 }
 
 // conductOf returns the conduct in each slot; slots that the plan does not name are honest.

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/scenarios"
 )
 
@@ -29,6 +30,7 @@ func TestBidding(t *testing.T) {
 		{moves{form("naive")}, builder.Rising{Bids: 3, From: 50, To: 90}},
 		{moves{form("only RELAY")}, builder.Rising{Bids: 3, From: 50, To: 90}},
 		{moves{form("naive"), form("bids COUNT")}, builder.Rising{Bids: 5, From: 50, To: 90}},
+		{moves{form("stake VALUE")}, builder.Rising{Bids: 1, From: 50, To: 90}},
 		{moves{form("shade PERCENT")}, builder.Rising{Bids: 3, From: 45, To: 90}},
 		{moves{form("adaptive +VALUE")}, builder.Adaptive{StepWei: wei}},
 		{moves{form("last-minute at TIME")}, builder.LastMinute{When: early}},
@@ -49,6 +51,47 @@ func TestBidding(t *testing.T) {
 	got := moves{cheat, form("burst COUNT"), form("replay"), form("stall DURATION")}.conduct()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// Each row is what a plan says of a builder with stake, and what it does with its payloads.
+func TestConductOfStakedBuilders(t *testing.T) {
+	for says, want := range map[string]builder.Conduct{
+		"stake VALUE": {}, "withhold": {Withhold: true}, "withhold blobs": {WithholdBlobs: true},
+		"reveal at TIME": {RevealAt: time.Second}, "exit": {Exit: true}, "stubborn": {Stubborn: true},
+	} {
+		if got := (moves{{Form: says, Time: time.Second}}).conduct(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", says, got, want)
+		}
+	}
+}
+
+// Stakes are in whole Gwei, of the builders that have one; a value that no stake can be is the
+// highest that there is.
+func TestStakes(t *testing.T) {
+	stake := func(wei *uint256.Int) []scenarios.Move { return []scenarios.Move{{Form: "stake VALUE", ValueWei: wei}} }
+	got := stakesOf([]scenarios.BuilderPlan{
+		{Strategy: []scenarios.Move{{Form: "naive"}}}, {Strategy: stake(uint256.NewInt(5_999_999_999))},
+		{Strategy: stake(new(uint256.Int).Not(new(uint256.Int)))},
+	})
+	want := []network.Stake{{Builder: 1, Gwei: 5}, {Builder: 2, Gwei: ^phase0.Gwei(0)}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// Each row is what a plan says of a proposer's terms in gloas.
+func TestTermsOfProposers(t *testing.T) {
+	gwei, boost := phase0.Gwei(7), uint64(40)
+	for says, want := range map[string]proposer.Conduct{
+		"cap VALUE": {MaxPayment: &gwei}, "count VALUE": {MaxPayment: &gwei, Secret: true},
+		"minimum bid VALUE": {MinBid: 7}, "boost PERCENT": {Boost: &boost}, "stale auth": {StaleAuth: true},
+		"unheard": {Unheard: true}, "withhold": {Withhold: true},
+	} {
+		move := scenarios.Move{Form: says, ValueWei: uint256.NewInt(7_000_000_001), Percent: 40}
+		if got := (moves{move}).proposing(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", says, got, want)
+		}
 	}
 }
 

@@ -27,18 +27,28 @@ const retryAfter = 100 * time.Millisecond
 // then returns nil. If the stream ends, it is opened again. That is logged, and so are events that
 // cannot be read.
 func Follow(ctx context.Context, beaconURL string, log *slog.Logger, handle func(Attributes)) error {
-	for ctx.Err() == nil {
-		if err := stream(ctx, beaconURL, log, handle); err != nil && ctx.Err() == nil {
-			log.Warn("beacon node's events ended", "error", err)
+	followTopic(ctx, beaconURL, "payload_attributes", log, func(data []byte) error {
+		a, err := eth.ParsePayloadAttributes(data)
+		if err == nil {
+			handle(a)
 		}
-		_ = run.Pause(ctx, retryAfter) // the loop checks the context
-	}
+		return err
+	})
 	return nil
 }
 
-func stream(ctx context.Context, beaconURL string, log *slog.Logger, handle func(Attributes)) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, beaconURL+"/eth/v1/events?topics=payload_attributes",
-		http.NoBody)
+// followTopic calls handle with the events of a topic, as Follow does with attributes.
+func followTopic(ctx context.Context, beaconURL, topic string, log *slog.Logger, handle func([]byte) error) {
+	for ctx.Err() == nil {
+		if err := stream(ctx, beaconURL, topic, log, handle); err != nil && ctx.Err() == nil {
+			log.Warn("beacon node's events ended", "topic", topic, "error", err)
+		}
+		_ = run.Pause(ctx, retryAfter) // the loop checks the context
+	}
+}
+
+func stream(ctx context.Context, beaconURL, topic string, log *slog.Logger, handle func([]byte) error) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, beaconURL+"/eth/v1/events?topics="+topic, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
@@ -58,11 +68,8 @@ func stream(ctx context.Context, beaconURL string, log *slog.Logger, handle func
 		if err != nil {
 			return fmt.Errorf("follow events: %w", err)
 		}
-		a, err := eth.ParsePayloadAttributes(event.Data) // no other topic was subscribed to
-		if err != nil {
-			log.Warn("payload attributes are passed over", "error", err)
-			continue
+		if err := handle(event.Data); err != nil { // no other topic was subscribed to
+			log.Warn("an event is passed over", "topic", topic, "error", err)
 		}
-		handle(a)
 	}
 }

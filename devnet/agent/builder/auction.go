@@ -24,6 +24,7 @@ func (b *Builder) auction(ctx context.Context, a Attributes) {
 	if b.Conduct.Replay {
 		b.submitKept(ctx)
 	}
+	b.askToLeave(ctx, a.Slot)
 	start := b.Spec.SlotStart(a.Slot)
 	s := Situation{Slot: uint64(a.Slot), Length: b.Spec.SlotDuration, Began: b.Clock.Now().Sub(start)}
 	for ctx.Err() == nil {
@@ -66,7 +67,7 @@ const dutyLooks = 12
 
 var errNotRegistered = errors.New("the slot's proposer has not registered")
 
-// duty waits until a relay knows who proposes in a slot, and gives up when the slot begins. It
+// duty waits until somebody knows who proposes in a slot, and gives up when the slot begins. It
 // waits because a proposer may still register.
 func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, error) {
 	for {
@@ -85,8 +86,12 @@ func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, erro
 }
 
 // askDuty asks all relays, and takes the word of the first that knows the duty, so that a silent
-// one delays nothing. The error of a relay matters only if no other relay knows the duty.
+// one delays nothing. Who bids by the network goes by what proposers have told the network. The
+// error of a relay matters only if no other relay knows the duty.
 func (b *Builder) askDuty(ctx context.Context, slot phase0.Slot) (client.Duty, error) {
+	if b.bidsByNetwork(slot) {
+		return b.preferred.duty(slot)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type answer struct {

@@ -25,6 +25,9 @@ func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, d Dec
 	if err != nil {
 		return nil, err
 	}
+	if b.bidsByNetwork(a.Slot) {
+		return b.networkBid(ctx, a, duty, built, d)
+	}
 	one, err := b.sign(a, duty, built, built.PaidWei)
 	if err != nil {
 		return nil, err
@@ -44,10 +47,13 @@ func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, d Dec
 }
 
 // block builds a block with as many orders as fit together, filled up with pending transactions. It
-// pays the proposer what the decision says. An order that was cancelled since the last bid is not
-// in it and adds nothing to its value.
+// pays the proposer what the decision says, unless the builder pays from its stake. An order that
+// was cancelled since the last bid is not in it and adds nothing to its value.
 func (b *Builder) block(ctx context.Context, a Attributes, duty client.Duty, d Decision) (*chain.Built, error) {
-	payment := &chain.Payment{From: b.Wallet, To: b.Conduct.payee(b.Wallet, duty)}
+	var payment *chain.Payment // from its stake, if the builder bids by the network
+	if !b.bidsByNetwork(a.Slot) {
+		payment = &chain.Payment{From: b.Wallet, To: b.Conduct.payee(b.Wallet, duty)}
+	}
 	draft, err := b.Node.Draft(ctx, b.argsOf(a, duty, payment))
 	if err != nil {
 		return nil, err
@@ -59,11 +65,14 @@ func (b *Builder) block(ctx context.Context, a Attributes, duty client.Duty, d D
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	payment.ValueWei = d.ValueWei(draft.GainWei())
-	if d.AboveWei != nil && !payment.ValueWei.Gt(d.AboveWei) {
+	valueWei := d.ValueWei(draft.GainWei())
+	if d.AboveWei != nil && !valueWei.Gt(d.AboveWei) {
 		return nil, errNotBetter
 	}
-	b.Log.Debug("bid", "builder", b.Name, "slot", a.Slot, "orders", placed, "value_wei", payment.ValueWei)
+	if payment != nil {
+		payment.ValueWei = valueWei
+	}
+	b.Log.Debug("bid", "builder", b.Name, "slot", a.Slot, "orders", placed, "value_wei", valueWei)
 	return draft.Finish(ctx)
 }
 

@@ -9,6 +9,13 @@
 //	                                                        ├─ fill up with pending transactions (choose.go), pay the proposer
 //	relays ◀──────────signed submissions────────────────────┴─ cheat, if that is its conduct (cheat.go), sign, submit
 //
+// A builder with stake bids by the network in slots of gloas (networkbid.go), and keeps its
+// promises itself (reveal.go):
+//
+//	beacon node ──proposer_preferences────────▶ (preferences.go)
+//	            ◀─bid that its key has signed── block without a payment
+//	            ──block with its bid─────────▶ decide (reveal.go, pure): wait, reveal, withhold ─envelope─▶ beacon node
+//
 // Later bids do not contain an order that was cancelled.
 package builder
 
@@ -33,6 +40,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
@@ -71,6 +79,11 @@ type Config struct {
 	// to all Relays; it is enough if one accepts it.
 	BeaconURL string
 	Relays    []Relay
+	// Stake is the index under which the builder bids by the network, from gloas on, in the place of
+	// bidding to Relays; nil for a builder without stake.
+	Stake *gloas.BuilderIndex
+	// Exit asks the chain to let the builder go, by the public pool; nil if it has no stake.
+	Exit func(ctx context.Context) error
 	// Strategy decides what it bids and when. nil means Usual, with Seed.
 	Strategy Strategy
 	Conduct  Conduct
@@ -99,6 +112,12 @@ type Builder struct {
 	// kept are the submissions of the last auction, for a conduct that replays them. Only the
 	// running auction uses it, and there is one at a time.
 	kept []submission
+	// promised are the bids of the network that may have to be kept. asked says that the builder has
+	// asked to leave; only the running auction uses it.
+	promised chan promise
+	asked    bool
+	// preferred is what proposers have told the network, for a builder with stake.
+	preferred preferences
 }
 
 // New returns a builder that does nothing until Run.
@@ -115,7 +134,9 @@ func New(cfg Config) *Builder {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Builder{Config: cfg, orders: orders.New(cfg.Wallet, cfg.Signer)}
+	b := &Builder{
+		Config: cfg, orders: orders.New(cfg.Wallet, cfg.Signer), promised: make(chan promise, promisesAhead),
+	}
 	for range cfg.Relays {
 		b.lines = append(b.lines, line{busy: make(chan struct{}, 1)})
 	}
@@ -133,6 +154,13 @@ func (b *Builder) Run(ctx context.Context) error {
 			group.Go(func() error { b.followTop(ctx, relay); return nil })
 		}
 	}
+	if b.Stake != nil {
+		group.Go(func() error { b.keepPromises(ctx); return nil })
+		group.Go(func() error {
+			followTopic(ctx, b.BeaconURL, "proposer_preferences", b.Log.With("builder", b.Name), b.preferred.add)
+			return nil
+		})
+	}
 	group.Go(func() error { return b.build(ctx) })
 	return group.Wait()
 }
@@ -146,7 +174,7 @@ func (b *Builder) build(ctx context.Context) error {
 	defer func() { stop() }()
 	var current Attributes
 	return Follow(ctx, b.BeaconURL, b.Log.With("builder", b.Name), func(a Attributes) {
-		if a.Same(current) {
+		if a.Same(current) || !b.Conduct.follows(current, a) {
 			return
 		}
 		stop()

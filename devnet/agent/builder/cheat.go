@@ -26,7 +26,18 @@ type Conduct struct {
 	Replay bool
 	// Stall is for how long it stops reading leading bids after the first one, in chain time.
 	Stall time.Duration
+	// Stubborn stays with the first parent that is announced for a slot.
+	Stubborn bool
+	// Exit asks the chain to let the builder go, when its first auction begins.
+	Exit bool
+	// Withhold keeps the payloads that a staked builder has sold, WithholdBlobs only their blobs.
+	// RevealAt is the earliest time in its slot at which a payload is revealed.
+	Withhold, WithholdBlobs bool
+	RevealAt                time.Duration
 }
+
+// follows says whether the builder turns from the block on which it works to another announcement.
+func (c Conduct) follows(now, next Attributes) bool { return !c.Stubborn || next.Slot != now.Slot }
 
 // Cheat is a way to break a rule, named after the field or the rule.
 type Cheat string

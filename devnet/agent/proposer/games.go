@@ -36,8 +36,16 @@ type Conduct struct {
 	// Withhold does not reveal a payload of the proposer's own beacon node, from gloas on.
 	Withhold bool
 	// MaxPayment is how much of a payment within the payload counts, from gloas on; nil means all. It
-	// is also sent to builders beforehand.
+	// is also sent to builders beforehand, unless it is Secret.
 	MaxPayment *phase0.Gwei
+	Secret     bool
+	// MinBid is the least that a bid must count for, from gloas on. Boost is the percentage at which
+	// bids are weighed against the own payload; nil means that of all slots.
+	MinBid phase0.Gwei
+	Boost  *uint64
+	// StaleAuth asks builders by their URL in the place of its host, from gloas on. Unheard tells
+	// nobody what the proposer prefers.
+	StaleAuth, Unheard bool
 }
 
 // Games is a sidecar that misbehaves as its strategy says. It stands between validators and an

@@ -20,8 +20,8 @@ import (
 type Gloas struct {
 	// Builders are asked for bids by the beacon node.
 	Builders []BuilderAddress
-	// Conduct says what is done in a slot; nil means honest. Of its fields these count: Local,
-	// Silent, RequestAt, SubmitAt, Equivocate, EquivocateAt, Withhold, MaxPayment.
+	// Conduct says what is done in a slot; nil means honest. Of its fields Requests and Replay do not
+	// count.
 	Conduct func(phase0.Slot) Conduct
 	// Tell receives an event for each block that has a builder's bid; it may be nil.
 	Tell func(devnet.Event)
@@ -59,6 +59,9 @@ func (p *Proposer) auth(slot phase0.Slot, index phase0.ValidatorIndex,
 	if err != nil {
 		return nil, err
 	}
+	if p.Gloas.conduct(slot).StaleAuth {
+		data = []byte(builder.URL) // as clients did before the specification said host
+	}
 	message := &gloas.BuilderRequestAuth{Data: data, Slot: slot}
 	root, err := gloas.Mainnet.BuilderRequestAuth.Root(message)
 	if err != nil {
@@ -72,7 +75,11 @@ func (p *Proposer) auth(slot phase0.Slot, index phase0.ValidatorIndex,
 // the conduct is to ask nobody.
 func (p *Proposer) config(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex) (*gloas.BuilderConfig,
 	error) {
-	config, conduct := &gloas.BuilderConfig{BuilderBoostFactor: p.BuilderBoostFactor}, p.Gloas.conduct(slot)
+	conduct, boost := p.Gloas.conduct(slot), p.BuilderBoostFactor
+	if conduct.Boost != nil {
+		boost = *conduct.Boost
+	}
+	config := &gloas.BuilderConfig{MinBid: conduct.MinBid, BuilderBoostFactor: boost}
 	if conduct.Local || p.broken(ctx, slot) {
 		config.BuilderBoostFactor = 0
 		return config, nil
@@ -83,8 +90,8 @@ func (p *Proposer) config(ctx context.Context, slot phase0.Slot, index phase0.Va
 			return nil, err
 		}
 		entry := &gloas.BuilderEntry{
-			URL: builder.URL, Auth: auth, MaxExecutionPayment: ^phase0.Gwei(0),
-			BuilderBoostFactor: p.BuilderBoostFactor,
+			URL: builder.URL, Auth: auth, MaxExecutionPayment: ^phase0.Gwei(0), MinBid: conduct.MinBid,
+			BuilderBoostFactor: boost,
 		}
 		if conduct.MaxPayment != nil {
 			entry.MaxExecutionPayment = *conduct.MaxPayment
@@ -127,6 +134,9 @@ func (p *Proposer) proposalWithBid(ctx context.Context, slot phase0.Slot, index 
 		return err
 	}
 	signed := &gloas.SignedBeaconBlock{Message: block, Signature: signature}
+	if conduct.Unbundle {
+		return p.unbundle(ctx, signed, builder)
+	}
 	if err := p.beacon.publishBlock(ctx, signed, builder, "consensus_and_equivocation"); err != nil {
 		return fmt.Errorf("publish block: %w", err)
 	}
@@ -159,16 +169,25 @@ func (p *Proposer) tellBid(slot phase0.Slot, url string) {
 // secondBlock signs and publishes another block with the same bid. It ignores the answer: whether a
 // second block is taken is the network's affair.
 func (p *Proposer) secondBlock(ctx context.Context, first *gloas.SignedBeaconBlock, builder string, at time.Duration) {
+	second, err := p.another(first)
+	if err != nil || p.untilInSlot(ctx, first.Message.Slot, at) != nil {
+		return
+	}
+	err = p.beacon.publishBlock(ctx, second, builder, "gossip")
+	p.Log.Info("a second block was published", "slot", first.Message.Slot, "error", err)
+}
+
+// another signs another block with the same bid. A validator must never sign such a second block.
+func (p *Proposer) another(first *gloas.SignedBeaconBlock) (*gloas.SignedBeaconBlock, error) {
 	message, body := *first.Message, *first.Message.Body
 	copy(body.Graffiti[:], "a second block")
 	message.Body = &body
 	root, err := gloas.Mainnet.BeaconBlock.Root(&message)
-	if err != nil || p.untilInSlot(ctx, message.Slot, at) != nil {
-		return
+	if err != nil {
+		return nil, fmt.Errorf("hash second block: %w", err)
 	}
 	signature := p.Keys[message.ProposerIndex].Sign(eth.SigningRoot(root, p.Spec.ProposerDomain(message.Slot)))
-	err = p.beacon.publishBlock(ctx, &gloas.SignedBeaconBlock{Message: &message, Signature: signature}, builder, "gossip")
-	p.Log.Info("a second block was published", "slot", message.Slot, "error", err)
+	return &gloas.SignedBeaconBlock{Message: &message, Signature: signature}, nil
 }
 
 // revealOwn signs the envelope of the beacon node's own payload and publishes it. The node has the
@@ -265,7 +284,7 @@ func (p *Proposer) prefer(ctx context.Context) error {
 			return fmt.Errorf("fetch duties of epoch %d: %w", epoch, err)
 		}
 		for slot, index := range duties {
-			if p.Keys[index] == nil || slot < now {
+			if p.Keys[index] == nil || slot < now || p.Gloas.conduct(slot).Unheard {
 				continue
 			}
 			entry, err := p.preference(slot, index, dependent)
@@ -306,8 +325,9 @@ func (p *Proposer) preference(slot phase0.Slot, index phase0.ValidatorIndex,
 // appendCaps adds what a validator wants of each builder in its slot, if it does not count all.
 func (p *Proposer) appendCaps(list []json.RawMessage, slot phase0.Slot,
 	index phase0.ValidatorIndex) ([]json.RawMessage, error) {
-	most := p.Gloas.conduct(slot).MaxPayment
-	if most == nil {
+	conduct := p.Gloas.conduct(slot)
+	most := conduct.MaxPayment
+	if most == nil || conduct.Secret {
 		return list, nil
 	}
 	for _, builder := range p.Gloas.Builders {

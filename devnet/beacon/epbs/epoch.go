@@ -15,8 +15,12 @@ func (s *State) Advance(r *Rules, to phase0.Slot) *State {
 	ended := uint64(r.Spec.EpochOf(to) - r.Spec.EpochOf(s.Slot))
 	for range min(ended, 2) { // after two epochs nothing is pending any more
 		for _, payment := range next.PendingPayments[:epochSlots] {
-			if payment.Withdrawal != nil && payment.Weight >= r.quorum() {
+			switch {
+			case payment.Withdrawal == nil:
+			case payment.Weight >= r.quorum():
 				next.PendingWithdrawals = append(next.PendingWithdrawals, *payment.Withdrawal)
+			default:
+				next.Unvoted += payment.Withdrawal.Amount
 			}
 		}
 		payments := make([]gloas.BuilderPendingPayment, 2*epochSlots)

@@ -40,6 +40,8 @@ type State struct {
 	ExpectedWithdrawals []*capella.Withdrawal
 	// NextWithdrawal is the index of the next withdrawal.
 	NextWithdrawal uint64
+	// Unvoted is what bids have promised whose blocks got too few votes; nobody is paid for that.
+	Unvoted phase0.Gwei
 	// NextBuilder is where the sweep over builders who have left goes on.
 	NextBuilder int
 }

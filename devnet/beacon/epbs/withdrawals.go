@@ -49,6 +49,23 @@ func (s *State) withdraw(r *Rules) {
 	s.NextWithdrawal += uint64(len(list))
 }
 
+// InPayload is what the payload of the newest block must withdraw from builders' balances to pay
+// for bids.
+func (s *State) InPayload() (sum phase0.Gwei) {
+	for _, w := range s.ExpectedWithdrawals {
+		if index, ok := BuilderOf(w); ok && s.Builders[index].WithdrawableEpoch == gloas.FarFuture {
+			sum += w.Amount
+		}
+	}
+	return sum
+}
+
+// BuilderOf returns the builder from whose balance a withdrawal is; false for a validator's.
+func BuilderOf(w *capella.Withdrawal) (gloas.BuilderIndex, bool) {
+	index := uint64(w.ValidatorIndex)
+	return gloas.BuilderIndex(index &^ builderFlag), index&builderFlag != 0
+}
+
 // Withdrawals returns what a payload for a slot must have, on the FULL or on the EMPTY parent, and
 // the requests of the parent's payload. The state is that after the parent's block.
 func (s *State) Withdrawals(r *Rules, slot phase0.Slot, full bool,
