@@ -254,10 +254,10 @@ func TestStepsEndWithTheFirstFailure(t *testing.T) {
 // could not show is said at the end.
 func TestCIRunsEveryStep(t *testing.T) {
 	steps := []string{"needs", "lab", "lint", "prove", "conformance", "gloas", "forks", "sidecar", "reports",
-		"scenarios", "test", "faults", "replay", "devnet", "image", "fuzz"}
+		"scenarios", "test", "faults", "replay", "sql", "devnet", "image", "fuzz"}
 	targets := map[string]string{
 		"gloas": "conformance-gloas", "forks": "conformance-forks", "sidecar": "conformance-sidecar",
-		"faults": "fault-tests", "image": "conformance-image", "replay": "replay-demo",
+		"faults": "fault-tests", "image": "conformance-image", "replay": "replay-demo", "sql": "test-sql",
 	}
 	ci := func(t *testing.T, failing string) (said string, status int) {
 		h := newCheckout(t, "steps.sh")

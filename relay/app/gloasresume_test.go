@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -91,22 +92,34 @@ func TestRestartBetweenBlockAndEnvelope(t *testing.T) {
 // A relay that is started anew too late does not reveal, and neither does one that has seen two
 // blocks of the proposer before.
 func TestRestartThatRevealsNothing(t *testing.T) {
-	for name, meanwhile := range map[string]func(t *testing.T, h *relayInGloas, m *gloas.ExecutionPayloadBid){
-		"after the deadline": func(_ *testing.T, h *relayInGloas, _ *gloas.ExecutionPayloadBid) { h.into(6 * time.Second) },
-		"two blocks": func(t *testing.T, h *relayInGloas, m *gloas.ExecutionPayloadBid) {
+	for name, row := range map[string]struct {
+		meanwhile func(t *testing.T, h *relayInGloas, m *gloas.ExecutionPayloadBid)
+		late      int // payloads that are recorded as withheld for that
+	}{
+		"after the deadline": {func(_ *testing.T, h *relayInGloas, _ *gloas.ExecutionPayloadBid) {
+			h.into(6 * time.Second)
+		}, 1},
+		"in the next slot": {func(_ *testing.T, h *relayInGloas, _ *gloas.ExecutionPayloadBid) {
+			h.into(13 * time.Second)
+		}, 1},
+		"two blocks": {func(t *testing.T, h *relayInGloas, m *gloas.ExecutionPayloadBid) {
 			second, _ := h.signedBlock(t, m, 2, h.proposer())
 			h.propose(t, second).wantRefusal(t, relay.PayloadOther, "")
-		},
+			h.into(6 * time.Second)
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newRelayInGloas(t, onDisk(t))
+			h := newRelayInGloas(t, func(c *app.Config) { onDisk(t)(c); withOperator(c) })
 			m, _ := h.sold(t)
 			raw, root := h.signedBlock(t, m, 1, h.proposer())
 			if got := h.propose(t, raw); got.status != http.StatusAccepted {
 				t.Fatalf("a good block: %s", got)
 			}
-			meanwhile(t, h, m)
+			row.meanwhile(t, h, m)
 			h.crashed(t)
+			h.counts(t, fmt.Sprintf(`gavel_relay_payloads_withheld_total{reason="past-deadline"} %d`, row.late))
+			h.crashed(t) // what is recorded once is not recorded again
+			h.counts(t, `gavel_relay_payloads_withheld_total{reason="past-deadline"} 0`)
 			h.isHead(root)
 			h.begunNext(t)
 			h.wantNoEnvelope(t)

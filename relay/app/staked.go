@@ -158,12 +158,23 @@ func (a *App) toReveal() api.Revealer {
 	return a.revealer
 }
 
-// resumeSales reveals what a process that has ended has sold, if there is time.
+// missedSlots is for how many slots a relay that starts looks for payloads that were not revealed.
+// The escrow keeps proposers' blocks no longer.
+const missedSlots = 2
+
+// resumeSales reveals what a process that has ended has sold, if there is time, and records what it
+// has not.
 func (a *App) resumeSales(ctx context.Context) error {
 	if a.revealer == nil {
 		return nil
 	}
-	a.resume(ctx, a.spec.SlotAt(a.cfg.Clock.Now()))
+	now := a.spec.SlotAt(a.cfg.Clock.Now())
+	a.resume(ctx, now)
+	for slot := now - min(now, missedSlots); slot <= now; slot++ {
+		if err := a.revealer.NoteMissed(ctx, slot); err != nil {
+			a.log.Error("what was sold in gloas and not revealed is not recorded", "slot", slot, "error", err)
+		}
+	}
 	return nil
 }
 

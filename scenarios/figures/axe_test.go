@@ -17,7 +17,8 @@ import (
 // The page of figures has no violation of axe-core's rules.
 func TestAccessible(t *testing.T) {
 	var page bytes.Buffer
-	if err := WritePage(&page, About{Network: "mainnet", Slots: 1, Rules: []string{"a rule"}}, hostileFigures()); err != nil {
+	about := About{Network: "mainnet", Slots: 1, Rules: []string{"a rule"}}
+	if err := WritePage(&page, about, hostileFigures()); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "index.html")
