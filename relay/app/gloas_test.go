@@ -539,6 +539,7 @@ func TestRequestsForBids(t *testing.T) {
 	h := newRelayInGloas(t, nil)
 	h.begun(t)
 	h.taken(t, h.block(t, h.onGenesis(), 1000))
+	h.bid(t, h.wish(nil)) // a right request, which the relay does not verify twice
 	for name, row := range map[string]struct {
 		change  func(*wish)
 		refusal *relay.Refusal // 204 without one
@@ -547,6 +548,9 @@ func TestRequestsForBids(t *testing.T) {
 		"no auth data":                 {func(r *wish) { r.auth.Data = nil }, &relay.AuthData},
 		"auth for another slot":        {func(r *wish) { r.auth.Slot++ }, &relay.AuthSlot},
 		"another signer":               {func(r *wish) { r.signer = stranger }, &relay.AuthSignature},
+		"another's right signature": {func(r *wish) {
+			r.key = h.node.key(9) // the path has this one; the request is one that was right before
+		}, &relay.AuthSignature},
 		"under the old builder domain": {func(r *wish) { r.domain = h.spec.BuilderDomain() }, &relay.AuthSignature},
 		"no deadline":                  {func(r *wish) { r.header.Del("X-Timeout-Ms") }, &relay.InvalidDeadline},
 		"a date in words":              {func(r *wish) { r.header.Set("Date-Milliseconds", "now") }, &relay.InvalidDeadline},

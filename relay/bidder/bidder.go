@@ -10,6 +10,7 @@ package bidder
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -85,6 +86,15 @@ type Bidder struct {
 	mu     sync.Mutex // guards what follows
 	caps   map[capKey]relay.PaymentCapped
 	signed map[phase0.Slot]map[phase0.Root]*Bid // by the bid's root
+	// verified has the last right request of each slot's proposer, which asks again and again.
+	verified map[phase0.Slot]verified
+}
+
+// verified is a request whose signature was found to be its proposer's.
+type verified struct {
+	proposer  phase0.BLSPubKey
+	root      phase0.Root
+	signature phase0.BLSSignature
 }
 
 // capKey names who has said what it counts, and for which slot.
@@ -104,7 +114,10 @@ type Bid struct {
 
 // New returns a Bidder that has given no bid.
 func New(cfg Config) *Bidder {
-	return &Bidder{Config: cfg, caps: map[capKey]relay.PaymentCapped{}, signed: map[phase0.Slot]map[phase0.Root]*Bid{}}
+	return &Bidder{
+		Config: cfg, caps: map[capKey]relay.PaymentCapped{}, signed: map[phase0.Slot]map[phase0.Root]*Bid{},
+		verified: map[phase0.Slot]verified{},
+	}
 }
 
 // Parent names what the proposer builds on: a beacon block, with the hash of its payload (FULL)
@@ -264,4 +277,5 @@ func (b *Bidder) Close(before phase0.Slot) {
 			delete(b.caps, key)
 		}
 	}
+	maps.DeleteFunc(b.verified, func(slot phase0.Slot, _ verified) bool { return slot < before })
 }

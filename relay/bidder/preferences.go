@@ -81,8 +81,28 @@ func (b *Bidder) authentic(slot phase0.Slot, proposer phase0.BLSPubKey,
 	if err != nil {
 		return relay.Malformed.With("hash auth: %v", err)
 	}
+	request := verified{proposer, root, auth.Signature}
+	if b.isVerified(slot, request) {
+		return nil
+	}
 	if err := bls.Verify(proposer, eth.SigningRoot(root, gloas.RequestAuthDomain(b.Spec)), auth.Signature); err != nil {
 		return relay.AuthSignature.With("%v", err)
 	}
+	// The duty bounds how much is kept.
+	if duty := b.Chain.Duty(slot); duty != nil && duty.Proposer == proposer {
+		b.noteVerified(slot, request)
+	}
 	return nil
+}
+
+func (b *Bidder) isVerified(slot phase0.Slot, request verified) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.verified[slot] == request
+}
+
+func (b *Bidder) noteVerified(slot phase0.Slot, request verified) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.verified[slot] = request
 }
