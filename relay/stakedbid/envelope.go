@@ -69,7 +69,7 @@ func (t *Taker) maySign(s *bid.Signed, signed *gloas.SignedBlindedExecutionPaylo
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.of(s.Message.Slot)
-	if known := of.envelopes[signed.Message.BeaconBlockRoot]; known != nil && *known.Message == *signed.Message &&
+	if known := of.envelopes[keyOf(signed.Message)]; known != nil && *known.Message == *signed.Message &&
 		known.Signature == signed.Signature {
 		return false, nil
 	}
@@ -105,8 +105,8 @@ func (t *Taker) keepEnvelope(slot phase0.Slot, signed *gloas.SignedBlindedExecut
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.of(slot)
-	if of.envelopes[signed.Message.BeaconBlockRoot] == nil {
-		of.envelopes[signed.Message.BeaconBlockRoot] = signed
+	if of.envelopes[keyOf(signed.Message)] == nil {
+		of.envelopes[keyOf(signed.Message)] = signed
 		of.signed[signed.Message.BuilderIndex]++
 	}
 }
@@ -120,9 +120,8 @@ func (t *Taker) Envelope(s *bid.Signed, block phase0.Root) (phase0.BLSSignature,
 	if of == nil {
 		return phase0.BLSSignature{}, false
 	}
-	signed := of.envelopes[block]
-	if signed == nil || signed.Message.BuilderIndex != s.Message.BuilderIndex ||
-		signed.Message.PayloadRoot != s.PayloadRoot {
+	signed := of.envelopes[envelopeKey{block, s.PayloadRoot, s.Message.BuilderIndex}]
+	if signed == nil {
 		return phase0.BLSSignature{}, false
 	}
 	return signed.Signature, true

@@ -170,7 +170,7 @@ func (t *Taker) of(slot phase0.Slot) *slotBids {
 	if t.slots[slot] == nil {
 		t.slots[slot] = &slotBids{
 			byRoot: map[phase0.Root]*bid.Signed{}, stands: map[place]*bid.Signed{}, bids: map[gloas.BuilderIndex]int{},
-			envelopes: map[phase0.Root]*gloas.SignedBlindedExecutionPayloadEnvelope{},
+			envelopes: map[envelopeKey]*gloas.SignedBlindedExecutionPayloadEnvelope{},
 			signed:    map[gloas.BuilderIndex]int{},
 		}
 	}

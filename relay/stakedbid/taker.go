@@ -99,12 +99,22 @@ const (
 
 // slotBids is what is known of one slot.
 type slotBids struct {
-	byRoot map[phase0.Root]*bid.Signed // all that were taken, since a proposer may have any of them
-	stands map[place]*bid.Signed       // the last one of each builder and parent
-	bids   map[gloas.BuilderIndex]int
-	// envelopes has what builders have signed, by the root of the block.
-	envelopes map[phase0.Root]*gloas.SignedBlindedExecutionPayloadEnvelope
+	byRoot    map[phase0.Root]*bid.Signed // all that were taken, since a proposer may have any of them
+	stands    map[place]*bid.Signed       // the last one of each builder and parent
+	bids      map[gloas.BuilderIndex]int
+	envelopes map[envelopeKey]*gloas.SignedBlindedExecutionPayloadEnvelope
 	signed    map[gloas.BuilderIndex]int
+}
+
+// envelopeKey names an envelope: of a block alone another builder could take the place of the one
+// whose bid the block has.
+type envelopeKey struct {
+	block, payload phase0.Root
+	builder        gloas.BuilderIndex
+}
+
+func keyOf(e *gloas.BlindedExecutionPayloadEnvelope) envelopeKey {
+	return envelopeKey{e.BeaconBlockRoot, e.PayloadRoot, e.BuilderIndex}
 }
 
 // place names where a builder can have one bid.
