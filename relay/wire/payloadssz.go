@@ -7,6 +7,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -83,10 +84,10 @@ func (l *transactionList) count() (count int, here bool, err error) {
 		return 0, false, nil
 	}
 	first := l.offset(0)
-	if first == 0 || first%offsetBytes != 0 || first > l.bytes || first/offsetBytes > maxTransactions {
+	if first == 0 || first%offsetBytes != 0 || first > l.bytes || first/offsetBytes > eth.MaxTransactions {
 		return 0, true, errOffsets
 	}
-	if count := first / offsetBytes; count > mostTransactions(l.bytes) {
+	if count := first / offsetBytes; count > eth.MostTransactions(l.bytes) {
 		return 0, true, tooShort(count)
 	}
 	return first / offsetBytes, len(l.raw) >= first, nil

@@ -16,7 +16,6 @@ import (
 // Limits of lists (consensus-specs presets). For SSZ the libraries' types have them; the JSON
 // reader needs them here.
 const (
-	maxTransactions          = 1 << 20
 	maxTransactionBytes      = 1 << 30
 	maxExtraDataBytes        = 32
 	maxWithdrawals           = 16
@@ -118,8 +117,8 @@ func payloadShape(fork eth.Fork) shape[payload.Payload] {
 
 func readTransactions(c *cursor, p *payload.Payload) error {
 	p.Transactions = []bellatrix.Transaction{}
-	most := mostTransactions(len(c.Doc) / 2)
-	return c.list(hexList, maxTransactions, func() error {
+	most := eth.MostTransactions(len(c.Doc) / 2)
+	return c.list(hexList, eth.MaxTransactions, func() error {
 		tx, err := c.bytes(maxTransactionBytes)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/shape"
 )
 
@@ -54,7 +55,7 @@ func payloadShape() shape.Shape[ExecutionPayload] {
 		shape.In("extra_data", shape.ByteList[[]byte](maxExtraData), func(p *p) *[]byte { return &p.ExtraData }),
 		shape.In("base_fee_per_gas", shape.Wei(), func(p *p) **uint256.Int { return &p.BaseFeePerGas }),
 		shape.In("block_hash", hash32, func(p *p) *phase0.Hash32 { return &p.BlockHash }),
-		shape.In("transactions", shape.Progressive(shape.ProgressiveBytes[bellatrix.Transaction]()),
+		shape.In("transactions", shape.ProgressiveOf(shape.ProgressiveBytes[bellatrix.Transaction](), eth.MostTransactions),
 			func(p *p) *[]bellatrix.Transaction { return &p.Transactions }),
 		shape.In("withdrawals", withdrawalsShape(), func(p *p) *[]*capella.Withdrawal { return &p.Withdrawals }),
 		number("blob_gas_used", func(p *p) *uint64 { return &p.BlobGasUsed }),

@@ -19,7 +19,7 @@ func tooMany(most int) error { return fmt.Errorf("more than %d: %w", most, errTo
 
 // Vector is a list of exactly count items of a fixed size.
 func Vector[E any](item Shape[E], count int) Shape[[]E] {
-	s := listOf(item, count, func(leaves []chunk, _ int) chunk { return merkle(leaves, depthOf(len(leaves))) })
+	s := listOf(item, count, nil, func(leaves []chunk, _ int) chunk { return merkle(leaves, depthOf(len(leaves))) })
 	whole := func(v *[]E) error {
 		if len(*v) != count {
 			return fmt.Errorf("%d items: want %d", len(*v), count)
@@ -51,14 +51,21 @@ func List[E any](item Shape[E], most int) Shape[[]E] {
 		leaves = (most*item.fixed + chunkBytes - 1) / chunkBytes
 	}
 	depth := depthOf(leaves)
-	return listOf(item, most, func(leaves []chunk, count int) chunk {
+	return listOf(item, most, nil, func(leaves []chunk, count int) chunk {
 		return mixIn(merkle(leaves, depth), uint64(count))
 	})
 }
 
 // Progressive is a list without a limit, whose tree grows with it (EIP-7916).
 func Progressive[E any](item Shape[E]) Shape[[]E] {
-	return listOf(item, noLimit, func(leaves []chunk, count int) chunk {
+	return ProgressiveOf(item, nil)
+}
+
+// ProgressiveOf is a progressive list of which no more items are read than its length in bytes
+// allows. An item takes memory besides its own bytes, so that a list of tiny ones would take several
+// times the memory of its text. What is written and hashed has no bound.
+func ProgressiveOf[E any](item Shape[E], most func(bytes int) int) Shape[[]E] {
+	return listOf(item, noLimit, most, func(leaves []chunk, count int) chunk {
 		return mixIn(progressive(leaves), uint64(count))
 	})
 }
@@ -66,14 +73,22 @@ func Progressive[E any](item Shape[E]) Shape[[]E] {
 // noLimit is more than there can be of anything.
 const noLimit = 1 << 62
 
-func listOf[E any](item Shape[E], most int, tree func(leaves []chunk, count int) chunk) Shape[[]E] {
+// listOf is a list of up to most items, of which up to readable(bytes) are read; nil is no bound.
+func listOf[E any](item Shape[E], most int, readable func(bytes int) int,
+	tree func(leaves []chunk, count int) chunk) Shape[[]E] {
+	bound := func(bytes int) int {
+		if readable == nil {
+			return most
+		}
+		return min(most, readable(bytes))
+	}
 	s := Shape[[]E]{
 		check:  func(v *[]E) error { return checkItems(item, most, *v) },
 		root:   func(v *[]E) chunk { return tree(leavesOf(item, *v), len(*v)) },
 		toJSON: func(to []byte, v *[]E) []byte { return itemsToJSON(item, to, *v) },
 		ofJSON: func(c *cursor, v *[]E) error {
 			*v = []E{}
-			return c.list(most, func() error {
+			return c.list(bound(len(c.Doc)/2), func() error { // two digits are a byte
 				var e E
 				if err := item.ofJSON(c, &e); err != nil {
 					return err
@@ -91,7 +106,7 @@ func listOf[E any](item Shape[E], most int, tree func(leaves []chunk, count int)
 			}
 			return to
 		}
-		s.read = func(raw []byte, v *[]E) error { return readFixed(item, most, raw, v) }
+		s.read = func(raw []byte, v *[]E) error { return readFixed(item, bound(len(raw)), raw, v) }
 		return s
 	}
 	s.size = func(v *[]E) (size int) {
@@ -101,7 +116,7 @@ func listOf[E any](item Shape[E], most int, tree func(leaves []chunk, count int)
 		return size
 	}
 	s.write = func(to []byte, v *[]E) []byte { return writeVariable(item, to, *v) }
-	s.read = func(raw []byte, v *[]E) error { return readVariable(item, most, raw, v) }
+	s.read = func(raw []byte, v *[]E) error { return readVariable(item, bound(len(raw)), raw, v) }
 	return s
 }
 
