@@ -62,8 +62,8 @@ func Progressive[E any](item Shape[E]) Shape[[]E] {
 }
 
 // ProgressiveOf is a progressive list of which no more items are read than its length in bytes
-// allows. An item takes memory besides its own bytes, so that a list of tiny ones would take several
-// times the memory of its text. What is written and hashed has no bound.
+// allows. An item takes memory besides its own bytes, so that a list of tiny ones would take
+// several times the memory of its text. What is written and hashed has no bound.
 func ProgressiveOf[E any](item Shape[E], most func(bytes int) int) Shape[[]E] {
 	return listOf(item, noLimit, most, func(leaves []chunk, count int) chunk {
 		return mixIn(progressive(leaves), uint64(count))
