@@ -66,9 +66,6 @@ func Open(ctx context.Context, from Source) (*DB, error) {
 	return db, nil
 }
 
-// Tables are the names of the views, in the order of their names.
-func (db *DB) Tables() []string { return db.tables }
-
 // Close closes the engine.
 func (db *DB) Close() error { return db.sql.Close() }
 
