@@ -166,9 +166,9 @@ func TestMistakes(t *testing.T) {
 		{args: []string{"--config", missing}, want: "gavel-lab: read config file: open " + missing +
 			": no such file or directory"},
 		{file: "slotz: 3\n",
-			want: `gavel-lab: lab.yaml:1: unknown key "slotz": give any of slots, slot, speed, validators, builders, txs, ` +
-				"orders, searchers, value-share, blob-every, circuit-breaker, slots-per-epoch, fork, forks, relay-port, " +
-				"beacon-port, rpc-port, bundle-port, stream-port, validation-port, web, web-port, relays, " +
+			want: `gavel-lab: lab.yaml:1: unknown key "slotz": give any of slots, slot, speed, validators, builders, ` +
+				"staked-builder, txs, orders, searchers, value-share, blob-every, circuit-breaker, slots-per-epoch, fork, " +
+				"forks, relay-port, beacon-port, rpc-port, bundle-port, stream-port, validation-port, web, web-port, relays, " +
 				"data-dir, mev-boost, seed, plain, verbose"},
 		{file: "slots: 3\nconfig: other.yaml\n", want: `gavel-lab: lab.yaml:2: unknown key "config": give any of …`},
 		{file: "slots: 3\n\nspeed: fast\n", want: `gavel-lab: lab.yaml:3: speed is "fast": give a number`},
