@@ -7,7 +7,6 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/beacon/epbs"
 	"github.com/gavel-relay/gavel/devnet/chain"
@@ -167,7 +166,7 @@ func (b *Beacon) produceWithBid(ctx context.Context, t template, config *gloas.B
 func choose(built *chain.Built, offers []*offer) *offer {
 	var own *phase0.Gwei
 	if built != nil {
-		gwei := phase0.Gwei(new(uint256.Int).Div(built.CoinbaseGainWei, uint256.NewInt(1_000_000_000)).Uint64())
+		gwei, _ := eth.WholeGwei(built.CoinbaseGainWei) // the lab has less than 2^64 Gwei
 		own = &gwei
 	}
 	list := make([]*epbs.Offer, len(offers))

@@ -4,18 +4,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
 // wei is an amount of money.
 type wei = uint256.Int
-
-// gweiInWei converts the amounts of withdrawals, which are in gwei, to wei.
-var gweiInWei = uint256.NewInt(1_000_000_000)
 
 func recipientOf(b *exec.Block) common.Address { return common.Address(b.FeeRecipient) }
 
@@ -27,7 +26,7 @@ func payment(b *exec.Block, block *types.Block, receipts types.Receipts, before,
 	expected := before.Clone()
 	for _, w := range block.Withdrawals() {
 		if w.Address == recipientOf(b) {
-			expected.Add(expected, new(wei).Mul(uint256.NewInt(w.Amount), gweiInWei))
+			expected.Add(expected, eth.WeiOf(phase0.Gwei(w.Amount)))
 		}
 	}
 	gain := new(wei)

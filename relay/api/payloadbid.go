@@ -102,6 +102,12 @@ func (a *proposerHandlers) builderPreferences(w http.ResponseWriter, r *http.Req
 // readVersioned reads a body in JSON or SSZ, which needs the version header.
 func readVersioned[T any](w http.ResponseWriter, r *http.Request, limit int64,
 	ssz, json func([]byte) (*T, error)) (*T, *relay.Refused) {
+	return readVersionedUpTo(w, r, func(wire.Media) int64 { return limit }, ssz, json)
+}
+
+// readVersionedUpTo is readVersioned with a limit for each encoding, in bytes.
+func readVersionedUpTo[T any](w http.ResponseWriter, r *http.Request, limit func(wire.Media) int64,
+	ssz, json func([]byte) (*T, error)) (*T, *relay.Refused) {
 	media, refused := Media(r)
 	if refused != nil {
 		return nil, refused
@@ -109,7 +115,7 @@ func readVersioned[T any](w http.ResponseWriter, r *http.Request, limit int64,
 	if refused := namedFork(r, eth.Gloas, true); refused != nil {
 		return nil, refused
 	}
-	body, refused := Body(w, r, limit)
+	body, refused := Body(w, r, limit(media))
 	if refused != nil {
 		return nil, refused
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/stakedbid"
@@ -45,28 +44,18 @@ func (a *builderHandlers) submitBid(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// readBid reads a SignedBuilderBid, whose body needs the version header.
+// readBid reads a SignedBuilderBid. It may be as long as a block.
 func readBid(w http.ResponseWriter, r *http.Request) (*gloas.SignedBuilderBid, *relay.Refused) {
-	media, refused := Media(r)
-	if refused != nil {
-		return nil, refused
+	limit := func(media wire.Media) int64 {
+		if media == wire.JSON {
+			return maxJSON
+		}
+		return MaxSSZ
 	}
-	if refused := namedFork(r, eth.Gloas, true); refused != nil {
-		return nil, refused
+	decode := func(media wire.Media) func([]byte) (*gloas.SignedBuilderBid, error) {
+		return func(body []byte) (*gloas.SignedBuilderBid, error) { return wire.DecodeBuilderBid(media, body) }
 	}
-	limit := int64(MaxSSZ)
-	if media == wire.JSON {
-		limit = maxJSON
-	}
-	body, refused := Body(w, r, limit)
-	if refused != nil {
-		return nil, refused
-	}
-	signed, err := wire.DecodeBuilderBid(media, body)
-	if err != nil {
-		return nil, relay.Malformed.With("%v", err)
-	}
-	return signed, nil
+	return readVersionedUpTo(w, r, limit, decode(wire.SSZ), decode(wire.JSON))
 }
 
 // signEnvelope takes a staked builder's signature of the envelope of a payload that is here, and

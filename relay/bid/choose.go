@@ -7,6 +7,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
@@ -93,9 +94,8 @@ func Replaces(next, before *Signed) Reason {
 
 // WorthWei is what a proposer gets for a bid.
 func WorthWei(m *gloas.ExecutionPayloadBid) *uint256.Int {
-	sum := uint256.NewInt(uint64(m.Value))
-	sum.AddUint64(sum, uint64(m.ExecutionPayment))
-	return sum.Mul(sum, weiInGwei)
+	value := eth.WeiOf(m.Value)
+	return value.Add(value, eth.WeiOf(m.ExecutionPayment))
 }
 
 // worth is the same in Gwei. It is true for a sum that no bid can be compared by, since it takes

@@ -6,6 +6,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
@@ -102,13 +103,10 @@ func (t *Terms) findAgreed() (*gloas.ProposerPreferences, Reason) {
 	return Agreed(t.Preferences)
 }
 
-// weiInGwei is how many wei a Gwei has. What is less stays with the payment transaction.
-var weiInGwei = uint256.NewInt(1_000_000_000)
-
 // split returns what an offer pays, in whole Gwei, as what the stake pays of it and what is paid
 // within its payload, if it keeps the terms.
 func (t *Terms) split(o *Offer, p *gloas.ProposerPreferences) (value, payment phase0.Gwei, why Reason) {
-	paid := new(uint256.Int).Div(o.PaidWei, weiInGwei)
+	total, fits := eth.WholeGwei(o.PaidWei) // what is less stays with the payment transaction
 	switch {
 	case o.FeeRecipient != p.FeeRecipient || o.TargetGasLimit != p.TargetGasLimit || o.PrevRandao != t.PrevRandao:
 		return 0, 0, OtherTerms
@@ -116,12 +114,11 @@ func (t *Terms) split(o *Offer, p *gloas.ProposerPreferences) (value, payment ph
 		return 0, 0, OwnParent
 	case uint64(len(o.Commitments)) > t.MaxBlobs:
 		return 0, 0, TooManyBlobs
-	case !paid.IsUint64():
+	case !fits:
 		return 0, 0, Immense
-	case paid.IsZero():
+	case total == 0:
 		return 0, 0, NoPayment
 	}
-	total := phase0.Gwei(paid.Uint64())
 	value = t.Stake.value(total)
 	if t.Cap != nil && total-value > *t.Cap {
 		return 0, 0, AboveCap

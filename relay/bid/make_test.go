@@ -6,9 +6,9 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/holiman/uint256"
 	"pgregory.net/rapid"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
@@ -25,7 +25,7 @@ func terms() *Terms {
 // paying is an offer that keeps these terms and pays an amount in Gwei, and a wei less than one
 // more.
 func paying(gwei uint64) *Offer {
-	paid := new(uint256.Int).Mul(uint256.NewInt(gwei), weiInGwei)
+	paid := eth.WeiOf(phase0.Gwei(gwei))
 	return &Offer{
 		ParentRoot: phase0.Root{1}, ParentHash: phase0.Hash32{2}, BlockHash: phase0.Hash32{byte(gwei), 0xbb},
 		PrevRandao: phase0.Root{3}, GasLimit: gasLimit, TargetGasLimit: gasLimit, PaidWei: paid.AddUint64(paid, 999_999_999),
@@ -110,7 +110,7 @@ func TestBidNeverPromisesMore(t *testing.T) {
 		}
 		got, offer, why := Make(asked, offers)
 		for _, o := range offers {
-			paid := phase0.Gwei(new(uint256.Int).Div(o.PaidWei, weiInGwei).Uint64())
+			paid, _ := eth.WholeGwei(o.PaidWei)
 			if paid <= most && (why != "" || paid > got.ExecutionPayment) {
 				t.Fatalf("%+v, %q; an offer pays %d", got, why, paid)
 			}
@@ -118,7 +118,7 @@ func TestBidNeverPromisesMore(t *testing.T) {
 		if why != "" {
 			return
 		}
-		promised := new(uint256.Int).Mul(uint256.NewInt(uint64(got.ExecutionPayment)), weiInGwei)
+		promised := eth.WeiOf(got.ExecutionPayment)
 		if promised.Gt(offer.PaidWei) || got.ExecutionPayment > most || got.Value != 0 {
 			t.Fatalf("%+v for a block that pays %s wei, the cap is %d", got, offer.PaidWei.Dec(), most)
 		}

@@ -2,6 +2,8 @@ package bid
 
 import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
 // Stake says what of a bid the relay's builder pays from its stake: that part is the proposer's
@@ -20,18 +22,14 @@ func (s Stake) value(total phase0.Gwei) phase0.Gwei {
 	return min(total/100*percent+total%100*percent/100, s.Most)
 }
 
-// minDeposit is what a builder's balance must not fall below by what it owes, in Gwei
-// (consensus-specs, MIN_DEPOSIT_AMOUNT).
-const minDeposit = 1_000_000_000
-
 // Covered is the highest value of each bid for which a stake lasts, whatever becomes of all the
 // bids before it. A value is owed for up to two epochs before it is due, and then until a payload
 // has the withdrawal, for which an epoch is allowed; the balance itself is that of an epoch ago at
 // most. So each of the slots of four epochs may owe as much, and nothing needs to be remembered,
 // neither over a restart nor between the instances of a cluster.
 func Covered(balance phase0.Gwei, slotsPerEpoch uint64) phase0.Gwei {
-	if balance <= minDeposit || slotsPerEpoch == 0 {
+	if balance <= gloas.MinDeposit || slotsPerEpoch == 0 {
 		return 0
 	}
-	return (balance - minDeposit) / phase0.Gwei(4*slotsPerEpoch)
+	return (balance - gloas.MinDeposit) / phase0.Gwei(4*slotsPerEpoch)
 }

@@ -74,7 +74,7 @@ func TestStakeLasts(t *testing.T) {
 		if most == 0 {
 			return
 		}
-		if owed := most * 4 * slots; owed/(4*slots) != most || balance < minDeposit || balance-minDeposit < owed {
+		if owed := most * 4 * slots; owed/(4*slots) != most || balance < gloas.MinDeposit || balance-gloas.MinDeposit < owed {
 			t.Fatalf("a balance of %d does not cover %d slots of %d", balance, 4*slots, most)
 		}
 	})

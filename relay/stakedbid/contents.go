@@ -1,17 +1,13 @@
 package stakedbid
 
 import (
-	"github.com/holiman/uint256"
-
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 	"github.com/gavel-relay/gavel/internal/eth/gloas/check"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/bid"
 )
-
-// weiInGwei is how many wei a Gwei has.
-const weiInGwei = 1_000_000_000
 
 // submission returns the payload of a bid as a block that is to be executed, if it is the one that
 // the bid is for. Its message is made here: the builder has signed the bid, and no message.
@@ -35,13 +31,12 @@ func (c *attempt) submission() (*relay.Submission, *relay.Refused) {
 		return nil, relay.Malformed.With("hash payload: %v", err)
 	}
 	c.signed.PayloadRoot = root
-	paid := uint256.NewInt(uint64(m.ExecutionPayment))
 	s := &relay.Submission{
 		Fork: c.Spec.ForkAt(m.Slot), ReceivedAt: c.signed.ReceivedAt, From: c.from,
 		Trace: &relay.BidTrace{
 			Slot: uint64(m.Slot), ParentHash: m.ParentBlockHash, BlockHash: m.BlockHash, BuilderPubkey: c.signed.Builder,
 			ProposerPubkey: c.duty.Proposer, ProposerFeeRecipient: m.FeeRecipient, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
-			Value: paid.Mul(paid, uint256.NewInt(weiInGwei)),
+			Value: eth.WeiOf(m.ExecutionPayment),
 		},
 		Blobs: &payload.Blobs{Commitments: m.BlobKZGCommitments, Proofs: c.contents.KZGProofs, Blobs: c.contents.Blobs},
 	}

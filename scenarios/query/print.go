@@ -84,7 +84,10 @@ func (a *Answer) writeJSON(out io.Writer) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(&object, "%s%s:%s", map[bool]string{true: "", false: ","}[j == 0], name, value)
+			if j > 0 {
+				object.WriteByte(',')
+			}
+			fmt.Fprintf(&object, "%s:%s", name, value)
 		}
 		rows[i] = json.RawMessage("{" + object.String() + "}")
 	}

@@ -20,8 +20,12 @@ func (db *DB) Shell(ctx context.Context, in io.Reader, out io.Writer, format str
 	lines.Buffer(nil, 1<<20)
 	var statement strings.Builder
 	ask := func() {
-		if prompt {
-			fmt.Fprint(out, map[bool]string{true: "> ", false: "… "}[statement.Len() == 0])
+		switch {
+		case !prompt:
+		case statement.Len() == 0:
+			fmt.Fprint(out, "> ")
+		default:
+			fmt.Fprint(out, "… ")
 		}
 	}
 	for ask(); lines.Scan(); ask() {

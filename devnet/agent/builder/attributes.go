@@ -27,7 +27,7 @@ const retryAfter = 100 * time.Millisecond
 // then returns nil. If the stream ends, it is opened again. That is logged, and so are events that
 // cannot be read.
 func Follow(ctx context.Context, beaconURL string, log *slog.Logger, handle func(Attributes)) error {
-	followTopic(ctx, beaconURL, "payload_attributes", log, func(data []byte) error {
+	FollowTopic(ctx, beaconURL, "payload_attributes", log, func(data []byte) error {
 		a, err := eth.ParsePayloadAttributes(data)
 		if err == nil {
 			handle(a)
@@ -37,8 +37,9 @@ func Follow(ctx context.Context, beaconURL string, log *slog.Logger, handle func
 	return nil
 }
 
-// followTopic calls handle with the events of a topic, as Follow does with attributes.
-func followTopic(ctx context.Context, beaconURL, topic string, log *slog.Logger, handle func([]byte) error) {
+// FollowTopic calls handle with the events of a topic, as Follow does with attributes, until the
+// context ends.
+func FollowTopic(ctx context.Context, beaconURL, topic string, log *slog.Logger, handle func([]byte) error) {
 	for ctx.Err() == nil {
 		if err := stream(ctx, beaconURL, topic, log, handle); err != nil && ctx.Err() == nil {
 			log.Warn("beacon node's events ended", "topic", topic, "error", err)

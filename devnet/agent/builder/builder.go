@@ -157,7 +157,7 @@ func (b *Builder) Run(ctx context.Context) error {
 	if b.Stake != nil {
 		group.Go(func() error { b.keepPromises(ctx); return nil })
 		group.Go(func() error {
-			followTopic(ctx, b.BeaconURL, "proposer_preferences", b.Log.With("builder", b.Name), b.preferred.add)
+			FollowTopic(ctx, b.BeaconURL, "proposer_preferences", b.Log.With("builder", b.Name), b.preferred.add)
 			return nil
 		})
 	}

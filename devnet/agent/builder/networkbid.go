@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 
@@ -56,42 +57,30 @@ func (b *Builder) networkBid(ctx context.Context, a Attributes, duty client.Duty
 	case b.promised <- made:
 	case <-ctx.Done():
 	}
-	return new(uint256.Int).Mul(uint256.NewInt(uint64(gwei)), uint256.NewInt(weiPerGwei)), nil
+	return eth.WeiOf(gwei), nil
 }
-
-const weiPerGwei = 1_000_000_000
 
 // gweiOf rounds down, and stops at the highest value that a bid can have.
 func gweiOf(wei *uint256.Int) phase0.Gwei {
-	gwei := new(uint256.Int).Div(wei, uint256.NewInt(weiPerGwei))
-	if !gwei.IsUint64() {
-		return ^phase0.Gwei(0)
+	gwei, fits := eth.WholeGwei(wei)
+	if !fits {
+		return math.MaxUint64
 	}
-	return phase0.Gwei(gwei.Uint64())
+	return gwei
 }
 
 // promise signs the bid for a block, and prepares the envelope of its payload.
 func (b *Builder) promise(a Attributes, duty client.Duty, built *chain.Built, value phase0.Gwei) (promise, error) {
-	full, requests := payload.JoinGloas(built.Payload, built.Requests, built.Gloas)
-	root, err := gloas.Mainnet.ExecutionRequests.Root(requests)
+	by := Signer{Spec: b.Spec, Index: *b.Stake, Key: b.Key}
+	bid, contents, err := by.Bid(a, duty.Registration.Message.FeeRecipient, built, value, 0)
 	if err != nil {
-		return promise{}, fmt.Errorf("hash requests: %w", err)
-	}
-	bid := &gloas.ExecutionPayloadBid{
-		ParentBlockHash: a.ParentHash, ParentBlockRoot: a.ParentRoot, BlockHash: full.BlockHash,
-		PrevRandao: a.PrevRandao, FeeRecipient: duty.Registration.Message.FeeRecipient, GasLimit: full.GasLimit,
-		BuilderIndex: *b.Stake, Slot: a.Slot, Value: value, BlobKZGCommitments: built.Blobs.Commitments,
-		ExecutionRequestsRoot: root,
-	}
-	if root, err = gloas.Mainnet.ExecutionPayloadBid.Root(bid); err != nil {
-		return promise{}, fmt.Errorf("hash bid: %w", err)
+		return promise{}, err
 	}
 	return promise{
-		bid: &gloas.SignedExecutionPayloadBid{
-			Message: bid, Signature: b.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(b.Spec, a.Slot))),
-		},
+		bid: bid,
 		envelope: &gloas.ExecutionPayloadEnvelope{
-			Payload: full, ExecutionRequests: requests, BuilderIndex: *b.Stake, ParentBeaconBlockRoot: a.ParentRoot,
+			Payload: contents.ExecutionPayload, ExecutionRequests: contents.ExecutionRequests, BuilderIndex: *b.Stake,
+			ParentBeaconBlockRoot: a.ParentRoot,
 		},
 		blobs: built.Blobs,
 	}, nil

@@ -12,25 +12,21 @@ package staked
 import (
 	"context"
 	"crypto/ecdsa"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 
-	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
-	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
@@ -108,17 +104,19 @@ func (b *Builder) bidOn(ctx context.Context, a builder.Attributes) error {
 	if err != nil {
 		return err
 	}
-	p, requests := payload.JoinGloas(built.Payload, built.Requests, built.Gloas)
-	signed, err := b.sign(a, wants.FeeRecipient, built, p, requests)
+	payment, _ := eth.WholeGwei(built.PaidWei) // the lab has less than 2^64 Gwei
+	by := builder.Signer{Spec: b.Spec, Index: b.Index, Key: b.Key}
+	bid, contents, err := by.Bid(a, wants.FeeRecipient, built, b.Value, payment)
 	if err != nil {
 		return err
 	}
-	root, err := gloas.Mainnet.ExecutionPayload.Root(p)
+	root, err := gloas.Mainnet.ExecutionPayload.Root(contents.ExecutionPayload)
 	if err != nil {
 		return fmt.Errorf("hash payload: %w", err)
 	}
+	signed := &gloas.SignedBuilderBid{Bid: bid, Contents: []*gloas.BidContents{contents}}
 	b.mu.Lock()
-	b.bid = &sent{signed.Bid.Message, root}
+	b.bid = &sent{bid.Message, root}
 	b.mu.Unlock()
 	var errs []error
 	for _, relay := range b.Relays {
@@ -140,81 +138,4 @@ func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, erro
 		}
 	}
 	return client.Duty{}, errors.Join(errs...)
-}
-
-// weiInGwei is how many wei a Gwei has.
-const weiInGwei = 1_000_000_000
-
-// sign makes the bid for a block: what it pays, and some value from the stake.
-func (b *Builder) sign(a builder.Attributes, payee bellatrix.ExecutionAddress, built *chain.Built,
-	p *gloas.ExecutionPayload, requests *gloas.ExecutionRequests) (*gloas.SignedBuilderBid, error) {
-	requestsRoot, err := gloas.Mainnet.ExecutionRequests.Root(requests)
-	if err != nil {
-		return nil, fmt.Errorf("hash requests: %w", err)
-	}
-	paid := new(uint256.Int).Div(built.PaidWei, uint256.NewInt(weiInGwei))
-	message := &gloas.ExecutionPayloadBid{
-		ParentBlockHash: a.ParentHash, ParentBlockRoot: a.ParentRoot, BlockHash: p.BlockHash, PrevRandao: a.PrevRandao,
-		FeeRecipient: payee, GasLimit: p.GasLimit, BuilderIndex: b.Index, Slot: a.Slot, Value: b.Value,
-		ExecutionPayment: phase0.Gwei(paid.Uint64()), ExecutionRequestsRoot: requestsRoot,
-	}
-	contents := &gloas.BidContents{ExecutionPayload: p, ExecutionRequests: requests}
-	if built.Blobs != nil {
-		message.BlobKZGCommitments = built.Blobs.Commitments
-		contents.KZGProofs, contents.Blobs = built.Blobs.Proofs, built.Blobs.Blobs
-	}
-	root, err := gloas.Mainnet.ExecutionPayloadBid.Root(message)
-	if err != nil {
-		return nil, fmt.Errorf("hash bid: %w", err)
-	}
-	return &gloas.SignedBuilderBid{
-		Bid: &gloas.SignedExecutionPayloadBid{Message: message,
-			Signature: b.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(b.Spec, a.Slot)))},
-		Contents: []*gloas.BidContents{contents},
-	}, nil
-}
-
-// followBlocks signs an envelope for each block of the slot of the last bid.
-func (b *Builder) followBlocks(ctx context.Context) {
-	follow(ctx, b.BeaconURL, b.Log, func(data []byte) {
-		var event struct {
-			Slot  uint64 `json:"slot,string"`
-			Block string `json:"block"`
-		}
-		var block phase0.Root
-		err := json.Unmarshal(data, &event)
-		if err == nil {
-			err = eth.ParseHex(event.Block, block[:])
-		}
-		if err == nil {
-			err = b.signEnvelope(ctx, phase0.Slot(event.Slot), block)
-		}
-		if err != nil && ctx.Err() == nil {
-			b.Log.Warn("an envelope is not signed", "slot", event.Slot, "error", err)
-		}
-	})
-}
-
-func (b *Builder) signEnvelope(ctx context.Context, slot phase0.Slot, block phase0.Root) error {
-	b.mu.Lock()
-	last := b.bid
-	b.mu.Unlock()
-	if last == nil || last.message.Slot != slot {
-		return nil
-	}
-	envelope := &gloas.BlindedExecutionPayloadEnvelope{
-		PayloadRoot: last.payloadRoot, ExecutionRequestsRoot: last.message.ExecutionRequestsRoot, BuilderIndex: b.Index,
-		BeaconBlockRoot: block, ParentBeaconBlockRoot: last.message.ParentBlockRoot,
-	}
-	root, err := gloas.Mainnet.BlindedEnvelope.Root(envelope)
-	if err != nil {
-		return fmt.Errorf("hash envelope: %w", err)
-	}
-	signed := &gloas.SignedBlindedExecutionPayloadEnvelope{Message: envelope,
-		Signature: b.Key.Sign(eth.SigningRoot(root, gloas.BuilderDomain(b.Spec, slot)))}
-	var errs []error
-	for _, relay := range b.Relays {
-		errs = append(errs, relay.SignEnvelope(ctx, signed))
-	}
-	return errors.Join(errs...)
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
-// minDeposit always stays with a builder (MIN_DEPOSIT_AMOUNT).
-const minDeposit phase0.Gwei = 1_000_000_000
-
 // infinity is the signature of a bid of a proposer that builds its own payload.
 var infinity = phase0.BLSSignature{0xc0}
 
@@ -100,6 +97,6 @@ func (s *State) Owed(index gloas.BuilderIndex) (owed phase0.Gwei) {
 
 // Free is the highest value that a builder's next bid can have.
 func (s *State) Free(index gloas.BuilderIndex) phase0.Gwei {
-	balance, kept := s.Builders[index].Balance, s.Owed(index)+minDeposit
+	balance, kept := s.Builders[index].Balance, s.Owed(index)+gloas.MinDeposit
 	return balance - min(balance, kept)
 }

@@ -25,6 +25,9 @@ const (
 	MaxBuilderExits          = 16
 )
 
+// MinDeposit is what always stays with a builder, in Gwei (consensus-specs, MIN_DEPOSIT_AMOUNT).
+const MinDeposit = 1_000_000_000
+
 // limit is how many there are of something, and how many there may be.
 type limit struct {
 	what       string

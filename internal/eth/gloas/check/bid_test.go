@@ -35,7 +35,8 @@ func goodBid() *BidCase {
 		PrevRandao: phase0.Root{5},
 		Builder: &Builder{
 			Builder: gloas.Builder{
-				Pubkey: builderKey.PublicKey(), Balance: minDeposit + 150, DepositEpoch: 1, WithdrawableEpoch: gloas.FarFuture,
+				Pubkey: builderKey.PublicKey(), Balance: gloas.MinDeposit + 150,
+				DepositEpoch: 1, WithdrawableEpoch: gloas.FarFuture,
 			},
 			FinalizedEpoch: 2, Owed: 50,
 		},
@@ -111,7 +112,7 @@ func TestGoodBidIsTaken(t *testing.T) {
 		"for the next slot":         func(*BidCase) {},
 		"for the slot that runs":    func(c *BidCase) { c.NowSlot = 65 },
 		"as the first for the slot": func(c *BidCase) { c.Highest = nil },
-		"with all that is free":     func(c *BidCase) { c.Builder.Owed, c.Builder.Balance = 0, minDeposit+100 },
+		"with all that is free":     func(c *BidCase) { c.Builder.Owed, c.Builder.Balance = 0, gloas.MinDeposit+100 },
 	} {
 		c := goodBid()
 		change(c)
