@@ -39,8 +39,13 @@ func withTestQuota(cfg Config) Config {
 	return cfg
 }
 
+// open opens a journal. A cluster may have no leader for seconds on a busy machine, also when it has
+// had one, so that it is waited for.
 func open(t *testing.T, cfg Config) *Journal {
 	t.Helper()
+	if cfg.URL != "" && cfg.StartTimeout == 0 {
+		cfg.StartTimeout = time.Minute
+	}
 	j, err := Open(t.Context(), withTestQuota(cfg))
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ var ErrOtherNetwork = errors.New("the journal belongs to another network")
 // writes anything else, because nothing else in the journal says of which network it is.
 func (j *Journal) KeepNetwork(ctx context.Context, known map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
-		standing, err := j.firstState(ctx, networkState+"."+Token(name), known[name])
+		standing, err := j.bindTo(ctx, networkState+"."+Token(name), known[name])
 		if err != nil {
 			return fmt.Errorf("bind the journal to its network: %w", err)
 		}
@@ -52,6 +52,18 @@ func (j *Journal) Network(ctx context.Context) (known map[string]string, err err
 		known[subject[len(statePrefix+networkState+"."):]] = string(value)
 	}
 	return known, nil
+}
+
+// bindTo is firstState that waits for a cluster as a start does: it may elect a leader just now.
+func (j *Journal) bindTo(ctx context.Context, subject, value string) (standing string, err error) {
+	if j.cfg.URL == "" {
+		return j.firstState(ctx, subject, value)
+	}
+	err = j.patiently(ctx, j.cfg, "the journal's cluster to say of which network it is", func(ctx context.Context) (err error) {
+		standing, err = j.firstState(ctx, subject, value)
+		return err
+	})
+	return standing, err
 }
 
 // firstState returns the state of a subject, which it stores if there is none.

@@ -2,8 +2,12 @@ package journal
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 // A journal belongs to the network of the first service, whatever kind of service comes next. What
@@ -50,5 +54,49 @@ func TestNetworksThatStartTogether(t *testing.T) {
 	both.Wait()
 	if (errs[0] == nil) == (errs[1] == nil) {
 		t.Errorf("%v and %v: want one of them refused", errs[0], errs[1])
+	}
+}
+
+// A cluster may lose its leader between the start's first steps. The network is bound as soon as
+// there is one again.
+func TestNetworkIsBoundWhenThereIsALeaderAgain(t *testing.T) {
+	list := threeOptions(t)
+	var cluster []*server.Server
+	for _, options := range list {
+		cluster = append(cluster, startOne(t, options))
+	}
+	if !cluster[0].ReadyForConnections(startTime) {
+		t.Fatal("the server does not start")
+	}
+	waits := make(chan string, 1)
+	opened := make(chan struct{})
+	j := open(t, Config{URL: cluster[0].ClientURL(), StartTimeout: time.Minute, Waiting: func(what string) {
+		select {
+		case <-opened:
+			select {
+			case waits <- what:
+			default:
+			}
+		default:
+		}
+	}})
+	close(opened)
+	for _, s := range cluster[1:] {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+	bound := make(chan error, 1)
+	go func() { bound <- j.KeepNetwork(t.Context(), map[string]string{"chain": "1"}) }()
+	select {
+	case what := <-waits:
+		if !strings.Contains(what, "network") {
+			t.Errorf("it waits for %s", what)
+		}
+	case err := <-bound:
+		t.Fatalf("%v without a leader", err)
+	}
+	startOne(t, list[1])
+	if err := <-bound; err != nil {
+		t.Error(err)
 	}
 }

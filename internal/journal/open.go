@@ -85,6 +85,7 @@ const (
 // Journal is an open journal. The caller must Close it. It is safe for concurrent use.
 type Journal struct {
 	log    *slog.Logger
+	cfg    Config         // that it was opened with
 	server *server.Server // nil with a cluster
 	lock   *flock.Flock   // keeps other processes out of the embedded engine's folder
 	temp   string         // the memory engine's folder, removed on Close
@@ -120,7 +121,7 @@ var ErrInUse = errors.New("the journal's folder is in use")
 
 // Open starts the engine or connects to the cluster, and makes the streams that are missing.
 func Open(ctx context.Context, cfg Config) (*Journal, error) {
-	j := &Journal{log: cfg.Log}
+	j := &Journal{log: cfg.Log, cfg: cfg}
 	if j.log == nil {
 		j.log = slog.New(slog.DiscardHandler)
 	}
