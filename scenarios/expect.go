@@ -101,7 +101,7 @@ var happenings = []happening{
 		subject(BuilderDemoted)},
 	{"circuit breaker opened", "proposers ask no relay any more", nil, subject(BreakerOpened)},
 	{"known block refused", "the beacon node has refused a block that it has already", nil, subject(KnownRefused)},
-	{"monitor finds", "the relay monitor reports a fault", map[string]string{"": "CLASS", "at": "RELAY"},
+	{"monitor finds", "the relay monitor reports a fault", map[string]string{"": "CLASS", "at": "PARTY"},
 		subject(MonitorFinding)},
 	{"stopped", "a service was killed", map[string]string{"": "ACTOR"}, subject(ServiceStopped)},
 	{"started", "a service was started again", map[string]string{"": "ACTOR"}, subject(ServiceStarted)},

@@ -220,6 +220,7 @@ func Catalogue() string {
 	for _, m := range measures {
 		w.line("| `%s` | %s |", m.name, m.means)
 	}
-	w.line("\n**Fault classes** that a relay can show and a monitor finds: %s.", strings.Join(FaultClasses, ", "))
+	w.line("\n**Fault classes** that a relay can show and a monitor finds: %s. "+
+		"A monitor finds equivocation, too, which is a proposer's.", strings.Join(FaultClasses, ", "))
 	return w.String()
 }

@@ -1,5 +1,7 @@
 package scenarios
 
+import "slices"
+
 // Checks are the rules that a cheating builder can break, each named after the field or rule.
 var Checks = []string{
 	"value", "payment", "block-hash", "parent-hash", "gas-limit", "gas-used", "timestamp", "prev-randao", "withdrawals",
@@ -14,12 +16,15 @@ var Conditions = []string{"leading", "outbid"}
 // that it was there in time; or not that its blobs were.
 var Causes = []string{Withheld, Unseen, NoBlobs}
 
-// FaultClasses are the faults that a relay monitor tells apart. A relay of the lab can be made to
-// misbehave in each of these ways.
+// FaultClasses are the faults of relays that a relay monitor tells apart. A relay of the lab can be
+// made to misbehave in each of these ways.
 var FaultClasses = []string{
 	"signature", "parent-hash", "timestamp", "gas-limit", "value", "withheld", "unlisted-delivery", "registrations",
 	"unavailable", "slow", "listed-unlanded",
 }
+
+// MonitorClasses are all faults that a monitor reports, those of proposers too.
+var MonitorClasses = append(slices.Clone(FaultClasses), "equivocation")
 
 var builderMoves = catalogue{"a builder's strategy", []entry{
 	{"naive", "bids a rising share of what its block earns, three times a slot", nil},
@@ -70,6 +75,7 @@ var proposerMoves = catalogue{"a proposer's strategy", []entry{
 	{"boost PERCENT", "weighs bids at PERCENT against its own node's payload (from gloas on)", nil},
 	{"stale auth", "asks relays by their URL in the place of its host, as an old client does (from gloas on)", nil},
 	{"unheard", "tells nobody its fee recipient and gas limit (from gloas on)", nil},
+	{"contradict", "asks for another fee recipient on each branch of the chain (from gloas on)", nil},
 	{"offline", "proposes nothing", nil},
 	{"register COUNT", "sends its registrations COUNT more times in the slot", nil},
 }}

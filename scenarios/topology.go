@@ -34,11 +34,12 @@ const (
 // topology reads who takes part. It names everybody first, because builders may refer to relays and
 // relays to builders.
 func (r *reader) topology(p *Plan, values map[string]*node) {
-	r.actors["CLASS"], r.actors["CAUSE"] = FaultClasses, Causes
+	r.actors["CLASS"], r.actors["CAUSE"] = MonitorClasses, Causes
 	r.name("RELAY", "relay", values["relays"], 1)
 	r.name("BUILDER", "builder", values["builders"], 2)
 	r.name("USER", "user", values["users"], 0)
 	r.name("SEARCHER", "searcher", values["searchers"], 0)
+	r.actors["PARTY"] = slices.Concat(r.actors["RELAY"], r.actors["BUILDER"], []string{ProposersName})
 	r.relays(p, values["relays"])
 	for _, one := range r.crowd("builders", "BUILDER", values["builders"], builderMoves, "naive") {
 		p.Builders = append(p.Builders, BuilderPlan(one))

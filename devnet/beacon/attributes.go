@@ -45,7 +45,7 @@ func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block, status epbs.Statu
 	}
 	if isGloas(b.cfg.Spec.ForkAt(slot)) {
 		a.withdrawals, a.gasTarget = b.withdrawalsOf(slot, parent, status), localGasLimit
-		if p := b.market.preferences[slot]; p != nil {
+		if p := b.preferencesOn(parent, slot); p != nil {
 			a.feeRecipient, a.gasTarget = p.Message.FeeRecipient, p.Message.TargetGasLimit
 		}
 		return a

@@ -1,6 +1,7 @@
 package beacon
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -55,12 +56,12 @@ func (b *Beacon) takeBid(bid *gloas.SignedExecutionPayloadBid) error {
 func (b *Beacon) bidCase(bid *gloas.SignedExecutionPayloadBid) *check.BidCase {
 	m, spec := bid.Message, b.cfg.Spec
 	c := &check.BidCase{Spec: spec, Bid: bid, NowSlot: spec.SlotAt(b.cfg.Clock.Now())}
-	if p := b.market.preferences[m.Slot]; p != nil {
-		c.Preferences = p.Message
-	}
 	head, status := b.expectedParent(m.Slot)
 	c.Head = check.Head{Root: head.Root, Hash: head.payloadHash(status)}
 	parent := b.choice.blocks[m.ParentBlockRoot]
+	if p := b.preferencesOn(cmp.Or(parent, head), m.Slot); p != nil {
+		c.Preferences = p.Message
+	}
 	if parent == nil {
 		return c
 	}

@@ -21,7 +21,7 @@ func (b *Beacon) headerOf(block *Block) map[string]any {
 	return map[string]any{"root": hexOf(block.Root[:]), "canonical": canonical && at == block, "header": block.header}
 }
 
-// headers lists the head, or the canonical block of ?slot=, or the children of ?parent_root=.
+// headers lists the head, or all blocks of ?slot= that are known, or the children of ?parent_root=.
 func (b *Beacon) headers(w http.ResponseWriter, r *http.Request) {
 	blocks, err := b.listed(r.URL.Query())
 	if err != nil {
@@ -54,10 +54,9 @@ func (b *Beacon) listed(query url.Values) ([]*Block, error) {
 		if err != nil {
 			return nil, bad("slot is %.40q: want a number", slot)
 		}
-		if block, ok := b.Canonical(phase0.Slot(number)); ok {
-			return []*Block{block}, nil
-		}
-		return nil, nil
+		b.mu.RLock()
+		defer b.mu.RUnlock()
+		return slices.Clone(b.choice.slots[phase0.Slot(number)]), nil
 	default:
 		return []*Block{b.Head()}, nil
 	}

@@ -140,7 +140,7 @@ func (b *Beacon) attesterDuties(w http.ResponseWriter, r *http.Request) {
 			})
 		}
 	}
-	dependent := b.schedule.dependent(max(epoch, 1) - 1)
+	dependent := b.dependentRoot(b.Head(), max(epoch, 1)-1)
 	data(w, r, list, map[string]any{"dependent_root": hexOf(dependent[:]), "execution_optimistic": false})
 }
 

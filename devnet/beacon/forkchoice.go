@@ -2,6 +2,7 @@ package beacon
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
@@ -242,6 +243,22 @@ func (f *forkChoice) ancestor(b *Block, slot phase0.Slot) *Block {
 // the first slot of that earlier epoch, on the chain that ends with b.
 func (f *forkChoice) checkpoint(b *Block, epoch, before phase0.Epoch) *Block {
 	return f.ancestor(b, phase0.Slot(max(epoch, before)-before)*f.slotsPerEpoch)
+}
+
+// dependent returns the last block before an epoch on the chain that ends with b, genesis for the
+// first epoch. On mainnet the duties of the epoch after it are drawn from what is known then.
+func (f *forkChoice) dependent(b *Block, epoch phase0.Epoch) *Block {
+	return f.ancestor(b, max(phase0.Slot(epoch)*f.slotsPerEpoch, 1)-1)
+}
+
+// mayDepend says whether a block is the last one before an epoch on any branch.
+func (f *forkChoice) mayDepend(b *Block, epoch phase0.Epoch) bool {
+	first := phase0.Slot(epoch) * f.slotsPerEpoch
+	if b == f.genesis && first == 0 {
+		return true
+	}
+	return b.Slot < first && (len(f.children[b.Root]) == 0 ||
+		slices.ContainsFunc(f.children[b.Root], func(child *Block) bool { return child.Slot >= first }))
 }
 
 // fork returns the last block that the chains to a and to b have in common.

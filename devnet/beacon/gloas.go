@@ -45,7 +45,7 @@ func (b *Beacon) hasGloas() bool {
 type market struct {
 	revealed    map[phase0.Root]*revealed // by block
 	own         map[phase0.Root]*selfBuilt
-	preferences map[phase0.Slot]*gloas.SignedProposerPreferences
+	preferences map[phase0.Slot]map[phase0.Root]*gloas.SignedProposerPreferences // by dependent root
 	bids        epbs.Pool
 	urls        map[string]bool // of the builders that proposers have named
 }
@@ -60,7 +60,7 @@ type revealed struct {
 func newMarket() market {
 	return market{
 		revealed: map[phase0.Root]*revealed{}, own: map[phase0.Root]*selfBuilt{},
-		preferences: map[phase0.Slot]*gloas.SignedProposerPreferences{}, urls: map[string]bool{},
+		preferences: map[phase0.Slot]map[phase0.Root]*gloas.SignedProposerPreferences{}, urls: map[string]bool{},
 	}
 }
 

@@ -196,7 +196,7 @@ func (b *Beacon) tellHead(head, before, fork *Block) {
 // (beacon-APIs, eventstream).
 func (b *Beacon) headV2Event(head, before *Block, status epbs.Status) []byte {
 	epoch := b.cfg.Spec.EpochOf(head.Slot)
-	current, next := b.schedule.dependent(max(epoch, 1)-1), b.schedule.dependent(epoch)
+	current, next := b.dependentRoot(head, max(epoch, 1)-1), b.dependentRoot(head, epoch)
 	state := head.header.Message.StateRoot
 	return mustJSON(map[string]any{"version": head.Fork.String(), "data": map[string]any{
 		"slot": decimal(head.Slot), "block": hexOf(head.Root[:]), "state": hexOf(state[:]),
@@ -209,7 +209,7 @@ func (b *Beacon) headV2Event(head, before *Block, status epbs.Status) []byte {
 // headEvent encodes the head event (beacon-APIs, eventstream).
 func (b *Beacon) headEvent(head, before *Block) []byte {
 	epoch := b.cfg.Spec.EpochOf(head.Slot)
-	current, previous := b.schedule.dependent(epoch), b.schedule.dependent(max(epoch, 1)-1)
+	current, previous := b.dependentRoot(head, epoch), b.dependentRoot(head, max(epoch, 1)-1)
 	state := head.header.Message.StateRoot
 	return mustJSON(map[string]any{
 		"slot": strconv.FormatUint(uint64(head.Slot), 10), "block": fmt.Sprintf("%#x", head.Root[:]),

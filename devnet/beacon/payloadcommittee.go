@@ -159,7 +159,7 @@ func (b *Beacon) committeeDuties(w http.ResponseWriter, r *http.Request) {
 			})
 		}
 	}
-	dependent := b.schedule.dependent(max(epoch, 1) - 1)
+	dependent := b.dependentRoot(b.Head(), max(epoch, 1)-1)
 	data(w, r, list, map[string]any{"dependent_root": hexOf(dependent[:]), "execution_optimistic": false})
 }
 

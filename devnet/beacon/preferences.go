@@ -53,7 +53,7 @@ func (b *Beacon) takePreference(signed *gloas.SignedProposerPreferences) error {
 		return errSlotOver
 	case p.ValidatorIndex != b.schedule.proposer(p.ProposalSlot):
 		return errNotItsSlot
-	case p.DependentRoot != b.schedule.dependent(max(epoch, 1)-1):
+	case !b.isDependentRoot(p.DependentRoot, epoch):
 		return errDependentRoot
 	}
 	root, err := gloas.Mainnet.ProposerPreferences.Root(p)
@@ -66,15 +66,35 @@ func (b *Beacon) takePreference(signed *gloas.SignedProposerPreferences) error {
 		return fmt.Errorf("signature: %w", err)
 	}
 	b.mu.Lock()
-	known := b.market.preferences[p.ProposalSlot]
+	ofSlot := b.market.preferences[p.ProposalSlot]
+	if ofSlot == nil {
+		ofSlot = map[phase0.Root]*gloas.SignedProposerPreferences{}
+		b.market.preferences[p.ProposalSlot] = ofSlot
+	}
+	known := ofSlot[p.DependentRoot]
 	if known == nil {
-		b.market.preferences[p.ProposalSlot] = signed
+		ofSlot[p.DependentRoot] = signed
 	}
 	b.mu.Unlock()
-	if known == nil { // the first ones of a slot are handed on
+	if known == nil { // the first ones of a slot and a branch are handed on
 		b.events.send(proposerPreferences, preferencesEvent(signed))
 	}
 	return nil
+}
+
+// isDependentRoot says whether duties of an epoch depend on a root on any branch that is known.
+func (b *Beacon) isDependentRoot(root phase0.Root, epoch phase0.Epoch) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	block := b.choice.blocks[root]
+	return block != nil && b.choice.mayDepend(block, max(epoch, 1)-1)
+}
+
+// preferencesOn returns what the proposer of a slot asks for on a branch, nil if that is not known.
+// The caller holds mu.
+func (b *Beacon) preferencesOn(parent *Block, slot phase0.Slot) *gloas.SignedProposerPreferences {
+	root := b.choice.dependent(parent, max(b.cfg.Spec.EpochOf(slot), 1)-1).Root
+	return b.market.preferences[slot][root]
 }
 
 func preferencesEvent(signed *gloas.SignedProposerPreferences) []byte {
@@ -89,8 +109,10 @@ func (b *Beacon) preferencesAhead(topics []string) (list []event) {
 	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	for slot := range b.market.preferences {
-		list = append(list, event{proposerPreferences, preferencesEvent(b.market.preferences[slot])})
+	for _, ofSlot := range b.market.preferences {
+		for _, signed := range ofSlot {
+			list = append(list, event{proposerPreferences, preferencesEvent(signed)})
+		}
 	}
 	return list
 }

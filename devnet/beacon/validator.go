@@ -39,8 +39,17 @@ func (b *Beacon) duties(w http.ResponseWriter, r *http.Request, earlier phase0.E
 		list = append(list, map[string]string{"pubkey": hexOf(pubkey[:]), "validator_index": decimal(index),
 			"slot": decimal(slot)})
 	}
-	dependent := b.schedule.dependent(max(epoch, earlier) - earlier)
+	dependent := b.dependentRoot(b.Head(), max(epoch, earlier)-earlier)
 	data(w, r, list, map[string]any{"dependent_root": hexOf(dependent[:]), "execution_optimistic": false})
+}
+
+// dependentRoot is the root of the last block before an epoch on the chain that ends with head. The
+// schedule of this network depends on no block, but its duties name the root as others' do, so that
+// clients see a re-organisation across the edge of an epoch.
+func (b *Beacon) dependentRoot(head *Block, epoch phase0.Epoch) phase0.Root {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.choice.dependent(head, epoch).Root
 }
 
 // prepare stores fee recipients for local blocks (beacon-APIs, prepareBeaconProposer).

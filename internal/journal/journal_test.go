@@ -39,8 +39,8 @@ func withTestQuota(cfg Config) Config {
 	return cfg
 }
 
-// open opens a journal. A cluster may have no leader for seconds on a busy machine, also when it has
-// had one, so that it is waited for.
+// open opens a journal. A cluster may have no leader for seconds on a busy machine, so it is waited
+// for.
 func open(t *testing.T, cfg Config) *Journal {
 	t.Helper()
 	if cfg.URL != "" && cfg.StartTimeout == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -28,6 +29,9 @@ type Monitor struct {
 	report *report
 	// duties are the proposers of slots. Only the goroutine of Run uses them.
 	duties map[phase0.Slot]phase0.BLSPubKey
+	// undecided are slots of gloas with a block on which no other one builds yet, in their order.
+	// Only the goroutine of Run uses them.
+	undecided []phase0.Slot
 }
 
 // New makes a monitor. It sends no requests.
@@ -72,18 +76,29 @@ func (m *Monitor) Run(ctx context.Context) error {
 			if m.cfg.Clock.Until(ctx, m.spec.SlotStart(slot).Add(at)) != nil {
 				return nil
 			}
-			m.logFailure(ctx, slot, m.ask(ctx, slot))
+			if m.hasHeaders(slot) { // from gloas on only proposers may ask
+				m.logFailure(ctx, slot, m.ask(ctx, slot))
+			}
 		}
 		// The slot before is judged after half of this one: by then it is decided whether a late
 		// block is on the chain.
 		if m.cfg.Clock.Until(ctx, m.spec.SlotStart(slot).Add(m.spec.SlotDuration/2)) != nil {
 			return nil
 		}
-		if slot > 1 {
-			m.logFailure(ctx, slot-1, m.judge(ctx, slot-1))
+		if slot <= 1 {
+			continue
 		}
+		if m.hasHeaders(slot - 1) {
+			m.logFailure(ctx, slot-1, m.judge(ctx, slot-1))
+			continue
+		}
+		m.undecided = append(m.undecided, slot-1)
+		m.judgePayloads(ctx, slot)
 	}
 }
+
+// hasHeaders says whether relays serve headers for a slot.
+func (m *Monitor) hasHeaders(slot phase0.Slot) bool { return m.spec.ForkAt(slot).HasBlindedBlocks() }
 
 func (m *Monitor) logFailure(ctx context.Context, slot phase0.Slot, err error) {
 	if err != nil && ctx.Err() == nil {
@@ -116,7 +131,7 @@ func (m *Monitor) ask(ctx context.Context, slot phase0.Slot) error {
 			return
 		}
 		m.report.countAnswer(r.name, answer)
-		m.reportFindings(r, monitor.JudgeHeader(m.spec, r.key, question, answer, m.cfg.Patience))
+		m.reportFindings(r.name, monitor.JudgeHeader(m.spec, r.key, question, answer, m.cfg.Patience))
 	})
 	return nil
 }
@@ -160,8 +175,8 @@ func (m *Monitor) judge(ctx context.Context, slot phase0.Slot) error {
 		for _, value := range overs[i].Served {
 			overs[i].Best = overs[i].Best || value.Eq(best)
 		}
-		m.report.slotOver(r.name, overs[i])
-		m.reportFindings(r, append(monitor.JudgeSlot(overs[i]), monitor.JudgeRegistration(m.spec, shown[i])...))
+		m.report.slotOver(r.name, overs[i].Listed, landed.Hash)
+		m.reportFindings(r.name, append(monitor.JudgeSlot(overs[i]), monitor.JudgeRegistration(m.spec, shown[i])...))
 	}
 	return nil
 }
@@ -177,15 +192,27 @@ func (m *Monitor) each(do func(int, *watched)) {
 	group.Wait()
 }
 
-// reportFindings reports findings.
-func (m *Monitor) reportFindings(r *watched, findings []monitor.Finding) {
+// reportFindings reports findings of a relay.
+func (m *Monitor) reportFindings(relay string, findings []monitor.Finding) {
 	for _, one := range findings {
-		one.Relay, one.At = r.name, m.cfg.Clock.Now()
-		m.report.countFinding(one)
-		m.cfg.Log.Warn("relay at fault", "relay", one.Relay, "slot", one.Slot, "class", one.Class, "detail", one.Detail)
-		if m.cfg.Found != nil {
-			m.cfg.Found(one)
-		}
+		one.Relay = relay
+		m.reportFinding(one)
+	}
+}
+
+func (m *Monitor) reportFinding(one monitor.Finding) {
+	one.At = m.cfg.Clock.Now()
+	m.report.countFinding(one)
+	party := slog.String("relay", one.Relay)
+	switch {
+	case one.Proposer != nil:
+		party = slog.String("proposer", one.Proposer.String())
+	case one.Builder != nil:
+		party = slog.Uint64("builder", uint64(*one.Builder))
+	}
+	m.cfg.Log.Warn("fault found", party, "slot", one.Slot, "class", one.Class, "detail", one.Detail)
+	if m.cfg.Found != nil {
+		m.cfg.Found(one)
 	}
 }
 

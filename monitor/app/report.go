@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gavel-relay/gavel/internal/observe"
@@ -37,7 +38,7 @@ type report struct {
 	relays   []*Relay
 	findings []monitor.Finding
 
-	faults, headers, payloads *prometheus.CounterVec
+	faults, others, headers, payloads *prometheus.CounterVec
 }
 
 func newReport(names []string) *report {
@@ -45,6 +46,10 @@ func newReport(names []string) *report {
 		faults: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gavel_monitor_faults_total", Help: "Faults that were found, by relay and class.",
 		}, []string{"relay", "class"}),
+		others: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gavel_monitor_faults_of_others_total",
+			Help: "Faults that no watched relay has made, by party (proposer or builder) and class.",
+		}, []string{"party", "class"}),
 		headers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gavel_monitor_headers_total",
 			Help: "Headers that were asked for, by relay and result: bid, none, refused or failed.",
@@ -92,15 +97,17 @@ func (r *report) countAnswer(name string, answer monitor.Answer) {
 	r.headers.WithLabelValues(name, result).Inc()
 }
 
-func (r *report) slotOver(name string, over monitor.PastSlot) {
+// slotOver counts what a relay lists of a slot; onChain is the hash of the slot's payload, zero if
+// there is none.
+func (r *report) slotOver(name string, list []monitor.Delivered, onChain phase0.Hash32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one := r.of(name)
 	one.Slots++
-	for _, listed := range over.Listed {
+	for _, listed := range list {
 		one.Delivered++
 		landed := "no"
-		if listed.BlockHash == over.Landed {
+		if listed.BlockHash == onChain {
 			landed = "yes"
 			one.Landed++
 		}
@@ -111,8 +118,15 @@ func (r *report) slotOver(name string, over monitor.PastSlot) {
 func (r *report) countFinding(one monitor.Finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.of(one.Relay).Faults[one.Class]++
-	r.faults.WithLabelValues(one.Relay, string(one.Class)).Inc()
+	switch {
+	case one.Proposer != nil:
+		r.others.WithLabelValues("proposer", string(one.Class)).Inc()
+	case one.Builder != nil:
+		r.others.WithLabelValues("builder", string(one.Class)).Inc()
+	default:
+		r.of(one.Relay).Faults[one.Class]++
+		r.faults.WithLabelValues(one.Relay, string(one.Class)).Inc()
+	}
 	if r.findings = append(r.findings, one); len(r.findings) > kept {
 		r.findings = r.findings[len(r.findings)-kept:]
 	}
@@ -144,7 +158,7 @@ func (m *Monitor) Findings() []monitor.Finding {
 // /livez.
 func (m *Monitor) Handler() http.Handler {
 	registry := observe.NewRegistry()
-	registry.MustRegister(m.report.faults, m.report.headers, m.report.payloads)
+	registry.MustRegister(m.report.faults, m.report.others, m.report.headers, m.report.payloads)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", observe.Handler(registry, m.cfg.Log))
 	mux.HandleFunc("GET /v1/relays", func(w http.ResponseWriter, r *http.Request) {

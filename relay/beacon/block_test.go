@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth/gloas"
 )
 
 // A block is read from the first node that answers; one that has none settles it.
@@ -38,5 +40,52 @@ func TestBlock(t *testing.T) {
 				t.Errorf("%+v, want %+v", block, want)
 			}
 		})
+	}
+}
+
+// A block of gloas has a bid in the place of a payload.
+func TestBlockOfGloas(t *testing.T) {
+	bid := `{"builder_index":"18446744073709551615","block_hash":"0x%064x","parent_block_hash":"0x%064x",` +
+		`"gas_limit":"30","value":"%s","execution_payment":"5"}`
+	document := func(value string) string {
+		return `{"data":{"message":{"slot":"7","body":{"signed_execution_payload_bid":{"message":` +
+			fmt.Sprintf(bid, 5, 4, value) + `}}}}}`
+	}
+	block, err := nodes(t, answering(t, 200, document("6"))).Block(t.Context(), "7")
+	want := BlockBid{Builder: gloas.SelfBuild, Hash: phase0.Hash32{31: 5}, ParentHash: phase0.Hash32{31: 4}, ValueGwei: 6,
+		PaymentGwei: 5}
+	if err != nil || block.Bid == nil || *block.Bid != want || block.Slot != 7 || block.GasLimit != 30 ||
+		block.Hash != (phase0.Hash32{}) {
+		t.Errorf("%+v, bid %+v, %v", block, block.Bid, err)
+	}
+	if _, err := nodes(t, answering(t, 200, document("-6"))).Block(t.Context(), "7"); err == nil {
+		t.Error("a negative value is read")
+	}
+}
+
+// Of all blocks of a slot those with different roots count.
+func TestProposals(t *testing.T) {
+	for body, want := range map[string]int{
+		`{"data":[]}`: 0, `{"data":[{"root":"0x01"}]}`: 1, `{"data":[{"root":"0x01"},{"root":"0x01"}]}`: 1,
+		`{"data":[{"root":"0x01"},{"root":"0x02"}]}`: 2,
+	} {
+		if got, err := nodes(t, answering(t, 200, body)).Proposals(t.Context(), 7); err != nil || got != want {
+			t.Errorf("%s: %d, %v", body, got, err)
+		}
+	}
+	if _, err := nodes(t, down(t)).Proposals(t.Context(), 7); err == nil {
+		t.Error("a node that is down has told of blocks")
+	}
+}
+
+// Relays are known by the keys of their builders; a key that nobody has staked under has no index.
+func TestBuilderIndices(t *testing.T) {
+	key, other := phase0.BLSPubKey{1}, phase0.BLSPubKey{2}
+	row := fmt.Sprintf(`{"index":"7","builder":{"pubkey":"%#x","version":"0","balance":"1","deposit_epoch":"0",`+
+		`"withdrawable_epoch":"1"}}`, key[:])
+	got, err := nodes(t, answering(t, 200, `{"data":[`+row+`]}`)).BuilderIndices(t.Context(),
+		[]phase0.BLSPubKey{key, other})
+	if err != nil || len(got) != 1 || got[key] != 7 {
+		t.Errorf("%v, %v", got, err)
 	}
 }

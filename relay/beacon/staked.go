@@ -61,6 +61,24 @@ func (n *Nodes) Builders(ctx context.Context) (map[gloas.BuilderIndex]gloas.Buil
 	return builders, finalized, err
 }
 
+// BuilderIndices returns the indices of those of some keys that are staked builders'.
+func (n *Nodes) BuilderIndices(ctx context.Context, keys []phase0.BLSPubKey) (map[phase0.BLSPubKey]gloas.BuilderIndex,
+	error) {
+	ids := make([]string, len(keys))
+	for i, key := range keys {
+		ids[i] = fmt.Sprintf("%#x", key[:])
+	}
+	builders, err := n.builders(ctx, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("ask for builders by key: %w", err)
+	}
+	indices := map[phase0.BLSPubKey]gloas.BuilderIndex{}
+	for index, builder := range builders {
+		indices[builder.Pubkey] = index
+	}
+	return indices, nil
+}
+
 // builders asks for some staked builders, or for all (beacon-APIs, getStateBuilders).
 func (n *Nodes) builders(ctx context.Context, ids ...string) (map[gloas.BuilderIndex]gloas.Builder, error) {
 	body, err := json.Marshal(map[string][]string{"ids": append([]string{}, ids...)})

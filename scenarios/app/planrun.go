@@ -227,7 +227,7 @@ func (l *planRun) monitor() (app.Runner, error) {
 			scenarios.MonitorName),
 		Found: func(one monitor.Finding) {
 			l.book.add(scenarios.Record{
-				Actor: scenarios.MonitorName, Subject: scenarios.MonitorFinding, At: one.Relay, ID: string(one.Class),
+				Actor: scenarios.MonitorName, Subject: scenarios.MonitorFinding, At: l.accused(one), ID: string(one.Class),
 				Slot: int(one.Slot),
 			}, time.Time{}, one)
 		},
@@ -251,6 +251,17 @@ func (l *planRun) monitor() (app.Runner, error) {
 		return nil, fmt.Errorf("start monitor: %w", err)
 	}
 	return watching.Run, nil
+}
+
+// accused returns the name of whoever a monitor has found at fault.
+func (l *planRun) accused(one monitor.Finding) string {
+	switch {
+	case one.Proposer != nil:
+		return scenarios.ProposersName
+	case one.Builder != nil:
+		return l.network.StakedName(*one.Builder)
+	}
+	return one.Relay
 }
 
 // registeredWithin bounds the wait for registrations, in wall time. lookAgain is the pause between

@@ -134,6 +134,7 @@ func (m moves) proposing() proposer.Conduct {
 	c := proposer.Conduct{
 		Local: m.has("local"), Silent: m.has("silent"), Unbundle: m.has("unbundle"), Replay: m.has("replay"),
 		Withhold: m.has("withhold"), StaleAuth: m.has("stale auth"), Unheard: m.has("unheard"),
+		Contradict: m.has("contradict"),
 	}
 	for _, move := range m {
 		switch {

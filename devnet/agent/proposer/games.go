@@ -44,8 +44,8 @@ type Conduct struct {
 	MinBid phase0.Gwei
 	Boost  *uint64
 	// StaleAuth asks builders by their URL in the place of its host, from gloas on. Unheard tells
-	// nobody what the proposer prefers.
-	StaleAuth, Unheard bool
+	// nobody what the proposer prefers. Contradict asks for another fee recipient on each branch.
+	StaleAuth, Unheard, Contradict bool
 }
 
 // Games is a sidecar that misbehaves as its strategy says. It stands between validators and an

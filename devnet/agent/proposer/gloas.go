@@ -271,10 +271,12 @@ func (n *beaconNode) ownEnvelope(ctx context.Context, slot phase0.Slot,
 
 // prefer tells the beacon node what our validators ask for in their slots of this epoch and the
 // next, and builders what counts of their payments. Before the epoch ahead of gloas it does
-// nothing.
-func (p *Proposer) prefer(ctx context.Context) error {
+// nothing. Preferences are those of a branch: with onlyChanged, just those epochs are told of whose
+// duties depend on another root than when they were told last.
+func (p *Proposer) prefer(ctx context.Context, onlyChanged bool) error {
 	now := p.Spec.SlotAt(p.Clock.Now())
 	var list, caps []json.RawMessage
+	preferred := map[phase0.Epoch]phase0.Root{}
 	for epoch := p.Spec.EpochOf(now); epoch <= p.Spec.EpochOf(now)+1; epoch++ {
 		if p.Spec.ForkAt(p.Spec.FirstSlot(epoch)).HasBlindedBlocks() {
 			continue
@@ -282,6 +284,10 @@ func (p *Proposer) prefer(ctx context.Context) error {
 		duties, dependent, err := p.beacon.dependentDuties(ctx, epoch)
 		if err != nil {
 			return fmt.Errorf("fetch duties of epoch %d: %w", epoch, err)
+		}
+		preferred[epoch] = dependent
+		if told, ok := p.preferred[epoch]; onlyChanged && ok && told == dependent {
+			continue
 		}
 		for slot, index := range duties {
 			if p.Keys[index] == nil || slot < now || p.Gloas.conduct(slot).Unheard {
@@ -303,6 +309,7 @@ func (p *Proposer) prefer(ctx context.Context) error {
 	if err := p.beacon.postList(ctx, "/eth/v1/validator/builder_preferences", caps); err != nil {
 		return fmt.Errorf("tell builders preferences: %w", err)
 	}
+	p.preferred = preferred
 	return nil
 }
 
@@ -312,6 +319,9 @@ func (p *Proposer) preference(slot phase0.Slot, index phase0.ValidatorIndex,
 	message := &gloas.ProposerPreferences{
 		DependentRoot: dependent, ProposalSlot: slot, ValidatorIndex: index, FeeRecipient: p.FeeRecipient(index),
 		TargetGasLimit: p.GasLimit,
+	}
+	if p.Gloas.conduct(slot).Contradict {
+		copy(message.FeeRecipient[:], dependent[:])
 	}
 	root, err := gloas.Mainnet.ProposerPreferences.Root(message)
 	if err != nil {

@@ -2,6 +2,7 @@ package proposer
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/OffchainLabs/go-bitfield"
 	"github.com/attestantio/go-eth2-client/spec/altair"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/devnet"
@@ -100,9 +102,54 @@ func TestUnheard(t *testing.T) {
 		})
 		p := inGloas(t, Conduct{Unheard: unheard}, node, BuilderAddress{URL: "http://relay.example"})
 		p.FeeRecipient = payee
-		if err := p.prefer(t.Context()); err != nil || told != map[bool]int{false: 1, true: 0}[unheard] {
+		if err := p.prefer(t.Context(), false); err != nil || told != map[bool]int{false: 1, true: 0}[unheard] {
 			t.Errorf("unheard %v: told %d preferences, %v", unheard, told, err)
 		}
+	}
+}
+
+// Preferences are told again when the duties depend on another root, and only then. Who contradicts
+// names another fee recipient for each.
+func TestPreferencesAfterAReorganisation(t *testing.T) {
+	var root byte
+	var told []bellatrix.ExecutionAddress
+	node := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.Contains(r.URL.Path, "/duties/proposer/0"):
+			_, _ = fmt.Fprintf(w, `{"dependent_root":"0x%02x%062x","data":[{"validator_index":"0","slot":"2"}]}`,
+				root, 0)
+		case strings.Contains(r.URL.Path, "/duties/proposer/"):
+			_, _ = fmt.Fprintf(w, `{"dependent_root":"0x%02x%062x","data":[]}`, root, 0)
+		case strings.HasSuffix(r.URL.Path, "/proposer_preferences"):
+			var list []struct {
+				Message struct {
+					Payee string `json:"fee_recipient"`
+				} `json:"message"`
+			}
+			if err := json.NewDecoder(r.Body).Decode(&list); err != nil || len(list) != 1 {
+				t.Errorf("%+v, %v", list, err)
+			}
+			var payee bellatrix.ExecutionAddress
+			if err := eth.ParseHex(list[0].Message.Payee, payee[:]); err != nil {
+				t.Error(err)
+			}
+			told = append(told, payee)
+		}
+	})
+	p := inGloas(t, Conduct{Contradict: true}, node, BuilderAddress{URL: "http://relay.example"})
+	p.FeeRecipient = payee
+	for i, c := range []struct {
+		root        byte
+		onlyChanged bool
+		told        int
+	}{{0, true, 1}, {0, true, 1}, {0, false, 2}, {1, true, 3}, {1, true, 3}} {
+		root = c.root
+		if err := p.prefer(t.Context(), c.onlyChanged); err != nil || len(told) != c.told {
+			t.Fatalf("call %d: told %d times, want %d, %v", i, len(told), c.told, err)
+		}
+	}
+	if told[0] != told[1] || told[1] == told[2] {
+		t.Errorf("fee recipients %x", told)
 	}
 }
 

@@ -86,6 +86,9 @@ type Proposer struct {
 	duties map[phase0.Slot]phase0.ValidatorIndex
 	epoch  phase0.Epoch
 	known  bool
+	// preferred belongs to the goroutine of keepRegistered: the roots that the duties depended on
+	// when preferences were told, by epoch.
+	preferred map[phase0.Epoch]phase0.Root
 }
 
 // New returns a proposer that does nothing until Run.

@@ -23,12 +23,16 @@ const (
 
 // keepRegistered registers all validators in the given slot and then in each epoch, until the
 // context ends. After a failure it tries again in the next slot. Validators can propose local
-// blocks without being registered.
+// blocks without being registered. Preferences of gloas are told again when the chain has been
+// re-organised.
 func (p *Proposer) keepRegistered(ctx context.Context, slot phase0.Slot) {
 	for due := p.Spec.EpochOf(slot); p.Clock.Until(ctx, p.Spec.SlotStart(slot)) == nil; slot = max(slot+1,
 		p.Spec.SlotAt(p.Clock.Now())) {
 		epoch := p.Spec.EpochOf(slot)
 		if epoch < due {
+			if err := p.prefer(ctx, true); err != nil && ctx.Err() == nil {
+				p.Log.Warn("preferences could not be told again", "slot", slot, "error", err)
+			}
 			continue
 		}
 		if err := p.prepare(ctx); err == nil {
@@ -43,7 +47,7 @@ func (p *Proposer) keepRegistered(ctx context.Context, slot phase0.Slot) {
 // sidecar; from gloas on it sends preferences instead. If one of these fails, it still does the
 // others.
 func (p *Proposer) prepare(ctx context.Context) error {
-	errs := []error{p.prefer(ctx)}
+	errs := []error{p.prefer(ctx, false)}
 	if err := p.beacon.prepare(ctx, p.indices(), p.FeeRecipient); err != nil {
 		errs = append(errs, fmt.Errorf("tell the beacon node fee recipients: %w", err))
 	}
