@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
+	"github.com/gavel-relay/gavel/scenarios/replay"
 )
 
 func scenarioCommand(start scenarioapp.Start) *cli.Command {
@@ -99,6 +100,8 @@ func scenarioRunCommand(start scenarioapp.Start) *cli.Command {
 			&cli.IntFlag{Name: "web-port", Usage: "port of that page; 0 takes any free one"},
 			&cli.BoolFlag{Name: "variants", Usage: "run all variants, and not only the first"},
 			&cli.BoolFlag{Name: "prove", Usage: "run once more without the key fault: then an expectation must break"},
+			&cli.StringFlag{Name: "prove-shard", DefaultText: "all",
+				Usage: "with --prove, do so for the stories of one part, such as 2/3; all of them are run"},
 			&cli.Uint64Flag{Name: "seed", DefaultText: "the plan's", Usage: "the same seed gives the same keys and choices"},
 			&cli.BoolFlag{Name: "again",
 				Usage: "run what does not end as it must once more at a third of its speed, where a busy machine counts less"},
@@ -195,6 +198,13 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start scenarioapp.Start
 		Options: scenarioapp.Options{
 			Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Log: log, Program: program,
 		},
+	}
+	if text := cmd.String("prove-shard"); text != "" {
+		part, parts, err := replay.ParseShard(text)
+		if err != nil || !cmd.Bool("prove") {
+			return run.Usage(errors.Join(fmt.Errorf("prove-shard is %q: give it with --prove, such as 2/3", text), err))
+		}
+		runs.ProvePart, runs.ProveParts = int(part), int(parts)
 	}
 	if cmd.Bool("web") {
 		return runOnPage(ctx, plans, runs, cmd.Int("web-port"))

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +66,28 @@ func TestScenarioRun(t *testing.T) {
 	if status != 1 || !strings.Contains(stdout, "✗ landed") ||
 		stderr != "gavel-lab: 1 of 1 scenarios did not end as they must: honest-fulu\n" {
 		t.Errorf("not met: status %d, %s%s", status, stdout, stderr)
+	}
+}
+
+// A part of the stories is proved, and all are run.
+func TestScenarioProveShard(t *testing.T) {
+	for shard, want := range map[string]string{"1/2": "first third", "2/2": "second", "3/3": "third"} {
+		var proved []string
+		names := []string{"first", "second", "third"}
+		program := &cli.Command{Name: "gavel-lab", Writer: io.Discard, Commands: []*cli.Command{scenarioCommand(
+			func(_ context.Context, p *scenarios.Plan, o scenarioapp.Options) (scenarioapp.Result, error) {
+				if o.Prove {
+					proved = append(proved, names[0])
+				}
+				names = names[1:]
+				return good(), nil
+			})}}
+		args := []string{"gavel-lab", "scenario", "run", "--prove", "--prove-shard", shard, "honest-fulu", "honest-gloas",
+			"honest-fulu"}
+		if status := run.Main(program, args, io.Discard); status != 0 || len(names) > 0 ||
+			strings.Join(proved, " ") != want {
+			t.Errorf("%s: status %d, %s are proved, %d were not run", shard, status, proved, len(names))
+		}
 	}
 }
 
@@ -142,6 +165,9 @@ func TestScenarioMistakes(t *testing.T) {
 		{[]string{"run", "--at-once", "0", "honest-fulu"}, "at-once is 0: give a number from 1 to 16; only 1 can be watched"},
 		{[]string{"run", "--at-once", "2", "--watch", "honest-fulu"},
 			"at-once is 2: give a number from 1 to 16; only 1 can be watched"},
+		{[]string{"run", "--prove-shard", "1/2", "honest-fulu"}, `prove-shard is "1/2": give it with --prove, such as 2/3`},
+		{[]string{"run", "--prove", "--prove-shard", "3/2", "honest-fulu"},
+			`prove-shard is "3/2": give it with --prove, such as 2/3`},
 		{[]string{"replay", "nowhere"}, "read the run: open nowhere/facts.ndjson"},
 		{[]string{"show", "nowhere"}, "read the run: open nowhere/plan.yaml"},
 		{[]string{"show"}, "name one run folder, as in runs/relay-killed.1"},

@@ -33,8 +33,17 @@ type Runs struct {
 	Out   io.Writer
 	// Page shows the runs to browsers; nil shows nothing there. Then AtOnce is 1.
 	Page *Page
-	// Options are those of each run. RunEach sets Tell and Began.
-	Options Options
+	// Options are those of each run. RunEach sets Tell and Began. With ProveParts, just one of so many
+	// plans is proved, those of part ProvePart (from 1 on).
+	Options               Options
+	ProvePart, ProveParts int
+}
+
+// optionsOf are those of the plan at a place of the list.
+func (r *Runs) optionsOf(place int) Options {
+	o := r.Options
+	o.Prove = o.Prove && (r.ProveParts == 0 || place%r.ProveParts == r.ProvePart-1)
+	return o
 }
 
 // RunEach runs plans, shows how they go and end, and prints how many ended as they must. It returns
@@ -49,11 +58,11 @@ func RunEach(ctx context.Context, plans []*scenarios.Plan, r Runs) error {
 	t := tally{Runs: r}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.AtOnce)
-	for _, p := range plans {
+	for i, p := range plans {
 		if ctx.Err() != nil {
 			break
 		}
-		group.Go(func() error { return t.run(ctx, p) })
+		group.Go(func() error { return t.run(ctx, p, r.optionsOf(i)) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
@@ -79,14 +88,13 @@ type tally struct {
 }
 
 // run runs one scenario. If several run at a time, it is shown when it has ended.
-func (t *tally) run(ctx context.Context, p *scenarios.Plan) error {
+func (t *tally) run(ctx context.Context, p *scenarios.Plan, options Options) error {
 	var kept bytes.Buffer
 	out := t.Out
 	if t.AtOnce > 1 {
 		out = &kept
 	}
 	show := newProgress(out, t.Watch)
-	options := t.Options
 	options.Tell, options.Began = show.fact, show.showBegin
 	if t.Page != nil {
 		options.Tell = func(r scenarios.Record) {
