@@ -43,6 +43,10 @@ BenchmarkHeader/ssz|allocs/op|0|getHeader, allocations in our own read path
 BenchmarkRegistrations/unchanged|entries/s|>600000|unchanged registrations over loopback, JSON, 500 a request
 BenchmarkRegistrations/renewed|entries/s|>600000|the same with a newer timestamp and signature, answered
 BenchmarkRegistrations500/cores=half/bad=0|x-quicker|>1.7|500 new registrations, times as fast as one after another
+BenchmarkWebsite|of-a-core|5|1,000 viewers of the live auction, percent of a core
+BenchmarkWebsite|submissions|>0.85|submissions/s with 1,000 viewers on this machine, times those without
+BenchmarkFirstPaint/first|p50-ms|200|first page of the website in a browser on this machine, first paint
+BenchmarkFirstPaint/slot|p50-ms|200|page of a slot with 300 bids, first paint
 BenchmarkReceived500/again|requests/s|>1500|received bids of a slot with 500 rows, over loopback
 BenchmarkReceived500/after_a_new_row|requests/s|>1500|the same with a new row before each request
 BenchmarkOwnWork/memory|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in memory

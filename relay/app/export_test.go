@@ -33,3 +33,6 @@ func (a *App) AuctionSubject(slot phase0.Slot) string {
 
 // Journal is the journal of this instance.
 func (a *App) Journal() *journal.Journal { return a.journal }
+
+// ProcessorTime is the processor time of this process.
+var ProcessorTime = processorTime

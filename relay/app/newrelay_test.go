@@ -126,7 +126,7 @@ func (c *waitingClock) waiters(t time.Time) {
 
 // newRelay opens a network in one fork, and a relay in it. The auction is for slot 1, on genesis,
 // six seconds before it begins.
-func newRelay(t *testing.T, fork eth.Fork, options relayOptions) *relayUnderTest {
+func newRelay(t testing.TB, fork eth.Fork, options relayOptions) *relayUnderTest {
 	t.Helper()
 	genesis := time.Unix(1_700_000_000, 0)
 	h := &relayUnderTest{fork: fork, gate: &gate{}, slot: 1, clock: newWaitingClock(genesis.Add(6 * time.Second))}
@@ -227,7 +227,7 @@ func (h *relayUnderTest) next(t *testing.T) {
 }
 
 // await waits until beacon node and relay have come to the auction's slot.
-func (h *relayUnderTest) await(t *testing.T) {
+func (h *relayUnderTest) await(t testing.TB) {
 	t.Helper()
 	h.attributes = h.announced(t, h.slot)
 	nothing := h.good(t)
@@ -255,7 +255,7 @@ func poll(t testing.TB, what string, done func() bool) {
 }
 
 // announced reads the beacon node's events until the attributes of a slot come.
-func (h *relayUnderTest) announced(t *testing.T, slot phase0.Slot) eth.PayloadAttributes {
+func (h *relayUnderTest) announced(t testing.TB, slot phase0.Slot) eth.PayloadAttributes {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -36,7 +36,7 @@ func (h *relayUnderTest) signRegistration(r *builderv1.SignedValidatorRegistrati
 	r.Signature = key.Sign(eth.SigningRoot(rootOf(r.Message), h.spec.BuilderDomain()))
 }
 
-func (h *relayUnderTest) registerAll(t *testing.T) {
+func (h *relayUnderTest) registerAll(t testing.TB) {
 	t.Helper()
 	without, _ := h.duty(unregisteredSlot)
 	var list []*builderv1.SignedValidatorRegistration
@@ -50,7 +50,7 @@ func (h *relayUnderTest) registerAll(t *testing.T) {
 	}
 }
 
-func (h *relayUnderTest) register(t *testing.T, list ...*builderv1.SignedValidatorRegistration) answer {
+func (h *relayUnderTest) register(t testing.TB, list ...*builderv1.SignedValidatorRegistration) answer {
 	t.Helper()
 	raw, err := json.Marshal(list)
 	must(t, err)

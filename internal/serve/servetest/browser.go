@@ -14,7 +14,7 @@ import (
 // OpenBrowser starts Chromium with a window of that size and stops it at the end of the test.
 // Exceptions and logged errors of a page fail the test. The test also fails if there is no browser:
 // a skipped test would show nothing about the page.
-func OpenBrowser(t *testing.T, widthPixels, heightPixels int) context.Context {
+func OpenBrowser(t testing.TB, widthPixels, heightPixels int) context.Context {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
