@@ -68,6 +68,13 @@ func (p *page) serve(ctx context.Context, log *slog.Logger) (over func()) {
 // end says how the run ended.
 func (p *page) end(sum display.Summary) { p.board.End("The run is over: " + sum.Verdict()) }
 
+// miss counts a fact that could not be shown.
+func (p *page) miss() {
+	if p != nil {
+		p.board.Miss()
+	}
+}
+
 // relayFact shows a fact of the relay.
 func (p *page) relayFact(fact relay.Fact) {
 	if p == nil {

@@ -117,7 +117,7 @@ func checkPlaces(cfg devnet.Config) error {
 }
 
 // factQueue is how many facts wait while the display is busy. If the queue is full, the display
-// misses facts; the summary does not, because it is read from the chain.
+// misses facts, which the page counts; the summary does not, because it is read from the chain.
 const factQueue = 4096
 
 // open makes the parts that do not need the clock to run.
@@ -273,12 +273,13 @@ func (l *lab) openRelay(ctx context.Context) (err error) {
 	return err
 }
 
-// observe passes a fact to the display. If the queue is full, it drops the fact, so that the relay
-// never waits.
+// observe passes a fact to the display. If the queue is full, it drops the fact, which the page
+// counts, so that the relay never waits.
 func (l *lab) observe(fact relay.Fact) {
 	select {
 	case l.facts <- seen{fact, time.Now()}:
 	default:
+		l.page.miss()
 	}
 }
 

@@ -62,6 +62,23 @@ func (b *Board) Add(f timeline.Fact) {
 	b.wake()
 }
 
+// Miss counts a fact that could not be shown.
+func (b *Board) Miss() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.chart.Miss()
+	b.version++
+	b.wake()
+}
+
+// Judge says how a story ended, in the place of how it must end. Pages that are loaded from now on
+// have it.
+func (b *Board) Judge(verdicts []timeline.Verdict) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.chart.About.Verdicts = verdicts
+}
+
 // forget drops the slots that the chart does not keep.
 func (b *Board) forget() {
 	kept := b.chart.Slots()

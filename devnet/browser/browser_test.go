@@ -90,6 +90,14 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: policy %q, cached %q", row.path, policy, got.header.Get("Cache-Control"))
 		}
 	}
+	if got := ask(t, http.MethodGet, address+"/"); strings.Contains(got.body, "missing here") {
+		t.Errorf("facts are missing: %.900s", got.body)
+	}
+	b.Miss()
+	b.Miss()
+	if got := ask(t, http.MethodGet, address+"/"); !strings.Contains(got.body, "2 more came faster") {
+		t.Errorf("missed facts are not counted: %.900s", got.body)
+	}
 	b.End("The run is over: <all> landed")
 	if got := ask(t, http.MethodGet, address+"/"); strings.Contains(got.body, "data-live") ||
 		!strings.Contains(got.body, "The run is over: &lt;all&gt; landed") {

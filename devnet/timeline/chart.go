@@ -17,7 +17,8 @@ type About struct {
 	SlotMs int64
 	Fields []Field
 	Notes  []string
-	// Verdicts are how a story ended.
+	// Expected is what a story must end with; Verdicts are how it ended, and take its place.
+	Expected []string
 	Verdicts []Verdict
 }
 
@@ -56,7 +57,11 @@ type Chart struct {
 	builders  map[string]int // each builder's colour
 	facts     int            // how many facts came
 	forgotten int            // how many slots are no longer kept
+	missed    int            // how many facts did not come
 }
+
+// Miss counts a fact that could not be shown, because facts came faster than they were taken.
+func (c *Chart) Miss() { c.missed++ }
 
 // slot is what is known of one slot.
 type slot struct {

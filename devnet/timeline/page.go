@@ -60,6 +60,7 @@ type overview struct {
 	Slots     []row
 	Forgotten int
 	Facts     int
+	Missed    int
 	Builders  []builder
 	Faults    []string
 }
@@ -129,7 +130,7 @@ func (c *Chart) WriteSlot(out io.Writer, number int) error {
 }
 
 func (c *Chart) overview() overview {
-	o := overview{Forgotten: c.forgotten, Facts: c.facts}
+	o := overview{Forgotten: c.forgotten, Facts: c.facts, Missed: c.missed}
 	for _, number := range c.Slots() {
 		o.Slots = append(o.Slots, c.slots[number].row())
 	}

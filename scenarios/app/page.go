@@ -66,6 +66,12 @@ func (p *Page) show(about timeline.About) {
 func (p *Page) begin(plan *scenarios.Plan, variant string, without bool) {
 	about := newTimeline(plan, describe(plan)).About
 	about.Title = titleOf(plan, variant, without)
+	for _, one := range plan.Expect {
+		about.Expected = append(about.Expected, one.Text)
+	}
+	if without {
+		about.Notes = append(about.Notes, "This run is without what the story is about: an expectation must not be met.")
+	}
 	p.show(about)
 }
 
@@ -79,5 +85,6 @@ func (p *Page) fact(r scenarios.Record) {
 func (p *Page) end(result Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.board.Judge(verdictsOf(result.last()))
 	p.board.End(result.Name + " " + result.verdict() + ".")
 }

@@ -32,7 +32,8 @@ func TestPageOfRuns(t *testing.T) {
 	if body := got(t, page.URL()); !strings.Contains(body, "No run has begun yet") {
 		t.Errorf("before the first run: %.400s", body)
 	}
-	plan := &scenarios.Plan{Name: "relay-killed", Why: "A relay is <killed>.", Slots: 3}
+	plan := &scenarios.Plan{Name: "relay-killed", Why: "A relay is <killed>.", Slots: 3,
+		Expect: []scenarios.Expectation{{Text: "stopped <relay-1>"}}}
 	bid := scenarios.Record{Slot: 2, SlotMs: -500, Actor: "relay-1", Subject: scenarios.SubmissionJudged,
 		About: "builder-<b>1</b>", Counts: true, ValueWei: "7"}
 	var first *bufio.Scanner
@@ -42,7 +43,8 @@ func TestPageOfRuns(t *testing.T) {
 			o.Began(p, "slow", false)
 			o.Tell(bid)
 			if body := got(t, page.URL()); !strings.Contains(body, "relay-killed slow") ||
-				!strings.Contains(body, "A relay is &lt;killed&gt;.") || !strings.Contains(body, "builder-&lt;b&gt;1&lt;/b&gt;") {
+				!strings.Contains(body, "A relay is &lt;killed&gt;.") || !strings.Contains(body, "How it must end") ||
+				!strings.Contains(body, "stopped &lt;relay-1&gt;") || !strings.Contains(body, "builder-&lt;b&gt;1&lt;/b&gt;") {
 				t.Errorf("while it runs: %.900s", body)
 			}
 			first = follow(t, page.URL()+"live")
@@ -52,14 +54,16 @@ func TestPageOfRuns(t *testing.T) {
 				strings.Contains(body, "builder-") {
 				t.Errorf("the next run: %.900s", body)
 			}
-			return Result{Name: p.Name, Variants: []VariantResult{{Verdicts: []scenarios.Verdict{{Met: false}}}}}, nil
+			return Result{Name: p.Name, Variants: []VariantResult{{
+				Verdicts: []scenarios.Verdict{{Text: "stopped <relay-1>", Met: false, Reason: "never"}}}}}, nil
 		},
 	})
 	if err == nil {
 		t.Error("the scenario did not end as it must, and nobody says so")
 	}
 	wantLine(t, follow(t, page.URL()+"live"), "relay-killed DID NOT END AS IT MUST.")
-	if body := got(t, page.URL()+"run.html"); !strings.Contains(body, "relay-killed DID NOT END AS IT MUST.") {
+	if body := got(t, page.URL()+"run.html"); !strings.Contains(body, "relay-killed DID NOT END AS IT MUST.") ||
+		!strings.Contains(body, "✗ not met: stopped &lt;relay-1&gt; — never") || strings.Contains(body, "How it must end") {
 		t.Errorf("the file: %.900s", body)
 	}
 }

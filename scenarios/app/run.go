@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -55,6 +56,15 @@ type VariantResult struct {
 	Dir      string              `json:"dir"`
 	Verdicts []scenarios.Verdict `json:"verdicts"`
 	facts    []scenarios.Record
+}
+
+// last is the verdicts of the run that was shown last: of the proof, if there was one.
+func (r Result) last() []scenarios.Verdict {
+	all := slices.Concat(r.Variants, r.Proof)
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1].Verdicts
 }
 
 // OK says whether every run ended as it must, and the proof, if there is one, did not. A skipped

@@ -73,11 +73,16 @@ func OpenTimeline(folder string) (*timeline.Chart, error) {
 	case err != nil:
 		return nil, err
 	}
-	for _, v := range verdicts {
-		chart.About.Verdicts = append(chart.About.Verdicts,
-			timeline.Verdict{Text: v.Text, Reason: v.Reason, Met: v.Met, Skipped: v.Skipped})
-	}
+	chart.About.Verdicts = verdictsOf(verdicts)
 	return chart, nil
+}
+
+// verdictsOf are verdicts as a page shows them.
+func verdictsOf(verdicts []scenarios.Verdict) (list []timeline.Verdict) {
+	for _, v := range verdicts {
+		list = append(list, timeline.Verdict{Text: v.Text, Reason: v.Reason, Met: v.Met, Skipped: v.Skipped})
+	}
+	return list
 }
 
 // newTimeline is the page of a run without its facts.
