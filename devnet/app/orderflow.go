@@ -40,8 +40,8 @@ func (l *lab) env(part string) Env {
 	return Env{Clock: l.network.Clock, Log: l.log.With("part", part), RelayFact: l.observe, RPCFact: l.observeOrder}
 }
 
-// observeOrder passes a fact to the display. If the queue is full, it drops the fact, which the page
-// counts, so that the service never waits.
+// observeOrder passes a fact to the display. If the queue is full, it drops the fact, and the page
+// counts it, so that the service never waits.
 func (l *lab) observeOrder(fact rpc.Fact) {
 	select {
 	case l.orders <- fact:
