@@ -82,7 +82,7 @@ func TestReplayRun(t *testing.T) {
 		{"merge --into " + dir + "/1 " + dir + "/1 " + dir + "/2", 2, "", "would be written over the shard"},
 		{"merge --into " + dir + "/all", 2, "", "no folders: give those of all shards"},
 		{"run " + dir, 2, "", "takes flags only"},
-		{"figures --dataset " + dir + " --out " + dir + "/y --what-if " + whatIf, 0, "what-if.svg, what-if.csv: 2 rows", ""},
+		{"figures --dataset " + dir + " --out " + dir + "/y --what-if " + whatIf, 0, "what-if.svg, .png, .csv: 2 rows", ""},
 		{"figures --dataset " + dir + " --out " + dir + "/y", 0, "what-if: not drawn: No what-if was given", ""},
 		{"figures --dataset " + dir + " --out " + dir + "/y --slot 7", 2, "", "the data set has no bids of that slot"},
 		{"figures --dataset " + dir + "/none", 2, "", "is no data set"},

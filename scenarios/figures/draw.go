@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
@@ -58,29 +59,35 @@ func (f *Figure) SVG() ([]byte, error) {
 	return svg, err
 }
 
+// pngDPI is how many dots of a PNG an inch has: enough for print.
+const pngDPI = 200
+
+// PNG draws a figure, with the same strokes as the SVG. A figure without data is empty.
+func (f *Figure) PNG() ([]byte, error) {
+	if f.Missing != "" {
+		return nil, nil
+	}
+	p, err := f.plot()
+	if err != nil {
+		return nil, err
+	}
+	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))}
+	p.Draw(draw.New(canvas))
+	var out bytes.Buffer
+	if _, err := canvas.WriteTo(&out); err != nil {
+		return nil, fmt.Errorf("draw %s: %w", f.ID, err)
+	}
+	return out.Bytes(), nil
+}
+
 func (f *Figure) draw() (svg []byte, place box, err error) {
 	if f.Missing != "" {
 		return nil, place, nil
 	}
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.Title, f.X, f.Y
-	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
-		&p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
-		style.Font.Variant = "Sans"
-		style.Font.Size = vg.Points(9)
+	p, err := f.plot()
+	if err != nil {
+		return nil, place, err
 	}
-	p.Title.TextStyle.Font.Size, p.Title.Padding = vg.Points(11), vg.Points(6)
-	p.Legend.Top, p.Legend.Left = true, true
-	p.Add(plotter.NewGrid())
-	for i := range f.Series {
-		if err := f.Series[i].draw(p, f.Named, colours[i%len(colours)]); err != nil {
-			return nil, place, fmt.Errorf("draw %s, %s: %w", f.ID, f.Series[i].Name, err)
-		}
-	}
-	if f.Named {
-		f.nameX(p)
-	}
-	widen(p)
 	canvas := vgsvg.New(width, height)
 	area := draw.New(canvas)
 	p.Draw(area)
@@ -93,6 +100,30 @@ func (f *Figure) draw() (svg []byte, place box, err error) {
 		Left: float64(data.Min.X / width), Right: float64(data.Max.X / width), Top: 1 - float64(data.Max.Y/height),
 		Bottom: 1 - float64(data.Min.Y/height), X0: p.X.Min, X1: p.X.Max, Y0: p.Y.Min, Y1: p.Y.Max,
 	}, nil
+}
+
+// plot arranges a figure that has data.
+func (f *Figure) plot() (*plot.Plot, error) {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.Title, f.X, f.Y
+	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
+		&p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		style.Font.Variant = "Sans"
+		style.Font.Size = vg.Points(9)
+	}
+	p.Title.TextStyle.Font.Size, p.Title.Padding = vg.Points(11), vg.Points(6)
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Add(plotter.NewGrid())
+	for i := range f.Series {
+		if err := f.Series[i].draw(p, f.Named, colours[i%len(colours)]); err != nil {
+			return nil, fmt.Errorf("draw %s, %s: %w", f.ID, f.Series[i].Name, err)
+		}
+	}
+	if f.Named {
+		f.nameX(p)
+	}
+	widen(p)
+	return p, nil
 }
 
 // widen begins the Y axis at 0, leaves room above, and gives axes on which all values are the

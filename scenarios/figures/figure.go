@@ -1,9 +1,9 @@
 package figures
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"math/big"
 	"strconv"
 	"strings"
@@ -67,13 +67,13 @@ func Markdown() string {
 	return out.String()
 }
 
-// WriteCSV writes the figure's table.
-func (f *Figure) WriteCSV(out io.Writer) error {
-	w := csv.NewWriter(out)
-	if err := w.WriteAll(append([][]string{f.Header}, f.Rows...)); err != nil {
-		return fmt.Errorf("write the table of %s: %w", f.ID, err)
+// CSV is the figure's table.
+func (f *Figure) CSV() ([]byte, error) {
+	var out bytes.Buffer
+	if err := csv.NewWriter(&out).WriteAll(append([][]string{f.Header}, f.Rows...)); err != nil {
+		return nil, fmt.Errorf("write the table of %s: %w", f.ID, err)
 	}
-	return nil
+	return out.Bytes(), nil
 }
 
 // ether is an amount as a number to draw.

@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image/color"
+	"image/png"
 	"io"
 	"slices"
 	"strings"
@@ -254,6 +256,38 @@ func hostileFigures() []Figure {
 		result(backtest.AsArchived, 'B', 25), result(hostile, 'A', 30),
 	})
 	return p.Figures(map[string][]string{hostile: {hostile}})
+}
+
+// A PNG has the figure's size at its resolution, and ink in the colour of its series.
+func TestPNG(t *testing.T) {
+	f := sampled(t)["bid-curve"]
+	raw, err := f.PNG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := picture.Bounds().Size()
+	if size.X != 8*pngDPI || size.Y != 4*pngDPI {
+		t.Errorf("%v", size)
+	}
+	inks := map[color.NRGBA]int{}
+	for x := range size.X {
+		for y := range size.Y {
+			inks[color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)]++
+		}
+	}
+	for i := range f.Series {
+		if inks[colours[i]] == 0 {
+			t.Errorf("%s is not drawn", f.Series[i].Name)
+		}
+	}
+	f.Missing = "no bids"
+	if raw, err := f.PNG(); err != nil || raw != nil {
+		t.Errorf("a figure without data is drawn: %d bytes, %v", len(raw), err)
+	}
 }
 
 // Names of archives are text in pictures, too: each is well-formed, and has no element that is

@@ -54,29 +54,29 @@ func Figures(ctx context.Context, o FigureOptions) (all []figures.Figure, err er
 	})
 }
 
-// writeFigure writes the picture and the table of a figure. One that has nothing to draw has
+// writeFigure writes the pictures and the table of a figure. One that has nothing to draw has
 // none, and those of an earlier run are removed.
 func writeFigure(dir string, f *figures.Figure) error {
-	picture, table := filepath.Join(dir, f.ID+".svg"), filepath.Join(dir, f.ID+".csv")
-	if f.Missing != "" {
-		for _, name := range []string{picture, table} {
-			if err := os.RemoveAll(name); err != nil {
+	for ending, make := range map[string]func() ([]byte, error){".svg": f.SVG, ".png": f.PNG, ".csv": f.CSV} {
+		path := filepath.Join(dir, f.ID+ending)
+		if f.Missing != "" {
+			if err := os.RemoveAll(path); err != nil {
 				return fmt.Errorf("remove a figure of an earlier run: %w", err)
 			}
+			continue
 		}
-		return nil
+		content, err := make()
+		if err != nil {
+			return err
+		}
+		if err := writeWhole(path, func(out io.Writer) error {
+			_, err := out.Write(content)
+			return err
+		}); err != nil {
+			return err
+		}
 	}
-	svg, err := f.SVG()
-	if err != nil {
-		return err
-	}
-	if err := writeWhole(picture, func(out io.Writer) error {
-		_, err := out.Write(svg)
-		return err
-	}); err != nil {
-		return err
-	}
-	return writeWhole(table, f.WriteCSV)
+	return nil
 }
 
 // writeWhole writes a file that has its name only when it is whole.
@@ -101,7 +101,7 @@ func WriteFigures(out io.Writer, dir string, all []figures.Figure) error {
 	for i := range all {
 		switch f := &all[i]; f.Missing {
 		case "":
-			fmt.Fprintf(&text, "  %s.svg, %s.csv: %d rows\n", f.ID, f.ID, len(f.Rows))
+			fmt.Fprintf(&text, "  %s.svg, .png, .csv: %d rows\n", f.ID, len(f.Rows))
 		default:
 			fmt.Fprintf(&text, "  %s: not drawn: %s\n", f.ID, f.Missing)
 		}

@@ -71,6 +71,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("the page does not have %s", f.ID)
 		}
 		if f.Missing == "" && (!strings.Contains(content(t, out, f.ID+".svg"), "</svg>") ||
+			!strings.HasPrefix(content(t, out, f.ID+".png"), "\x89PNG") ||
 			!strings.HasPrefix(content(t, out, f.ID+".csv"), strings.Join(f.Header, ","))) {
 			t.Errorf("%s has no picture or no table", f.ID)
 		}
