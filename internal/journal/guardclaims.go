@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -57,41 +58,51 @@ func newClaims(places int) *claims {
 	return &claims{turn: make(chan struct{}, 1), known: map[string][]byte{}, ring: make([]string, places)}
 }
 
-// readClaims reads the claims in a file with so many records.
+// readClaims reads the claims in a file with so many records, as each start does. Until the ring
+// has gone round once, there are zeros where no claim was. So the file is read in pieces, and a
+// record of zeros is passed over by one comparison.
 func readClaims(f file, places int, log *slog.Logger) (*claims, error) {
 	c := newClaims(places)
 	c.file = f
-	all := make([]byte, places*claimSize)
-	if _, err := f.ReadAt(all, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read claims: %w", err)
-	}
-	type record struct {
-		number uint64
-		place  int
-		key    string
-		value  []byte
-	}
-	var records []record
+	var records []claimRecord
+	piece := make([]byte, readPlaces*claimSize)
 	for place := range places {
-		raw := all[place*claimSize:][:claimSize]
-		number, key, value, ok := decodeClaim(raw)
-		switch {
-		case ok && number%uint64(places) == uint64(place):
-			records = append(records, record{number, place, key, value})
-		case bytes.ContainsFunc(raw, func(r rune) bool { return r != 0 }):
+		at := place % readPlaces
+		if at == 0 {
+			n, err := f.ReadAt(piece, int64(place)*claimSize)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return nil, fmt.Errorf("read claims: %w", err)
+			}
+			clear(piece[n:])
+		}
+		raw := (*[claimSize]byte)(piece[at*claimSize:])
+		if *raw == ([claimSize]byte{}) {
+			continue
+		}
+		number, key, value, ok := decodeClaim(raw[:])
+		if !ok || number%uint64(places) != uint64(place) {
 			log.Warn("a claim was cut in its writing, and not answered", "place", place)
+			continue
 		}
+		records = append(records, claimRecord{number, place, key, bytes.Clone(value)})
 	}
-	slices.SortFunc(records, func(a, b record) int {
-		if a.number < b.number {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(records, func(a, b claimRecord) int { return cmp.Compare(a.number, b.number) })
+	c.known = make(map[string][]byte, len(records))
 	for _, r := range records { // the newest of a key counts: an earlier one was not confirmed
-		c.known[r.key], c.ring[r.place], c.next = bytes.Clone(r.value), r.key, r.number+1
+		c.known[r.key], c.ring[r.place], c.next = r.value, r.key, r.number+1
 	}
 	return c, nil
+}
+
+// readPlaces is how many records are read from a file at a time: 64 KiB.
+const readPlaces = 256
+
+// claimRecord is a claim that was read, and where.
+type claimRecord struct {
+	number uint64
+	place  int
+	key    string
+	value  []byte
 }
 
 func encodeClaim(number uint64, key string, value []byte) ([]byte, error) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -189,6 +190,45 @@ func TestNewestClaimsAreRemembered(t *testing.T) {
 	}
 }
 
+// A file of full size is read without the memory of a file of full size. Claims are found in all of
+// its pieces, and a record that was cut in its writing is passed over.
+func TestFullSizeFileIsReadInPieces(t *testing.T) {
+	disk := &frailFile{now: make([]byte, claimsLength)}
+	read := func() *claims {
+		t.Helper()
+		c, err := readClaims(disk, claimPlaces, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := read()
+	places := []uint64{0, readPlaces - 1, readPlaces, 7*readPlaces + 3, claimPlaces - 1}
+	for _, place := range places {
+		c.next = place
+		if err := c.put(fmt.Sprint("slot-", place), []byte("root")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disk.now[5*readPlaces*claimSize+claimHeader] = 1 // what is left of a write
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c = read()
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > claimsLength/8 {
+		t.Errorf("%d bytes were allocated for a file of %d", used, claimsLength)
+	}
+	if len(c.known) != len(places) || c.next != claimPlaces {
+		t.Errorf("%d claims, the next is %d", len(c.known), c.next)
+	}
+	for _, place := range places {
+		key := fmt.Sprint("slot-", place)
+		if string(c.known[key]) != "root" || c.ring[place] != key {
+			t.Errorf("%s: %q, and %q is at its place", key, c.known[key], c.ring[place])
+		}
+	}
+}
+
 // A caller that leaves while the disk hangs is told that nothing is known, others wait no longer
 // than they want, and what was written stands.
 //
@@ -266,6 +306,29 @@ func TestClaimsOfAnEarlierVersion(t *testing.T) {
 			}
 		}
 		shut(t, j)
+	}
+}
+
+// What reading the guard's file costs a start: a new one, and one that is full.
+func BenchmarkReadClaims(b *testing.B) {
+	for name, count := range map[string]int{"new": 0, "full": claimPlaces} {
+		b.Run(name, func(b *testing.B) {
+			disk := &frailFile{now: make([]byte, claimsLength)}
+			c := newClaims(claimPlaces)
+			c.file = disk
+			for i := range count {
+				if err := c.put(fmt.Sprint("slot-", i), make([]byte, 32)); err != nil {
+					b.Fatal(err)
+				}
+				c.next++
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := readClaims(disk, claimPlaces, slog.New(slog.DiscardHandler)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

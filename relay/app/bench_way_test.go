@@ -370,8 +370,11 @@ func percentile(of []time.Duration, p float64) time.Duration {
 	return of[min(int(float64(len(of))*p), len(of)-1)]
 }
 
-// unneeded is an escrow of which nothing is needed.
+// unneeded is an escrow of which nothing is needed, and nothing is in memory.
 type unneeded struct{ escrow }
 
 // Needs implements submit.Escrow.
 func (unneeded) Needs(relay.PayloadID) bool { return false }
+
+// Settle implements submit.Escrow.
+func (unneeded) Settle(relay.PayloadID) {}

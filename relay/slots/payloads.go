@@ -28,7 +28,7 @@ type Store interface {
 // needs only the guard. The escrow behind it is for payloads that memory has lost, as after a
 // crash.
 //
-//	submit  ─Put──▶ recent: what came last         ─┐
+//	submit  ─Put──▶ recent: at least until Settle  ─┐
 //	submit  ─Show─▶ shown: the last few leaders     ├─ one copy of each ─▶ Get, or else the escrow
 //	top ─Header───▶ served: until the slot is over ─┘
 //	stakedbid ─Hold─▶ in the escrow, until LetGo or until the slot is over
@@ -60,9 +60,10 @@ const fetchTimeout = 2 * time.Second
 
 // Bounds of memory. A block with all its blobs has about 2.5 MB.
 const (
-	// recentBytes is enough for all payloads that are written to the escrow at a time. A moment after
-	// its Put it is known whether a bid leads.
-	recentBytes = 32 << 20
+	// recentBytes is how much of what came last stays after it was settled: a few blocks, since a
+	// trusted builder's block is executed right after. The garbage collector lets the heap grow to
+	// twice of what is held, so that each byte costs two (docs/speed.md).
+	recentBytes = 8 << 20
 	// shownTops is how many leaders of each auction are remembered. It is more than one, because
 	// Header is called after the header was read, when another bid may lead already.
 	shownTops = 4
@@ -71,10 +72,12 @@ const (
 	servedHeaders = 32
 )
 
-// recentBlock is a payload that came lately, and about how many bytes it has.
+// recentBlock is a payload that came lately, and about how many bytes it has. Until it is settled
+// it stays, however many bytes there are: the requests that bring payloads have their own bounds.
 type recentBlock struct {
 	relay.PayloadID
-	bytes int
+	bytes   int
+	settled bool
 }
 
 // heldContents is a payload, and in how many of recent, shown and served it is. contents is nil
@@ -85,23 +88,33 @@ type heldContents struct {
 	asked      bool // the escrow is being read
 }
 
-// Put implements relay.Escrow.
+// Put implements relay.Escrow. The payload stays in memory until Settle, and often longer.
 func (s *Payloads) Put(ctx context.Context, contents *relay.Contents) error {
 	if err := s.Escrow.Put(ctx, contents); err != nil {
 		return err
 	}
 	held := *contents
 	held.Raw = slices.Clip(held.Raw) // so that appending to it copies it
-	r := recentBlock{contents.ID(), contents.Size()}
+	r := recentBlock{PayloadID: contents.ID(), bytes: contents.Size()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hold(r.PayloadID).contents = &held
 	s.recent = append(s.recent, r)
 	s.bytes += r.bytes
-	for s.bytes > recentBytes && len(s.recent) > 1 {
-		s.forgetRecent(0)
-	}
+	s.trimRecent()
 	return nil
+}
+
+// Settle notes that it is known whether a bid for a payload leads, which Show was told before.
+func (s *Payloads) Settle(id relay.PayloadID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.recent {
+		if s.recent[i].PayloadID == id {
+			s.recent[i].settled = true
+		}
+	}
+	s.trimRecent()
 }
 
 // Get implements relay.Escrow.
@@ -333,6 +346,18 @@ func (s *Payloads) release(id relay.PayloadID) {
 	held := s.held[id]
 	if held.references--; held.references == 0 {
 		delete(s.held, id)
+	}
+}
+
+// trimRecent forgets the oldest settled payloads that are too much. The newest stays. The caller
+// holds mu.
+func (s *Payloads) trimRecent() {
+	for at := 0; s.bytes > recentBytes && at < len(s.recent)-1; {
+		if !s.recent[at].settled {
+			at++
+			continue
+		}
+		s.forgetRecent(at)
 	}
 }
 

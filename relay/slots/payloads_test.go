@@ -97,6 +97,21 @@ func put(t *testing.T, s *Payloads, contents *relay.Contents) {
 	}
 }
 
+// take puts a payload whose bid does not lead.
+func take(t *testing.T, s *Payloads, contents *relay.Contents) {
+	t.Helper()
+	put(t, s, contents)
+	s.Settle(contents.ID())
+}
+
+// lead puts a payload whose bid leads.
+func lead(t *testing.T, s *Payloads, contents *relay.Contents) {
+	t.Helper()
+	put(t, s, contents)
+	s.Show(auction1, contents.Payload.BlockHash, builder)
+	s.Settle(contents.ID())
+}
+
 func wantHeld(t *testing.T, s *Payloads, number byte, want bool) {
 	t.Helper()
 	got, err := s.Get(t.Context(), idOf(number))
@@ -111,12 +126,10 @@ var auction1 = relay.Key{Slot: slot}
 // over.
 func TestServedOutlivesTheEscrow(t *testing.T) {
 	s, escrow := newServed()
-	put(t, s, block(1, 1000))
-	s.Show(auction1, phase0.Hash32{1}, builder)
+	lead(t, s, block(1, 1000))
 	s.Header(idOf(1))
 	for number := byte(2); number < 12; number++ {
-		put(t, s, block(number, recentBytes/4))
-		s.Show(auction1, phase0.Hash32{number}, builder)
+		lead(t, s, block(number, recentBytes/4))
 	}
 	escrow.gone = true
 	wantHeld(t, s, 1, true)  // served
@@ -130,6 +143,31 @@ func TestServedOutlivesTheEscrow(t *testing.T) {
 	if len(s.held) != 0 || s.bytes != 0 || len(s.shown) != 0 {
 		t.Errorf("something is left: %d payloads, %d bytes", len(s.held), s.bytes)
 	}
+}
+
+// Until it is known whether a payload's bid leads, the payload is in memory, however many come at a
+// time. Then the oldest go, and what stays of those that do not lead has a bound.
+func TestUnsettledPayloadsStay(t *testing.T) {
+	s, escrow := newServed()
+	const blocks, fitting = 16, 4
+	for number := range byte(blocks) {
+		put(t, s, block(number, recentBytes/fitting-1000))
+	}
+	escrow.gone = true
+	for number := range byte(blocks) {
+		wantHeld(t, s, number, true)
+	}
+	for number := range byte(blocks) {
+		s.Settle(idOf(number))
+	}
+	for number := range byte(blocks) {
+		wantHeld(t, s, number, number >= blocks-fitting)
+	}
+	if len(s.held) != fitting || s.bytes > recentBytes {
+		t.Errorf("%d payloads of %d bytes are in memory, want %d", len(s.held), s.bytes, fitting)
+	}
+	s.Settle(idOf(0)) // once more
+	wantHeld(t, s, blocks-1, true)
 }
 
 // What leads, led lately or was served is needed; what is not can be dropped, and is in memory no
@@ -171,15 +209,15 @@ func TestWhatIsNotEscrowedIsNotServed(t *testing.T) {
 func TestServedThatIsNotInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, escrow := newServed()
-		put(t, s, block(1, 1000))
-		put(t, s, block(2, recentBytes))
+		take(t, s, block(1, 1000))
+		take(t, s, block(2, recentBytes))
 		wantHeld(t, s, 1, true) // from the escrow
 		s.Show(auction1, phase0.Hash32{1}, builder)
 		s.Show(auction1, phase0.Hash32{3}, builder)
 		s.Header(idOf(3))
 		synctest.Wait()
-		put(t, s, block(3, 1000))
-		put(t, s, block(4, recentBytes))
+		take(t, s, block(3, 1000))
+		take(t, s, block(4, recentBytes))
 		escrow.mu.Lock()
 		escrow.gone = true
 		escrow.mu.Unlock()
@@ -194,8 +232,7 @@ func TestServedIsBounded(t *testing.T) {
 	for n := range 1000 {
 		contents := block(byte(n), 1<<20)
 		contents.Payload.BlockHash[1] = byte(n >> 8)
-		put(t, s, contents)
-		s.Show(auction1, contents.Payload.BlockHash, builder)
+		lead(t, s, contents)
 		s.Header(contents.ID())
 	}
 	if most := recentBytes>>20 + shownTops + servedHeaders; len(s.held) > most {

@@ -36,10 +36,13 @@ type TopBids interface {
 	Show(key relay.Key, bid *relay.SignedBid)
 }
 
-// Escrow keeps payloads, and knows which of them proposers may still ask for. Needs never waits for
-// I/O.
+// Escrow keeps payloads, and knows which of them proposers may still ask for. Needs and Settle
+// never wait for I/O.
 type Escrow interface {
 	relay.Escrow
+	// Settle notes that it is known whether a bid for a payload that was put leads, and that it was
+	// shown if it does.
+	Settle(id relay.PayloadID)
 	// Needs says whether a payload leads its auction, led it lately, or belongs to a header that was
 	// served.
 	Needs(id relay.PayloadID) bool

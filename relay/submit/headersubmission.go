@@ -242,7 +242,7 @@ func (p *Pipeline) joinHeaders(ctx context.Context, a *attempt, headers []*await
 		}
 	}
 	if len(right) > 0 {
-		if down := p.keep(ctx, s, func() (*preparedBid, error) { return bid, nil }); down != nil {
+		if down := p.keep(ctx, a, func() (*preparedBid, error) { return bid, nil }); down != nil {
 			return down
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/check"
+	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
 )
 
@@ -73,6 +74,7 @@ type attempt struct {
 	rules         *check.Case     // what the rules compare it with; from checkRules on
 	authenticated bool            // an API key or its signature has shown whose it is
 	paidWei       *uint256.Int    // what the block pays; nil if the simulation does not say
+	put           bool            // it has put the payload into the escrow, and not another attempt
 	bid           *preparedBid    // from escrowPayload or expectPayload on
 	awaited       *awaitedPayload // of a header, from expectPayload on
 	payload       payloadState    // of a header, from expectPayload on
@@ -97,6 +99,7 @@ var (
 // that was begun while the body arrived; nil if there is none.
 func (p *Pipeline) Submit(ctx context.Context, s *relay.Submission, ahead *speculate.Ahead) (relay.Outcome, error) {
 	a := &attempt{submission: s, ahead: ahead}
+	defer p.settle(a)
 	refused := p.run(ctx, a, admission)
 	if refused == nil && !a.answered {
 		a.judged.Optimistic = p.trusts(a)
@@ -127,6 +130,13 @@ func (p *Pipeline) SubmitHeader(ctx context.Context, h *relay.HeaderSubmission) 
 	}
 	p.recordHeader(a, refused)
 	return a.outcome, asError(refused)
+}
+
+// settle tells the escrow that nothing more will come of the attempt.
+func (p *Pipeline) settle(a *attempt) {
+	if a.put {
+		p.Escrow.Settle(slots.PayloadOf(a.submission.Trace))
+	}
 }
 
 // run runs steps until one refuses or answers.

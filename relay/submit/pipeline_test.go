@@ -51,10 +51,12 @@ type pipelineUnderTest struct {
 	escrowed map[relay.PayloadID]*relay.Contents
 	evidence []*relay.Contents
 	needed   map[relay.PayloadID]bool
-	noEscrow bool
-	slots    *slots.Slots
-	head     relay.Head
-	asks     builderv1.ValidatorRegistration // of the proposer, with which Duty answers
+	// unsettled are payloads of which the escrow does not know yet whether they lead.
+	unsettled map[relay.PayloadID]bool
+	noEscrow  bool
+	slots     *slots.Slots
+	head      relay.Head
+	asks      builderv1.ValidatorRegistration // of the proposer, with which Duty answers
 }
 
 var (
@@ -112,7 +114,14 @@ func (h *pipelineUnderTest) open() {
 	h.t.Helper()
 	h.asks = builderv1.ValidatorRegistration{FeeRecipient: payee, GasLimit: 60_000_000, Pubkey: proposerKey}
 	h.escrowed, h.board, h.changed = map[relay.PayloadID]*relay.Contents{}, new(top.Bids), make(chan struct{})
+	h.unsettled = map[relay.PayloadID]bool{}
 	h.clock, h.slots = clock.NewStepped(h.spec.GenesisTime), new(slots.Slots)
+	h.t.Cleanup(func() { // whatever became of a submission
+		if h.mu.Lock(); len(h.unsettled) != 0 {
+			h.t.Errorf("%d payloads were never settled", len(h.unsettled))
+		}
+		h.mu.Unlock()
+	})
 	var err error
 	h.builders, err = registry.NewBuilders(nil, h)
 	if err != nil {
@@ -167,8 +176,14 @@ func (h *pipelineUnderTest) Put(_ context.Context, c *relay.Contents) error {
 	if h.noEscrow {
 		return errors.New("the escrow is down")
 	}
-	h.escrowed[c.ID()] = c
+	h.escrowed[c.ID()], h.unsettled[c.ID()] = c, true
 	return nil
+}
+
+func (h *pipelineUnderTest) Settle(id relay.PayloadID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.unsettled, id)
 }
 
 func (h *pipelineUnderTest) Get(_ context.Context, id relay.PayloadID) (*relay.Contents, error) {
@@ -326,6 +341,49 @@ func TestBestBidIsServed(t *testing.T) {
 	if judged := h.last(); !judged.Verified || judged.EligibleAt.IsZero() || judged.NumTx != 2 {
 		t.Errorf("recorded as %+v", judged)
 	}
+}
+
+// A payload is settled once, after its bid was shown: until then it is at hand without the escrow.
+func TestPayloadIsSettledWhenItsBidIsShown(t *testing.T) {
+	for name, send := range map[string]func(*pipelineUnderTest, *relay.Submission){
+		"simulated": func(h *pipelineUnderTest, s *relay.Submission) { h.accept(s, accepted) },
+		"optimistic": func(h *pipelineUnderTest, s *relay.Submission) {
+			h.trust(1)
+			h.accept(s, accepted)
+		},
+		"header first": func(h *pipelineUnderTest, s *relay.Submission) {
+			h.trustUpTo(1, 1_000_000)
+			h.acceptHeader(h.header(s), accepted)
+			h.accept(s, accepted)
+		},
+		"again": func(h *pipelineUnderTest, s *relay.Submission) {
+			h.accept(s, accepted)
+			h.accept(s, belowFloor)
+		},
+	} {
+		h := newPipeline(t)
+		s := h.submission(1, 1000)
+		settled := 0
+		h.pipeline.Escrow = settleFunc{h.pipeline.Escrow, func(id relay.PayloadID) {
+			if settled++; id != slots.PayloadOf(s.Trace) || h.served(s.Key()) != s.Trace.BlockHash {
+				t.Errorf("%s: %v is settled, and is not served", name, id)
+			}
+		}}
+		if send(h, s); settled != 1 {
+			t.Errorf("%s: settled %d times", name, settled)
+		}
+	}
+}
+
+// settleFunc is an escrow that tells of what is settled.
+type settleFunc struct {
+	Escrow
+	tell func(relay.PayloadID)
+}
+
+func (e settleFunc) Settle(id relay.PayloadID) {
+	e.tell(id)
+	e.Escrow.Settle(id)
 }
 
 // Decision 5: at or below the floor a bid is kept but not executed.

@@ -21,7 +21,7 @@ func (p *Pipeline) escrowPayload(ctx context.Context, a *attempt) *relay.Refused
 		_, _ = prepared()
 	default: // the bid is being signed on another goroutine
 	}
-	refused := p.keep(ctx, a.submission, prepared)
+	refused := p.keep(ctx, a, prepared)
 	bid, err := prepared()
 	switch {
 	case refused != nil:
@@ -65,13 +65,13 @@ type escrowedPayload struct {
 // already. Then both must be the same: the hash is only a claim until an execution has read the
 // payload from the escrow, so a different payload under the same hash would be served without
 // execution. bid is made while the payload is written.
-func (p *Pipeline) keep(ctx context.Context, s *relay.Submission, bid func() (*preparedBid, error)) *relay.Refused {
-	contents := s.Contents()
+func (p *Pipeline) keep(ctx context.Context, a *attempt, bid func() (*preparedBid, error)) *relay.Refused {
+	contents := a.submission.Contents()
 	id := contents.ID()
 	for {
 		there, first := p.reserve(id)
 		if first {
-			return p.put(ctx, s, contents, there, bid)
+			return p.put(ctx, a, contents, there, bid)
 		}
 		select {
 		case <-ctx.Done():
@@ -125,7 +125,7 @@ func (p *Pipeline) reserve(id relay.PayloadID) (*escrowedPayload, bool) {
 
 // put writes a payload that was reserved.
 func (p *Pipeline) put(
-	ctx context.Context, s *relay.Submission, contents *relay.Contents, reserved *escrowedPayload,
+	ctx context.Context, a *attempt, contents *relay.Contents, reserved *escrowedPayload,
 	bid func() (*preparedBid, error),
 ) (refused *relay.Refused) {
 	id := contents.ID()
@@ -138,13 +138,14 @@ func (p *Pipeline) put(
 			p.escrowShares.remove(id)
 		}
 	}()
-	if refused := p.makeRoom(ctx, s, id, int64(contents.Size())); refused != nil {
+	if refused := p.makeRoom(ctx, a.submission, id, int64(contents.Size())); refused != nil {
 		return refused
 	}
 	if err := p.Escrow.Put(ctx, contents); err != nil {
 		p.reportFailure("put payload into the escrow", err)
 		return relay.SubmissionEscrowDown.Plain()
 	}
+	a.put = true
 	made, err := bid()
 	if err != nil {
 		return relay.Malformed.With("%v", err)
