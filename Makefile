@@ -71,7 +71,7 @@ contracts: ## compile the devnet's contracts; needs Node.js, and npm for the com
 test: needs-tests ## run all tests with the race detector; a folder, mount or process that is left behind fails
 	scripts/leftovers.sh go test -race -timeout 30m $$(go list ./... | grep -v '/cmd/gavel-lab$$')
 	scripts/leftovers.sh go test -timeout 30m ./cmd/gavel-lab
-	go test ./rpc/method ./relay/api -run Memory # whole bodies, for the same reason
+	go test ./rpc/method ./relay/api ./rpc/app -run 'Memory|OneBit' # whole bodies, and all sets of hints, for the same reason
 
 # The stories wait for slots while the tests work. They end within ten minutes.
 test-cluster: needs-tests lab ## several instances on one cluster: their tests, processes that are killed and stopped, and 200 slots in which something breaks every five

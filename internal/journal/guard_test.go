@@ -71,7 +71,9 @@ func startThree(t *testing.T, changes ...func(*server.Options)) []*server.Server
 	for {
 		ready := 0
 		for _, s := range servers {
-			if s.JetStreamIsCurrent() && s.NumRoutes() > 0 && len(s.JetStreamClusterPeers()) == 3 {
+			// A server tells clients of the others that it has routes to, and by their number a new stream
+			// gets its replicas.
+			if s.JetStreamIsCurrent() && s.NumRemotes() == 2 && len(s.JetStreamClusterPeers()) == 3 {
 				ready++
 			}
 			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == 3 {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/journal"
 )
@@ -33,6 +34,12 @@ func (a *App) AuctionSubject(slot phase0.Slot) string {
 
 // Journal is the journal of this instance.
 func (a *App) Journal() *journal.Journal { return a.journal }
+
+// HasServed says whether this instance knows that a proposer was last given a block at a value.
+func (a *App) HasServed(slot phase0.Slot, block phase0.Hash32, wei uint64) bool {
+	given := a.topBid.LastServed(slot, block)
+	return given != nil && given.ValueWei.Eq(uint256.NewInt(wei))
+}
 
 // ProcessorTime is the processor time of this process.
 var ProcessorTime = processorTime

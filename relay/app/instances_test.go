@@ -164,6 +164,10 @@ func TestDeliveryEndsTheSlotAtAllInstances(t *testing.T) {
 	dearer.sign()
 	a.submitted(t, first)
 	block := a.offered(t, &dearer)
+	// A proposer needs longer to sign than the other instance to hear what it was given.
+	poll(t, "the other instance hears of the header", func() bool {
+		return b.app.HasServed(b.slot, first.trace.BlockHash, 1000)
+	})
 	b.reveal(t, v2Path, block).wantStatus(t, http.StatusAccepted)
 	poll(t, "the first instance sells no more", func() bool { return a.header(t) == nil })
 	a.submit(t, a.worth(t, 1, 3000)).wantRefusal(t, relay.SubmissionDelivered, "")
