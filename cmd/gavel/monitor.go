@@ -44,23 +44,15 @@ func monitorCommand(start runMonitor) *cli.Command {
 			f.span("timeout", 3*time.Second, "bound of a request"),
 			f.text("log-level", "info", "debug, info, warn or error"),
 			f.text("log-format", "json", "json or text"),
+			f.toggle("print-config", "print the effective configuration, without secrets, and end"),
 			run.ConfigFlag(),
 		},
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := run.ApplyConfigFile(cmd); err != nil {
-				return err
-			}
-			cfg, err := monitorConfigOf(cmd)
-			if err != nil {
-				return run.Usage(err)
-			}
-			return start(ctx, cfg)
-		},
+		Action: serviceAction(monitorConfigOf, aboutMonitor, start),
 	}
 }
 
 // monitorConfigOf reads the flags. Errors are the caller's mistakes.
-func monitorConfigOf(cmd *cli.Command) (monitorConfig, error) {
+func monitorConfigOf(cmd *cli.Command, _ func(string) string) (monitorConfig, error) {
 	cfg := monitorConfig{
 		listen: cmd.String("listen"), log: run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
 		monitor: monitorapp.Config{

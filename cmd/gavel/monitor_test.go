@@ -14,14 +14,36 @@ import (
 
 func callMonitor(t *testing.T, args ...string) (got *monitorConfig, status int, stderr string) {
 	t.Helper()
-	var out bytes.Buffer
-	program := &cli.Command{Name: "gavel", Writer: t.Output(),
+	got, status, _, stderr = callMonitorTo(t, args...)
+	return got, status, stderr
+}
+
+func callMonitorTo(t *testing.T, args ...string) (got *monitorConfig, status int, stdout, stderr string) {
+	t.Helper()
+	var printed, out bytes.Buffer
+	program := &cli.Command{Name: "gavel", Writer: &printed,
 		Commands: []*cli.Command{monitorCommand(func(_ context.Context, cfg monitorConfig) error {
 			got = &cfg
 			return nil
 		})}}
 	status = run.Main(program, append([]string{"gavel", "monitor"}, args...), &out)
-	return got, status, out.String()
+	return got, status, printed.String(), out.String()
+}
+
+// Passwords are not printed, keys of relays are, and what is printed can be read again.
+func TestMonitorPrintConfig(t *testing.T) {
+	key := "0x" + strings.Repeat("ab", 48)
+	t.Setenv("GAVEL_MONITOR_BEACON_NODES", "http://u:hunter2@b,http://c")
+	got, status, stdout, stderr := callMonitorTo(t, "--relays", "https://"+key+"@relay.example", "--ask-at", "-2s,0s",
+		"--print-config")
+	if got != nil || status != 0 || strings.Contains(stdout, "hunter") || !strings.Contains(stdout, key) {
+		t.Fatalf("%s%s", stdout, stderr)
+	}
+	got, status, stderr = callMonitor(t, "--config", written(t, "again.yaml", stdout))
+	if status != 0 || got.monitor.Relays[0] != "https://"+key+"@relay.example" || len(got.monitor.AskAt) != 2 ||
+		len(got.monitor.BeaconURLs) != 2 {
+		t.Errorf("%s read again: %+v, %s", stdout, got, stderr)
+	}
 }
 
 func TestMonitorFlags(t *testing.T) {

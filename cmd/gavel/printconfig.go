@@ -29,7 +29,7 @@ func settings(cmd *cli.Command, about string, written func(address string) strin
 		}
 		value := fmt.Sprint(cmd.Value(flag.Name))
 		switch flag.Name {
-		case "db", "journal", "beacon", "validation-node", "execution-rpc", "trace-endpoint":
+		case "db", "journal", "beacon", "beacon-nodes", "relays", "validation-node", "execution-rpc", "trace-endpoint":
 			value = each(value, written)
 		case "webhook":
 			value = each(value, hostOnly)
@@ -55,6 +55,11 @@ func aboutRPC(cfg rpcConfig) string {
 // aboutStream describes in comments what no flag of the event stream shows.
 func aboutStream(cfg streamConfig) string {
 	return fmt.Sprintf("# swaps that default_logs lets through: %d\n", len(cfg.stream.Hints.Swaps))
+}
+
+// aboutMonitor describes in comments what no flag of the monitor shows.
+func aboutMonitor(cfg monitorConfig) string {
+	return fmt.Sprintf("# relays: %s\n", strings.Join(cfg.monitor.Names, ", "))
 }
 
 func onOff(on bool) string {
