@@ -115,22 +115,28 @@ func runOptions(cmd *cli.Command) (options replay.RunOptions, err error) {
 	if options.How, err = backtest.Infer(cmd.StringSlice("infer")); err != nil {
 		return options, run.Usage(err)
 	}
+	options.Variants, err = readWhatIf(cmd)
+	return options, err
+}
+
+// readWhatIf reads the file of the flag what-if; none without the flag.
+func readWhatIf(cmd *cli.Command) (variants []backtest.Variant, err error) {
 	file := cmd.String("what-if")
 	if file == "" {
-		return options, nil
+		return nil, nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return options, run.Usage(fmt.Errorf("read the what-if: %w", err))
+		return nil, run.Usage(fmt.Errorf("read the what-if: %w", err))
 	}
-	variants, err := scenarios.ParseWhatIf(file, text)
+	list, err := scenarios.ParseWhatIf(file, text)
 	if err != nil {
-		return options, run.Usage(err)
+		return nil, run.Usage(err)
 	}
-	for _, w := range variants {
-		options.Variants = append(options.Variants, backtest.NewVariant(w))
+	for _, w := range list {
+		variants = append(variants, backtest.NewVariant(w))
 	}
-	return options, nil
+	return variants, nil
 }
 
 func replayAuctions(ctx context.Context, cmd *cli.Command) error {

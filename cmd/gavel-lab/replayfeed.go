@@ -32,6 +32,8 @@ func replayFeedCommand() *cli.Command {
 				Usage: "how many times as fast as in the archive bids are sent"},
 			&cli.StringSliceFlag{Name: "infer",
 				Usage: "how to infer what archives do not say, as rule=choice; see docs/replay.md"},
+			&cli.StringFlag{Name: "what-if", TakesFile: true,
+				Usage: "hold the auctions as they would have been under this file's rules, once for each of its variants"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON, with all differences"},
 		},
 		Action: feedAuctions,
@@ -46,9 +48,13 @@ func feedAuctions(ctx context.Context, cmd *cli.Command) error {
 	if speed := cmd.Float("speed"); speed < 0 {
 		return run.Usage(fmt.Errorf("speed %g: give a number above 0", speed))
 	}
+	variants, err := readWhatIf(cmd)
+	if err != nil {
+		return err
+	}
 	var printed error
 	report, err := replay.Feed(ctx, replay.FeedOptions{
-		Dir: cmd.String("dataset"), How: how, Slots: cmd.Int64Slice("slot"), Archived: cmd.String("archived-relay"),
+		Dir: cmd.String("dataset"), How: how, Variants: variants, Slots: cmd.Int64Slice("slot"), Archived: cmd.String("archived-relay"),
 		Most: cmd.Int("most"), RelayURL: cmd.String("relay"), WorldURL: cmd.String("world"), Speed: cmd.Float("speed"),
 		Clock: clock.Real{},
 		Told: func(fed *replay.Fed) {

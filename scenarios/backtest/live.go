@@ -12,6 +12,8 @@ import (
 type Live struct {
 	Slot  int64
 	Relay dataset.Text
+	// Variant is the what-if under which it is held; empty as it was archived.
+	Variant string
 	// Bids are in the order in which they enter. Those without value or transactions are not there:
 	// they have no effect (decision 3).
 	Bids []LiveBid
@@ -19,8 +21,11 @@ type Live struct {
 	// in Result.
 	Asked   time.Duration
 	AskedBy string
-	// LeftOut counts the rows that rules of inference leave out, and Empty those without effect.
-	LeftOut, Empty int
+	// Winner leads in the replay when the proposer asks; nil if nobody does.
+	Winner *relay.Bid
+	// LeftOut counts the rows that rules of inference leave out, Empty those without effect, and Late
+	// those after a what-if's close.
+	LeftOut, Empty, Late int
 }
 
 // LiveBid is a bid, and when it enters the auction, since the start of the slot.
@@ -30,20 +35,35 @@ type LiveBid struct {
 	At time.Duration
 }
 
-// Lives returns the auctions of a slot as they are held again, in the order of their relays.
-func Lives(s Slot, how Inference) (all []Live) {
+// Lives returns the auctions of a slot as they are held again, in the order of their relays: as they
+// were archived, or as they would have been under a what-if, once for each moment at which its
+// proposer asks.
+func Lives(s Slot, how Inference, v *Variant) (all []Live) {
 	for _, l := range lots(s, how) {
 		p, by := l.archived(how)
-		live := Live{Slot: l.slot, Relay: l.relay, Asked: micros(p.asks[0].atUs), AskedBy: by, LeftOut: len(l.left)}
-		for i := range l.offers {
-			o := &l.offers[i]
-			if o.empty {
-				live.Empty++
-				continue
-			}
-			live.Bids = append(live.Bids, LiveBid{o.bid, micros(o.enterUs)})
+		live := Live{Slot: l.slot, Relay: l.relay, AskedBy: by, LeftOut: len(l.left)}
+		offers, house, asks := l.offers, asArchived, []int64{p.asks[0].atUs}
+		if v != nil {
+			offers, house = v.change(l.offers), v.house
+			asks, live.AskedBy = v.asks(p.asks[0].atUs, by)
 		}
-		all = append(all, live)
+		for i := range offers {
+			switch o := &offers[i]; {
+			case house.Closes && o.enterUs > house.CloseUs:
+				live.Late++
+			case o.empty:
+				live.Empty++
+			default:
+				live.Bids = append(live.Bids, LiveBid{o.bid, micros(o.enterUs)})
+			}
+		}
+		for i, s := range play(offers, house, asks).asks {
+			live.Asked, live.Winner = micros(s.atUs), s.top
+			if v != nil {
+				live.Variant = v.nameAt(i)
+			}
+			all = append(all, live)
+		}
 	}
 	return all
 }

@@ -23,7 +23,7 @@ func TestLives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lives := Lives(slot, how)
+	lives := Lives(slot, how, nil)
 	if len(lives) != 2 || len(lives[1].Bids) != 1 {
 		t.Fatalf("auctions: %+v", lives)
 	}

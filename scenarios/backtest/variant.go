@@ -119,25 +119,35 @@ func (v Variant) shade(o *offer, into *uint256.Int) {
 // play holds an auction as it would have been. The proposer asks when the variant says, or when it
 // did in the replay.
 func (v Variant) play(l *lot, askedUs int64, askedBy string) (results []Result) {
-	asks := []int64{askedUs}
-	if len(v.Asks) > 0 {
-		asks, askedBy = nil, "what-if"
-		for _, at := range v.Asks {
-			asks = append(asks, at.Microseconds())
-		}
-	}
+	asks, askedBy := v.asks(askedUs, askedBy)
 	offers := v.change(l.offers)
 	p := play(offers, v.house, asks)
 	for i, s := range p.asks {
-		name := v.Name
-		if len(v.Asks) > 1 { // each moment is counted for itself
-			name += ",ask=" + v.Asks[i].String()
-		}
-		r := l.result(name, offers, &p, s, askedBy)
+		r := l.result(v.nameAt(i), offers, &p, s, askedBy)
 		if v.SecondPrice {
 			r.pay(r.SecondWei)
 		}
 		results = append(results, r)
 	}
 	return results
+}
+
+// asks returns when the proposer asks, and how that was found: when the variant says, or when it did
+// in the replay.
+func (v Variant) asks(askedUs int64, askedBy string) (us []int64, by string) {
+	if len(v.Asks) == 0 {
+		return []int64{askedUs}, askedBy
+	}
+	for _, at := range v.Asks {
+		us = append(us, at.Microseconds())
+	}
+	return us, "what-if"
+}
+
+// nameAt is the name under which the moment at a place of asks is counted: each for itself.
+func (v Variant) nameAt(place int) string {
+	if len(v.Asks) < 2 {
+		return v.Name
+	}
+	return v.Name + ",ask=" + v.Asks[place].String()
 }

@@ -18,8 +18,11 @@ type FeedOptions struct {
 	// Dir is the folder of the data set. Slots are those that are fed, all if there are none; Archived
 	// is the only relay of the archive whose auctions are fed, all if empty; Most is how many auctions
 	// are fed at most, 0: all.
-	Dir      string
-	How      backtest.Inference
+	Dir string
+	How backtest.Inference
+	// Variants are what-ifs under each of which the auctions are held; without one they are held as
+	// they were archived.
+	Variants []backtest.Variant
 	Slots    []int64
 	Archived string
 	Most     int
@@ -91,7 +94,7 @@ func (o FeedOptions) auctions(ctx context.Context, network dataset.Network) (all
 			if len(o.Slots) > 0 && !slices.Contains(o.Slots, number) {
 				return nil
 			}
-			for _, live := range backtest.Lives(slot, o.How) {
+			for _, live := range o.lives(slot) {
 				if len(live.Bids) > 0 {
 					all = append(all, live)
 				}
@@ -109,4 +112,15 @@ func (o FeedOptions) auctions(ctx context.Context, network dataset.Network) (all
 		}
 	}
 	return all, nil
+}
+
+// lives are the auctions of a slot as they are held.
+func (o FeedOptions) lives(slot backtest.Slot) (all []backtest.Live) {
+	if len(o.Variants) == 0 {
+		return backtest.Lives(slot, o.How, nil)
+	}
+	for i := range o.Variants {
+		all = append(all, backtest.Lives(slot, o.How, &o.Variants[i])...)
+	}
+	return all
 }

@@ -103,6 +103,7 @@ func (f *feeding) leaders() (all []*sent) {
 
 func (f *feeding) compareHeader(fed *Fed) {
 	leaders, header := f.leaders(), f.shown.header
+	fed.SameWinner = f.isWinner(header)
 	if len(leaders) > 0 {
 		fed.ExpectedWei, fed.ExpectedBuilder = leaders[0].bid.ValueWei.Dec(), leaders[0].bid.Builder.String()
 	}
@@ -133,6 +134,18 @@ func (f *feeding) compareHeader(fed *Fed) {
 	case !leaders[at].bid.ValueWei.Eq(header.Message.Value):
 		fed.differ(differsHeader, "it promises %s wei for the bid of %s wei", fed.ServedWei, leaders[at].bid.ValueWei.Dec())
 	}
+}
+
+// isWinner says whether a header is of the bid that has won in the replay.
+func (f *feeding) isWinner(header *builderelectra.SignedBuilderBid) bool {
+	won := f.live.Winner
+	if header == nil || won == nil {
+		return header == nil && won == nil
+	}
+	return slices.ContainsFunc(f.all, func(s sent) bool {
+		return s.hash == header.Message.Header.BlockHash && s.bid.Builder == won.Builder && s.bid.BlockHash == won.BlockHash &&
+			header.Message.Value.Eq(won.ValueWei)
+	})
 }
 
 func (f *feeding) isSent(hash phase0.Hash32) bool {

@@ -24,6 +24,8 @@ type Fed struct {
 	Slot      int64  `json:"slot"`
 	Relay     string `json:"archived_relay"`
 	WorldSlot uint64 `json:"world_slot"`
+	// Variant is the what-if under which the auction was held; empty as it was archived.
+	Variant string `json:"variant,omitempty"`
 	// AskedMs is when the proposer asks in the archive's slot, AskedBy how that was found, and
 	// AskedLateMs by how much later it has asked.
 	AskedMs     float64 `json:"asked_ms"`
@@ -36,6 +38,7 @@ type Fed struct {
 	Builders int `json:"builders"`
 	LeftOut  int `json:"left_out"`
 	Empty    int `json:"empty"`
+	Late     int `json:"after_the_close,omitempty"`
 	// Answers counts the answers by status; 0 is for no answer. AfterAsking are the refusals of bids
 	// that came when the proposer had asked already, which are no difference.
 	Answers     map[int]int `json:"answers"`
@@ -51,6 +54,11 @@ type Fed struct {
 	ServedWei       string `json:"served_wei"`
 	Delivered       bool   `json:"delivered"`
 	PaidWei         string `json:"paid_wei"`
+	// ReplayWei and ReplayBuilder have won in the replay, where each bid enters at its time of the
+	// archive. SameWinner says that the relay has served that bid, too.
+	ReplayWei     string `json:"replay_wei"`
+	ReplayBuilder string `json:"replay_builder"`
+	SameWinner    bool   `json:"same_winner"`
 	// Listed is how many rows the relay's list of received bids has.
 	Listed      int          `json:"listed"`
 	Differences []Difference `json:"differences"`
@@ -79,8 +87,11 @@ func newFed(f *feeding) *Fed {
 	fed := &Fed{
 		Slot: f.live.Slot, Relay: string(f.live.Relay), WorldSlot: uint64(f.slot.Slot),
 		AskedMs: milliseconds(f.live.Asked), AskedBy: f.live.AskedBy, AskedLateMs: milliseconds(f.shown.late),
-		Bids: len(f.all), LeftOut: f.live.LeftOut, Empty: f.live.Empty, Answers: map[int]int{},
-		Differences: []Difference{},
+		Bids: len(f.all), LeftOut: f.live.LeftOut, Empty: f.live.Empty, Late: f.live.Late, Answers: map[int]int{},
+		Differences: []Difference{}, Variant: f.live.Variant,
+	}
+	if won := f.live.Winner; won != nil {
+		fed.ReplayWei, fed.ReplayBuilder = won.ValueWei.Dec(), won.Builder.String()
 	}
 	var late, took []time.Duration
 	builders, seconds := map[string]bool{}, map[int64]int{}
@@ -137,6 +148,13 @@ func (f *Fed) WriteText(out io.Writer) error {
 		f.AskedLateMs)
 	fmt.Fprintf(&text, "  the replay has %s wei, the header %s, the chain %s\n", orNone(f.ExpectedWei),
 		orNone(f.ServedWei), orNone(f.PaidWei))
+	if f.Variant != "" {
+		same := "another bid than in the replay: bids met the relay in another order"
+		if f.SameWinner {
+			same = "the same as in the replay"
+		}
+		fmt.Fprintf(&text, "  what if %s: the winner is %s\n", f.Variant, same)
+	}
 	if f.TooLate {
 		text.WriteString("  NOT JUDGED: this machine has not built the blocks in time: use a world of longer slots, or a " +
 			"lower --speed\n")
