@@ -39,7 +39,7 @@ func benchCommand() *cli.Command {
 			ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 			defer stop()
 			if names := cmd.StringSlice("compare"); len(names) > 0 {
-				return app.WithStatus(app.CompareBench(os.Stdout, append(names, cmd.Args().Slice()...), cmd.String("html")))
+				return app.WithStatus(app.CompareBench(os.Stdout, names, cmd.String("html")))
 			}
 			return app.WithStatus(runBench(ctx, cmd))
 		},
@@ -56,6 +56,7 @@ func benchTargetFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in this process, and load the relay"},
 		&cli.BoolFlag{Name: "null",
 			Usage: "load a target that does nothing as well, or alone: it shows how much load this program can make"},
+		&cli.DurationFlag{Name: "wait", Value: 5 * time.Minute, Usage: "how long the relay may take until it lists the world's proposers"},
 		&cli.BoolFlag{Name: "mine", Usage: "the relay is not on this machine, and it is yours"},
 		&cli.StringFlag{Name: "host", Value: "127.0.0.1",
 			Usage: "with --relay: address of this machine at which its world listens, at the ports of conformance world"},
@@ -89,6 +90,7 @@ func benchLoadFlags() []cli.Flag {
 func runBench(ctx context.Context, cmd *cli.Command) (err error) {
 	b := app.Bench{
 		Source: app.Source{Local: cmd.Bool("devnet"), Notes: os.Stderr}, Null: cmd.Bool("null"), Mine: cmd.Bool("mine"),
+		Wait: cmd.Duration("wait"),
 		JSON: cmd.String("json"), HTML: cmd.String("html"), Out: os.Stdout,
 		Setting: load.Setting{
 			Builders: cmd.Int("builders"), Cancelling: cmd.Int("cancelling"), SameBlock: cmd.Int("same-block"),

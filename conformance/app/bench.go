@@ -32,6 +32,8 @@ type Bench struct {
 	Phases  []bench.Phase
 	// Null loads a target that does nothing as well, and reports the ratio.
 	Null bool
+	// Wait is how long the relay may take until it lists the world's proposers.
+	Wait time.Duration
 	// Mine says that the operator owns the target, so that it need not be on this machine.
 	Mine bool
 	// JSON and HTML are files to write; empty for none.
@@ -57,6 +59,8 @@ func (b Bench) Run(ctx context.Context) error {
 	var report, null *bench.Report
 	if where.ProposerURL != "" {
 		where.World, where.Setting, where.Phases, where.Progress = around, b.Setting, b.Phases, b.progress
+		where.Wait = b.Wait
+		where.Waiting = func(why error) { fmt.Fprintf(b.Source.Notes, "waiting for the relay: %v\n", why) }
 		if report, err = where.Run(ctx); err != nil {
 			return UnusableError{err}
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
-// deliver does what a proposer does when its slot begins: it asks for the header, signs it, and asks
-// for its payload.
-func (w *window) deliver(ctx context.Context) {
+// deliver does what a proposer does when its slot begins: it asks for the header, signs it in place
+// of the payload of its own block, and asks for its payload.
+func (w *window) deliver(ctx context.Context, local probe.Local) {
 	answer := w.client.do(ctx, w.headerRequest())
 	served := w.headers.read(w, w.phase.Connections, answer)
 	if served == nil || served.Empty || served.Unreadable != "" {
@@ -33,7 +33,7 @@ func (w *window) deliver(ctx context.Context) {
 		w.fail(err)
 		return
 	}
-	body, err := w.signedBlinded(ctx, bid)
+	body, err := w.signedBlinded(local, bid)
 	if err != nil {
 		w.fail(err)
 		return
@@ -59,25 +59,30 @@ func (w *window) skip(answer reply) {
 	}
 }
 
-// signedBlinded makes the blinded block of a bid, out of the beacon node's local block, and signs it.
-func (w *window) signedBlinded(ctx context.Context, bid *builderelectra.SignedBuilderBid) ([]byte, error) {
+// domain is the domain of a purpose in the fork of the slot.
+func (w *window) domain(purpose phase0.DomainType) phase0.Domain {
+	_, version := w.World.Facts.ForkAt(w.slot.Slot)
+	return probe.Domain(purpose, phase0.Version(unhex(version)), phase0.Root(unhex(w.World.Facts.GenesisValidatorsRoot)))
+}
+
+// localBlock has the world's beacon node make the proposer's own block.
+func (w *window) localBlock(ctx context.Context) (local probe.Local, err error) {
 	facts := w.World.Facts
-	fork, version := facts.ForkAt(w.slot.Slot)
-	domain := func(purpose phase0.DomainType) phase0.Domain {
-		return probe.Domain(purpose, phase0.Version(unhex(version)), phase0.Root(unhex(facts.GenesisValidatorsRoot)))
-	}
 	var epoch phase0.Root
 	binary.LittleEndian.PutUint64(epoch[:], uint64(w.slot.Slot)/facts.SlotsPerEpoch)
-	reveal := w.proposer.Sign(probe.SigningRoot(epoch, domain(probe.DomainRandao)))
+	reveal := w.proposer.Sign(probe.SigningRoot(epoch, w.domain(probe.DomainRandao)))
 	answer := w.client.do(ctx, request{method: http.MethodGet, accept: "application/octet-stream",
 		url: fmt.Sprintf("%s/eth/v3/validator/blocks/%d?randao_reveal=%#x", facts.BeaconURL, w.slot.Slot, reveal[:])})
 	if answer.status != http.StatusOK {
-		return nil, fmt.Errorf("ask the world for a local block: %s", answer)
+		return local, fmt.Errorf("ask the world for a local block: %s", answer)
 	}
-	local, err := probe.ReadLocal(fork, answer.body)
-	if err != nil {
-		return nil, err
-	}
+	fork, _ := facts.ForkAt(w.slot.Slot)
+	return probe.ReadLocal(fork, answer.body)
+}
+
+// signedBlinded makes the blinded block of a bid, out of the proposer's own block, and signs it.
+func (w *window) signedBlinded(local probe.Local, bid *builderelectra.SignedBuilderBid) ([]byte, error) {
+	fork, _ := w.World.Facts.ForkAt(w.slot.Slot)
 	signed := &apielectra.SignedBlindedBeaconBlock{Message: local.Blinded()}
 	b := signed.Message.Body
 	b.ExecutionPayloadHeader, b.BlobKZGCommitments = bid.Message.Header, bid.Message.BlobKZGCommitments
@@ -86,7 +91,7 @@ func (w *window) signedBlinded(ctx context.Context, bid *builderelectra.SignedBu
 	if err != nil {
 		return nil, err
 	}
-	signed.Signature = w.proposer.Sign(probe.SigningRoot(root, domain(probe.DomainProposer)))
+	signed.Signature = w.proposer.Sign(probe.SigningRoot(root, w.domain(probe.DomainProposer)))
 	raw, err := probe.Blinded(fork, signed).MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("encode a blinded block: %w", err)

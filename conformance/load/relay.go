@@ -86,6 +86,10 @@ type Relay struct {
 	Phases                           []bench.Phase
 	// Null says that the target does nothing: it is not waited for, and the world proposes in its place.
 	Null bool
+	// Wait is how long the relay may take until it lists proposers; 0 is a minute.
+	Wait time.Duration
+	// Waiting is called once if the relay is not ready at the beginning, with the reason; it may be nil.
+	Waiting func(error)
 	// Progress is called once in each slot; it may be nil.
 	Progress func(phase string, loaded time.Duration, sent int)
 }
@@ -112,9 +116,6 @@ type relayRun struct {
 	broken  error
 	checks  sync.WaitGroup
 }
-
-// readyWithin bounds how long a relay may take until it lists the validators.
-const readyWithin = 5 * time.Minute
 
 // pause is how long a run waits before it asks again.
 const pause = 500 * time.Millisecond
@@ -190,7 +191,7 @@ func (r *relayRun) notes() (notes []string) {
 		notes = append(notes, "the first submission that was not taken: "+r.refusal)
 	}
 	if r.unsold != "" {
-		notes = append(notes, "a proposer got no header: "+r.unsold)
+		notes = append(notes, "a proposer had no header to sign: "+r.unsold)
 	}
 	return notes
 }
@@ -208,12 +209,16 @@ func (r *relayRun) prepare(ctx context.Context, long time.Duration) (err error) 
 	if r.Null {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Wait, time.Minute))
 	defer cancel()
 	for {
 		why := r.register(ctx)
 		if why == nil {
 			return nil
+		}
+		if r.Waiting != nil {
+			r.Waiting(why)
+			r.Waiting = nil
 		}
 		if sleepUntil(ctx, time.Now().Add(pause)) != nil {
 			return fmt.Errorf("the relay does not list the world's proposers; does it follow the world's beacon node at %s? %w",

@@ -33,7 +33,7 @@ type window struct {
 	samples []bench.Sample
 	late    int    // submissions that were refused after their slot had begun
 	refusal string // the first answer that refused a submission
-	unsold  string // the answer that had no header for the proposer
+	unsold  string // why the proposer had no header to sign
 	broken  error  // what this program itself could not do
 }
 
@@ -66,13 +66,30 @@ func (w *window) run(ctx context.Context) {
 	for i := range w.phase.Connections {
 		workers.Go(func() { w.work(ctx, i, delivered) })
 	}
-	_ = sleepUntil(ctx, w.World.Facts.Start(w.slot)) // the workers end with the context, too
-	w.deliver(ctx)
+	w.propose(ctx)
 	close(delivered)
 	stop()
 	workers.Wait()
 	builder.Wait()
 	w.finish()
+}
+
+// proposalAhead is how long before its slot a proposer has its own block made.
+const proposalAhead = 200 * time.Millisecond
+
+// propose asks for the payload when the slot begins.
+func (w *window) propose(ctx context.Context) {
+	start := w.World.Facts.Start(w.slot)
+	_ = sleepUntil(ctx, start.Add(-proposalAhead)) // what follows ends with the context, too
+	local, err := w.localBlock(ctx)
+	_ = sleepUntil(ctx, start)
+	if err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.unsold = err.Error()
+		return
+	}
+	w.deliver(ctx, local)
 }
 
 // work sends one request after another, until the auction closes. With a rate it goes on without
