@@ -211,7 +211,8 @@ func (b Bench) write(r *bench.Report) error {
 		}
 	}
 	if b.HTML != "" {
-		if err := writeFile(b.HTML, func(out io.Writer) error { return writeBenchPage(out, []*bench.Report{r}) }); err != nil {
+		page := func(out io.Writer) error { return writeBenchPage(out, []*bench.Report{r}) }
+		if err := writeFile(b.HTML, page); err != nil {
 			return err
 		}
 	}

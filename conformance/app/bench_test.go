@@ -204,7 +204,8 @@ func TestBenchPage(t *testing.T) {
 
 // A load is a weapon: without a word of the operator it goes to this machine only.
 func TestBenchStaysHere(t *testing.T) {
-	setting := load.Setting{Mix: bench.UsualMix, Builders: 1, SameBlock: 1, BlockKB: []int{1}, Formats: load.Formats, Batch: 1}
+	setting := load.Setting{Mix: bench.UsualMix, Builders: 1, SameBlock: 1, BlockKB: []int{1}, Formats: load.Formats,
+		Batch: 1}
 	for address, here := range map[string]bool{
 		"http://127.0.0.1:9062": true, "http://localhost:9062": true, "http://[::1]:9062": true,
 		"http://10.0.0.1:9062": false, "https://relay.example": false, "http://127.0.0.1.example": false,

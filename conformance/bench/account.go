@@ -10,8 +10,8 @@ import (
 // Sample is one request and what came of it.
 type Sample struct {
 	Kind Kind
-	// At is when it was due or, without a rate, sent. Took is the time from then until the whole answer
-	// was there, so a request that waited for a free connection counts its wait.
+	// At is when it was due or, without a rate, sent. Took is the time from then until the whole
+	// answer was there, so a request that waited for a free connection counts its wait.
 	At, Took time.Duration
 	// Status is the status of the answer; 0 means that none came.
 	Status int
@@ -25,8 +25,8 @@ type Sample struct {
 type Measure struct {
 	Kind     Kind `json:"kind"`
 	Requests int  `json:"requests"`
-	// Good are the right answers; only they have a latency. Statuses counts all answers by status; those
-	// of requests without an answer are at "none".
+	// Good are the right answers; only they have a latency. Statuses counts all answers by status;
+	// those of requests without an answer are at "none".
 	Good      int            `json:"good"`
 	Statuses  map[string]int `json:"statuses"`
 	Bytes     int64          `json:"bytes"`

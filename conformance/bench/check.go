@@ -219,7 +219,8 @@ func (a *Auction) stale(h *Served, seen []*Served, byBlock map[[32]byte][]standi
 // remember adds what a client has seen, and forgets what says no more than that. A client has one
 // request under way at a time.
 func remember(seen []*Served, h *Served, byBlock map[[32]byte][]standing) []*Served {
-	if h.Empty || h.Unreadable != "" || slices.ContainsFunc(seen, func(s *Served) bool { return s.Block == h.Block && s.Value.Eq(&h.Value) }) {
+	same := func(s *Served) bool { return s.Block == h.Block && s.Value.Eq(&h.Value) }
+	if h.Empty || h.Unreadable != "" || slices.ContainsFunc(seen, same) {
 		return seen
 	}
 	if stands(byBlock[h.Block], never) {

@@ -21,8 +21,10 @@ func sample(target string, headerMs int) *Report {
 		Measures: Account([]Kind{Submissions, Headers}, samples, 0, 2*time.Second)}
 	return &Report{
 		Schema: Schema, Target: target, Started: time.Unix(1_700_000_000, 0).UTC(), Machine: Machine{2, "amd64", 0.5},
-		Setting: Setting{Mix: "submissions:1,headers:1", Fork: "fulu", SlotSeconds: 4, Builders: 10, Cancelling: 1, SameBlock: 2,
-			BlockKB: []int{1, 100}, Blobs: 1, Formats: []string{"ssz", "json+gzip"}, Validators: 64, Batch: 50},
+		Setting: Setting{
+			Mix: "submissions:1,headers:1", Fork: "fulu", SlotSeconds: 4, Builders: 10, Cancelling: 1, SameBlock: 2,
+			BlockKB: []int{1, 100}, Blobs: 1, Formats: []string{"ssz", "json+gzip"}, Validators: 64, Batch: 50,
+		},
 		Phases: []Part{part},
 		Faults: []Found{{WrongBest, 2, 1, "slot 9: no bid"}, {StaleHeader, 2, 0, ""}, {LostPayload, 1, 0, ""}},
 		Notes:  []string{"one slot was missed"},

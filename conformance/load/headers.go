@@ -15,8 +15,8 @@ import (
 
 const jsonType = "application/json"
 
-// headers reads the headers that a relay serves in one auction. Most are the same as before, so each
-// one is read once.
+// headers reads the headers that a relay serves in one auction. Most are the same as before, so
+// each one is read once.
 type headers struct {
 	mu    sync.Mutex
 	known map[string]*builderelectra.SignedBuilderBid

@@ -18,9 +18,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// NullRelay answers as a relay does, at once, and does nothing: it reads what it is sent, and always
-// serves the same header. So it shows how much load this program can make. All that it says is
-// wrong.
+// NullRelay answers as a relay does, at once, and does nothing: it reads what it is sent, and
+// always serves the same header. So it shows how much load this program can make. All that it says
+// is wrong.
 func NullRelay(fork eth.Fork) (http.Handler, error) {
 	bid, err := probe.Bid(fork, &builderelectra.SignedBuilderBid{Message: &builderelectra.BuilderBid{
 		Header: &deneb.ExecutionPayloadHeader{BaseFeePerGas: new(uint256.Int)}, Value: new(uint256.Int),

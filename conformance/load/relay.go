@@ -84,11 +84,13 @@ type Relay struct {
 	World                            *world.Client
 	Setting                          Setting
 	Phases                           []bench.Phase
-	// Null says that the target does nothing: it is not waited for, and the world proposes in its place.
+	// Null says that the target does nothing: it is not waited for, and the world proposes in its
+	// place.
 	Null bool
 	// Wait is how long the relay may take until it lists proposers; 0 is a minute.
 	Wait time.Duration
-	// Waiting is called once if the relay is not ready at the beginning, with the reason; it may be nil.
+	// Waiting is called once if the relay is not ready at the beginning, with the reason; it may be
+	// nil.
 	Waiting func(error)
 	// Progress is called once in each slot; it may be nil.
 	Progress func(phase string, loaded time.Duration, sent int)
@@ -167,7 +169,8 @@ func (r *relayRun) about() bench.Setting {
 	s, facts := r.Setting, r.World.Facts
 	about := bench.Setting{
 		Mix: s.Mix.String(), Fork: facts.Fork, SlotSeconds: facts.Slots(1).Seconds(), Builders: s.Builders,
-		Cancelling: s.Cancelling, SameBlock: s.SameBlock, BlockKB: s.BlockKB, Blobs: s.Blobs, Validators: len(r.validators), Batch: s.Batch,
+		Cancelling: s.Cancelling, SameBlock: s.SameBlock, BlockKB: s.BlockKB, Blobs: s.Blobs,
+		Validators: len(r.validators), Batch: s.Batch,
 	}
 	for _, f := range s.Formats {
 		about.Formats = append(about.Formats, string(f))

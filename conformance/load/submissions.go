@@ -47,8 +47,8 @@ func (w *window) submit(ctx context.Context, due time.Time, lag time.Duration) {
 		w.fail(err)
 		return
 	}
-	q := request{method: http.MethodPost, url: w.BuilderURL + "/relay/v1/builder/blocks", media: "application/octet-stream",
-		version: block.fork.String(), body: body}
+	q := request{method: http.MethodPost, url: w.BuilderURL + "/relay/v1/builder/blocks",
+		media: "application/octet-stream", version: block.fork.String(), body: body}
 	if plan.cancels {
 		q.url += "?cancellations=1"
 	}

@@ -58,7 +58,8 @@ func newTemplate(fork eth.Fork, s *builderfulu.SubmitBlockRequest, format Format
 	if err != nil {
 		return nil, fmt.Errorf("encode a submission as %s: %w", format, err)
 	}
-	first, second := place{bytes.Index(raw, key[:searched]), len(key)}, place{bytes.Index(raw, signature[:searched]), len(signature)}
+	first := place{bytes.Index(raw, key[:searched]), len(key)}
+	second := place{bytes.Index(raw, signature[:searched]), len(signature)}
 	if first.at < 0 || second.at < 0 {
 		return nil, fmt.Errorf("encode a submission as %s: no place for its builder or signature", format)
 	}

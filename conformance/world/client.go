@@ -87,8 +87,8 @@ func (c *Client) Slot(ctx context.Context, wanted Wanted) (*Slot, error) {
 	return slot, c.ask(ctx, http.MethodPost, "/conformance/v1/slot", wanted, slot)
 }
 
-// Block has a block built, and returns its submission, without a message and without a signature, as
-// SSZ of the fork's SubmitBlockRequest.
+// Block has a block built, and returns its submission, without a message and without a signature,
+// as SSZ of the fork's SubmitBlockRequest.
 func (c *Client) Block(ctx context.Context, order Order) ([]byte, error) {
 	return c.exchange(ctx, http.MethodPost, "/conformance/v1/block", order)
 }

@@ -174,8 +174,8 @@ type Order struct {
 	GasLimit     uint64   `json:"gasLimit"`
 	// Blobs is how many blobs the block carries, at most 3.
 	Blobs int `json:"blobs"`
-	// Bytes is about how many bytes of transactions the block has, at most MostBytes. They carry random
-	// data, which does not get smaller when it is compressed.
+	// Bytes is about how many bytes of transactions the block has, at most MostBytes. They carry
+	// random data, which does not get smaller when it is compressed.
 	Bytes int `json:"bytes"`
 	// Requests says that the block has execution requests: a withdrawal and a consolidation.
 	Requests bool `json:"requests"`

@@ -43,13 +43,8 @@ func (w *World) Handler() http.Handler {
 		if !read(rw, r, &order) {
 			return
 		}
-		block, err := w.build(r.Context(), order)
-		if err != nil {
-			answer(rw, nil, err)
-			return
-		}
-		rw.Header().Set("Content-Type", sszMedia)
-		_, _ = rw.Write(block) // the client may be gone
+		raw, err := w.build(r.Context(), order)
+		answerSSZ(rw, raw, err)
 	})
 	mux.HandleFunc("POST /conformance/v1/refuse", func(rw http.ResponseWriter, r *http.Request) {
 		var wanted Refused
@@ -120,6 +115,15 @@ func answer(rw http.ResponseWriter, value any, err error) {
 	if err := json.NewEncoder(rw).Encode(value); err != nil {
 		return // the client is gone
 	}
+}
+
+func answerSSZ(rw http.ResponseWriter, raw []byte, err error) {
+	if err != nil {
+		answer(rw, nil, err)
+		return
+	}
+	rw.Header().Set("Content-Type", sszMedia)
+	_, _ = rw.Write(raw) // the client may be gone
 }
 
 // leastLeft is how much time a spec needs before its slot begins, as a part of a slot's duration.

@@ -59,6 +59,8 @@ const (
 	MostBytes = 1_200_000
 	// dataTxBytes is the most data in one transaction.
 	dataTxBytes = 100_000
+	// dataGas is the gas of one byte.
+	dataGas = params.TxCostFloorPerToken * params.TxTokenPerNonZeroByte
 )
 
 // dataKey says which transactions with data a block has: blocks of different values share them, as
@@ -102,8 +104,8 @@ func makeDataTxs(order Order, sender *ecdsa.PrivateKey, nonce uint64) (txs []*ty
 		_, _ = random.Read(data) // it never fails
 		tx, err := types.SignNewTx(sender, types.LatestSignerForChainID(big.NewInt(network.ChainID)), &types.DynamicFeeTx{
 			ChainID: big.NewInt(network.ChainID), Nonce: nonce + uint64(len(txs)), GasTipCap: big.NewInt(1e9),
-			GasFeeCap: big.NewInt(100e9), Gas: params.TxGas + uint64(len(data))*params.TxCostFloorPerToken*params.TxTokenPerNonZeroByte,
-			To: &common.Address{0xda, 0x7a}, Data: data,
+			GasFeeCap: big.NewInt(100e9), Gas: params.TxGas + uint64(len(data))*dataGas, To: &common.Address{0xda, 0x7a},
+			Data: data,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("sign a transaction with data: %w", err)

@@ -49,8 +49,10 @@ func TestWorld(t *testing.T) {
 	if block.ExecutionPayload.Timestamp != slots[2].Timestamp || block.ExecutionPayload.ParentHash != slots[2].ParentHash {
 		t.Error("the block is not for the slot")
 	}
-	if raw, err = client.Block(ctx, world.Order{Slot: *slots[2], FeeRecipient: "0x00000000000000000000000000000000000000aa",
-		PaysWei: pays.ToBig(), GasLimit: 60_000_000, Bytes: 250_000}); err != nil {
+	if raw, err = client.Block(ctx, world.Order{
+		Slot: *slots[2], FeeRecipient: "0x00000000000000000000000000000000000000aa", PaysWei: pays.ToBig(),
+		GasLimit: 60_000_000, Bytes: 250_000,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if len(raw) < 250_000 || len(raw) > 260_000 {
