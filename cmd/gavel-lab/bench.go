@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"os"
@@ -32,7 +33,7 @@ func benchCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:     "bench",
-		Usage:    "load any relay in a world of its own, check what it answers meanwhile, and say how fast it is",
+		Usage:    "load any relay or bundle RPC in a world of its own, check what it answers meanwhile, and say how fast it is",
 		Metadata: map[string]any{run.MistakeStatus: clauses.WrongUsage},
 		Flags:    flags,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -49,18 +50,20 @@ func benchCommand() *cli.Command {
 func benchTargetFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "relay", Usage: "URL of a relay that follows the world of this command, or of --world"},
-		&cli.StringFlag{Name: "world", Usage: "URL of the world that the relay follows (gavel-lab conformance world)"},
+		&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC that follows the world, in place of a relay"},
+		&cli.StringFlag{Name: "iface", Value: "relay", Usage: "with --devnet and --null: which to load, relay or rpc"},
+		&cli.StringFlag{Name: "world", Usage: "URL of the world that the target follows (gavel-lab conformance world)"},
 		&cli.StringFlag{Name: "command",
 			Usage: "command that starts a relay in a world for it, with words such as {listen} and {beaconUrl}; see " +
 				"docs/conformance.md"},
-		&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in this process, and load the relay"},
+		&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in this process, and load one"},
 		&cli.BoolFlag{Name: "null",
 			Usage: "load a target that does nothing as well, or alone: it shows how much load this program can make"},
 		&cli.DurationFlag{Name: "wait", Value: 5 * time.Minute,
 			Usage: "how long the relay may take until it lists the world's proposers"},
 		&cli.BoolFlag{Name: "mine", Usage: "the relay is not on this machine, and it is yours"},
 		&cli.StringFlag{Name: "host", Value: "127.0.0.1",
-			Usage: "with --relay: address of this machine at which its world listens, at the ports of conformance world"},
+			Usage: "without --world: address of this machine at which the world of a --relay or --rpc listens, at the ports of conformance world"},
 		&cli.StringFlag{Name: "json", TakesFile: true, Usage: "file for the report"},
 		&cli.StringFlag{Name: "html", TakesFile: true, Usage: "file for a page with curves"},
 		&cli.StringSliceFlag{Name: "compare", TakesFile: true,
@@ -70,7 +73,7 @@ func benchTargetFlags() []cli.Flag {
 
 func benchLoadFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "mix", Value: bench.UsualMix.String(),
+		&cli.StringFlag{Name: "mix", DefaultText: bench.UsualMix.String() + " or " + bench.UsualRPCMix.String(),
 			Usage: "kinds of requests and how many of each there are"},
 		&cli.FloatFlag{Name: "rate", Value: 50, Usage: "requests per second of the phase steady"},
 		&cli.DurationFlag{Name: "steady", Value: 25 * time.Second,
@@ -104,8 +107,8 @@ func runBench(ctx context.Context, cmd *cli.Command) (err error) {
 			Blobs:   cmd.Int("blobs"), Batch: cmd.Int("registrations"),
 		},
 	}
-	if b.Setting.Mix, err = bench.ParseMix(cmd.String("mix"), load.RelayKinds); err != nil {
-		return app.Mistake("mix: %v", err)
+	if err := benchMix(cmd, &b); err != nil {
+		return err
 	}
 	for _, format := range cmd.StringSlice("formats") {
 		b.Setting.Formats = append(b.Setting.Formats, load.Format(format))
@@ -117,6 +120,26 @@ func runBench(ctx context.Context, cmd *cli.Command) (err error) {
 		return err
 	}
 	return b.Run(ctx)
+}
+
+// benchMix reads the flags that say which interface is loaded, and with what.
+func benchMix(cmd *cli.Command, b *app.Bench) (err error) {
+	b.Interface = cmd.String("iface")
+	if cmd.String("rpc") != "" {
+		b.Interface = "rpc"
+	}
+	mix, kinds := bench.UsualMix, load.RelayKinds
+	switch b.Interface {
+	case "relay":
+	case "rpc":
+		mix, kinds = bench.UsualRPCMix, load.RPCKinds
+	default:
+		return app.Mistake("iface is %q: give relay or rpc", b.Interface)
+	}
+	if b.Setting.Mix, err = bench.ParseMix(cmp.Or(cmd.String("mix"), mix.String()), kinds); err != nil {
+		return app.Mistake("mix: %v", err)
+	}
+	return nil
 }
 
 // Bounds of a run, whatever its flags say.
@@ -157,25 +180,29 @@ func benchSource(cmd *cli.Command, from *app.Source) (err error) {
 	if from.World, err = worldOf(cmd); err != nil {
 		return err
 	}
-	address, command := cmd.String("relay"), cmd.String("command")
+	address, command, rpc := cmd.String("relay"), cmd.String("command"), cmd.String("rpc")
 	given := 0
-	for _, is := range []bool{address != "", command != "", from.Local} {
+	for _, is := range []bool{address != "", command != "", rpc != "", from.Local} {
 		if is {
 			given++
 		}
 	}
 	if given > 1 {
-		return app.Mistake("give one of --relay, --command and --devnet")
+		return app.Mistake("give one of --relay, --rpc, --command and --devnet")
 	}
 	if given == 0 || from.Local {
 		return nil
 	}
-	from.Target = &target.Target{Relay: &target.Relay{ProposerURL: address, Command: command},
-		Chain: target.Chain{WorldURL: cmd.String("world")}}
+	from.Target = &target.Target{Chain: target.Chain{WorldURL: cmd.String("world")}}
+	if rpc != "" {
+		from.Target.RPC = &target.RPC{URL: rpc}
+	} else {
+		from.Target.Relay = &target.Relay{ProposerURL: address, Command: command}
+	}
 	if err := from.Target.Complete(); err != nil {
 		return app.Mistake("%v", err)
 	}
-	if address != "" && from.Target.Chain.WorldURL == "" {
+	if command == "" && from.Target.Chain.WorldURL == "" {
 		from.World.Host = cmd.String("host")
 		at := func(port string) string { return net.JoinHostPort(from.World.Host, port) }
 		from.World.Listen, from.World.BeaconListen, from.World.ValidationListen = "127.0.0.1:9190", at("9191"), at("9192")

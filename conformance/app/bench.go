@@ -17,18 +17,21 @@ import (
 	"github.com/gavel-relay/gavel/conformance/bench"
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/load"
+	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// Bench is a load test of a relay.
+// Bench is a load test of a relay or of a bundle RPC.
 type Bench struct {
-	// Source is where the relay is, or what starts it; its target is nil if only the null target is
+	// Interface is which of them is loaded: relay or rpc.
+	Interface string
+	// Source is where the target is, or what starts it; its target is nil if only the null target is
 	// loaded. A relay by its address that names no world gets one of Source.World, as soon as it
 	// follows that.
 	Source  Source
-	Setting load.Setting
+	Setting load.Setting // its mix is that of the interface; all else is about relays
 	Phases  []bench.Phase
 	// Null loads a target that does nothing as well, and reports the ratio.
 	Null bool
@@ -43,9 +46,9 @@ type Bench struct {
 }
 
 // benchAccounts is how many accounts a world has in which nobody but the load needs one.
-const benchAccounts = 16
+const benchAccounts = 64
 
-// Run loads the relay and writes what was measured. Wrong answers are a Status.
+// Run loads the target and writes what was measured. Wrong answers are a Status.
 func (b Bench) Run(ctx context.Context) error {
 	if err := b.check(); err != nil {
 		return err
@@ -57,11 +60,8 @@ func (b Bench) Run(ctx context.Context) error {
 	}
 	defer end()
 	var report, null *bench.Report
-	if where.ProposerURL != "" {
-		where.World, where.Setting, where.Phases, where.Progress = around, b.Setting, b.Phases, b.progress
-		where.Wait = b.Wait
-		where.Waiting = func(why error) { fmt.Fprintf(b.Source.Notes, "waiting for the relay: %v\n", why) }
-		if report, err = where.Run(ctx); err != nil {
+	if where != nil {
+		if report, err = b.load(ctx, around, *where, false); err != nil {
 			return UnusableError{err}
 		}
 		report.Target = redacted(where.ProposerURL)
@@ -71,20 +71,32 @@ func (b Bench) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	switch {
-	case report == nil:
+	if report == nil {
 		report = null
-	default:
+	} else {
 		report.Null = null
 	}
 	report.Machine = machine
 	if err := b.write(report); err != nil {
 		return err
 	}
-	if n := report.Wrong(); n > 0 && report != null {
+	if n := report.Wrong(); n > 0 && where != nil {
 		return Status{clauses.Nonconformant, fmt.Sprintf("%d answers were wrong", n)}
 	}
 	return nil
+}
+
+// load loads a target.
+func (b Bench) load(ctx context.Context, around *world.Client, at target.Relay, null bool) (*bench.Report, error) {
+	if b.Interface == "rpc" {
+		return load.RPC{URL: at.ProposerURL, World: around, Mix: b.Setting.Mix, Phases: b.Phases,
+			Progress: b.progress}.Run(ctx)
+	}
+	return load.Relay{
+		ProposerURL: at.ProposerURL, BuilderURL: at.BuilderURL, DataURL: at.DataURL, World: around, Setting: b.Setting,
+		Phases: b.Phases, Null: null, Progress: b.progress, Wait: b.Wait,
+		Waiting: func(why error) { fmt.Fprintf(b.Source.Notes, "waiting for the relay: %v\n", why) },
+	}.Run(ctx)
 }
 
 // check returns the caller's mistakes.
@@ -97,7 +109,7 @@ func (b Bench) check() error {
 	}
 	t := b.Source.Target
 	if !b.Source.Local && t == nil && !b.Null {
-		return Mistake("nothing to load: give --relay, --command, --devnet or --null")
+		return Mistake("nothing to load: give --relay, --rpc, --command, --devnet or --null")
 	}
 	if t == nil || b.Mine {
 		return nil
@@ -130,8 +142,9 @@ func redacted(address string) string {
 	return parsed.Redacted()
 }
 
-// open finds or starts the relay and its world. End stops what was started; it is never nil.
-func (b Bench) open(ctx context.Context) (around *world.Client, where load.Relay, end func(), err error) {
+// open finds or starts the target and its world. Where is nil if there is only the world. End stops
+// what was started; it is never nil.
+func (b Bench) open(ctx context.Context) (around *world.Client, where *target.Relay, end func(), err error) {
 	s := b.Source
 	if s.World.Accounts = benchAccounts; b.Setting.Blobs == 0 {
 		s.World.BlobsLater = true
@@ -143,25 +156,24 @@ func (b Bench) open(ctx context.Context) (around *world.Client, where load.Relay
 		opened, end, err = openWorld(ctx, s)
 	}
 	if err != nil {
-		return nil, where, end, err
-	}
-	if opened.Target != nil && opened.Target.Relay != nil {
-		r := opened.Target.Relay
-		where.ProposerURL, where.BuilderURL, where.DataURL = r.ProposerURL, r.BuilderURL, r.DataURL
+		return nil, nil, end, err
 	}
 	address := ""
-	if opened.Target != nil {
-		address = opened.Target.Chain.WorldURL
+	if t := opened.Target; t != nil {
+		address, where = t.Chain.WorldURL, t.Relay
+		if b.Interface == "rpc" {
+			where = &target.Relay{ProposerURL: t.RPC.URL}
+		}
 	}
 	if opened.World != nil {
 		address = opened.World.URL
 	}
 	if around, err = world.Dial(ctx, address); err != nil {
 		end()
-		return nil, where, func() {}, UnusableError{err}
+		return nil, nil, func() {}, UnusableError{err}
 	}
 	if opened.World != nil && !s.Local && s.Target != nil {
-		fmt.Fprintln(s.Notes, "the relay must follow this world:")
+		fmt.Fprintln(s.Notes, "the target must follow this world:")
 		printWorld(s.Notes, around.Facts, address, nil)
 	}
 	return around, where, end, nil
@@ -173,7 +185,7 @@ func (b Bench) loadNull(ctx context.Context, around *world.Client) (*bench.Repor
 	if err != nil {
 		return nil, fmt.Errorf("load the null target: %w", err)
 	}
-	handler, err := load.NullRelay(fork)
+	handler, err := load.Null(fork)
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +197,7 @@ func (b Bench) loadNull(ctx context.Context, around *world.Client) (*bench.Repor
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	address := "http://" + listener.Addr().String()
-	report, err := load.Relay{
-		ProposerURL: address, BuilderURL: address, DataURL: address, World: around, Setting: b.Setting, Phases: b.Phases,
-		Null: true, Progress: b.progress,
-	}.Run(ctx)
+	report, err := b.load(ctx, around, target.Relay{ProposerURL: address, BuilderURL: address, DataURL: address}, true)
 	if closing := server.Close(); !errors.Is(errors.Join(closing, <-ended), http.ErrServerClosed) {
 		err = errors.Join(err, closing)
 	}

@@ -110,7 +110,7 @@ func TestBench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	null, err := load.NullRelay(around.Facts.ForkOf())
+	null, err := load.Null(around.Facts.ForkOf())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +145,53 @@ func TestBench(t *testing.T) {
 	}
 }
 
+// Our own bundle RPC gives no wrong answer under load, and a target that does nothing is found out.
+func TestBenchRPC(t *testing.T) {
+	local, err := StartLocal(t.Context(), world.Config{Slot: time.Second, Accounts: benchAccounts, BlobsLater: true},
+		target.Budgets{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	around, err := world.Dial(t.Context(), local.world.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	null, err := load.Null(around.Facts.ForkOf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothing := httptest.NewServer(null)
+	t.Cleanup(nothing.Close)
+	for address, isNull := range map[string]bool{local.Target.RPC.URL: false, nothing.URL: true} {
+		report, err := load.RPC{URL: address, World: around, Mix: bench.UsualRPCMix, Phases: []bench.Phase{
+			{Name: "steady", For: 2 * time.Second, PerSecond: 100, Connections: 16},
+			{Name: "flat-out", For: time.Second / 2, Connections: 2},
+		}}.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !isNull {
+			checkBenched(t, "rpc", report, nil)
+		}
+		for i := range report.Phases {
+			for _, kind := range load.RPCKinds {
+				if m := report.Phases[i].Measure(kind); m == nil || m.Good == 0 && !isNull {
+					t.Errorf("phase %s has no good answers to %s: %v", report.Phases[i].Name, kind, report.Notes)
+				}
+			}
+		}
+		// It has no bundle that was accepted with its own hash, but it said that it had.
+		if isNull && (report.Faults[0].Found == 0 || report.Faults[1].Found == 0) {
+			t.Errorf("the null target: %+v", report.Faults)
+		}
+	}
+}
+
 // checkBenched fails the test unless the report is whole, and these faults are found, and no others
 // if none is wanted.
 func checkBenched(t *testing.T, name string, report *bench.Report, want []bench.Fault) {
@@ -166,7 +213,7 @@ func checkBenched(t *testing.T, name string, report *bench.Report, want []bench.
 		part := &report.Phases[i]
 		for _, kind := range append([]bench.Kind{bench.Deliveries}, load.RelayKinds...) {
 			m := part.Measure(kind)
-			if part.Name == "steady" && m == nil {
+			if part.Name == "steady" && m == nil && part.Measure(bench.Bundles) == nil {
 				t.Errorf("%s: no %s in phase %s", name, kind, part.Name)
 			}
 			if m != nil && m.Good == 0 && len(want) == 0 {

@@ -31,7 +31,7 @@ type Measure struct {
 	Statuses  map[string]int `json:"statuses"`
 	Bytes     int64          `json:"bytes"`
 	PerSecond float64        `json:"perSecond"` // right answers
-	// Latency has the quantiles of Shares, in milliseconds.
+	// Latency has the quantiles of QuantileShares, in milliseconds.
 	Latency []Quantile `json:"latencyMs"`
 	// Course has the phase second by second.
 	Course []Second `json:"course"`
@@ -51,8 +51,8 @@ type Second struct {
 	P99Ms     float64 `json:"p99Ms"`
 }
 
-// Shares are the shares of answers whose latency is reported.
-var Shares = []float64{0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1}
+// QuantileShares are the shares of answers whose latency is reported.
+var QuantileShares = []float64{0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1}
 
 // At returns the latency of a share in milliseconds; 0 if there is none.
 func (m *Measure) At(share float64) float64 {
@@ -93,7 +93,7 @@ func Account(kinds []Kind, samples []Sample, began, loaded time.Duration) (all [
 			m.PerSecond = float64(m.Good) / loaded.Seconds()
 		}
 		slices.Sort(took)
-		for _, share := range Shares {
+		for _, share := range QuantileShares {
 			m.Latency = append(m.Latency, Quantile{share, milliseconds(quantile(took, share))})
 		}
 		m.Course = courseOf(bySecond, began, loaded)

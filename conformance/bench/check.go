@@ -21,9 +21,14 @@ const (
 	StaleHeader Fault = "stale header"
 	// LostPayload is a payload that was not delivered for a header that was served and signed.
 	LostPayload Fault = "lost payload"
+
+	// WrongHash is an answer of a bundle RPC with another hash than the order's.
+	WrongHash Fault = "wrong hash"
+	// LostOrder is a bundle that was accepted, and of which the RPC then knows nothing.
+	LostOrder Fault = "lost order"
 )
 
-// Faults are all of them, in the order of a report.
+// Faults are those of a relay, in the order of a report.
 var Faults = []Fault{WrongBest, StaleHeader, LostPayload}
 
 // Bid is a submission to an auction.
@@ -108,8 +113,8 @@ func (a *Auction) Check() []Found {
 	for i := range a.Served {
 		h := &a.Served[i]
 		best := floors.at(h)
-		found[0].judge(a.wrongBest(h, best, byBlock[h.Block]))
-		found[1].judge(a.stale(h, seen[h.Client], byBlock))
+		found[0].Judge(a.wrongBest(h, best, byBlock[h.Block]))
+		found[1].Judge(a.stale(h, seen[h.Client], byBlock))
 		seen[h.Client] = remember(seen[h.Client], h, byBlock)
 	}
 	for _, d := range a.Deliveries {
@@ -118,13 +123,13 @@ func (a *Auction) Check() []Found {
 			what = fmt.Sprintf("slot %d: the payload of %#x was signed for at %s: %s", a.Slot, d.Block[:8], moment(d.Sent),
 				d.Wrong)
 		}
-		found[2].judge(what)
+		found[2].Judge(what)
 	}
 	return found
 }
 
-// judge counts a check, and a fault if there are words for it.
-func (f *Found) judge(what string) {
+// Judge counts a check, and a fault if there are words for it.
+func (f *Found) Judge(what string) {
 	f.Checked++
 	if what == "" {
 		return

@@ -58,12 +58,14 @@ func Compare(reports []*Report) *Comparison {
 			}
 		}
 	}
-	for i, fault := range Faults {
+	for _, fault := range c.faults() {
 		c.Rows = append(c.Rows, c.row("", "", string(fault), func(r *Report) string {
-			if len(r.Faults) <= i {
-				return ""
+			for _, f := range r.Faults {
+				if f.Fault == fault {
+					return fmt.Sprintf("%d of %d", f.Found, f.Checked)
+				}
 			}
-			return fmt.Sprintf("%d of %d", r.Faults[i].Found, r.Faults[i].Checked)
+			return ""
 		}))
 	}
 	first := reports[0]
@@ -95,6 +97,18 @@ func (c *Comparison) Phases() (names []string) {
 		}
 	}
 	return names
+}
+
+// faults returns all faults that a report has looked for.
+func (c *Comparison) faults() (list []Fault) {
+	for _, r := range c.Reports {
+		for _, f := range r.Faults {
+			if !slices.Contains(list, f.Fault) {
+				list = append(list, f.Fault)
+			}
+		}
+	}
+	return list
 }
 
 // Kinds returns all kinds of a phase, in the order in which they come up.

@@ -18,3 +18,12 @@ const (
 	Deliveries    Kind = "deliveries"
 	Data          Kind = "data"
 )
+
+// The kinds of requests to a bundle RPC: eth_sendBundle, mev_sendBundle, eth_sendPrivateTransaction,
+// and what became of a bundle.
+const (
+	Bundles Kind = "bundles"
+	Shares  Kind = "shares"
+	Private Kind = "private"
+	Status  Kind = "status"
+)

@@ -22,6 +22,9 @@ type Mix []Share
 // get are submissions.
 var UsualMix = Mix{{Registrations, 2}, {Submissions, 60}, {Headers, 30}, {Data, 8}}
 
+// UsualRPCMix is the load on a bundle RPC, unless the operator wants another one.
+var UsualRPCMix = Mix{{Bundles, 50}, {Shares, 20}, {Private, 15}, {Status, 15}}
+
 // mostWeight bounds the sum of a mix's weights.
 const mostWeight = 10_000
 

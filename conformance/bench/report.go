@@ -91,10 +91,11 @@ func (r *Report) Wrong() (n int) {
 	return n
 }
 
-// Ratio is how many times as many requests the null target answered in a phase; 0 without one.
+// Ratio is how many times as many requests the null target answered in a phase; 0 without one, and
+// in a phase whose rate is given.
 func (r *Report) Ratio(phase string) float64 {
 	ours := r.Part(phase)
-	if r.Null == nil || ours == nil || ours.PerSecond == 0 {
+	if r.Null == nil || ours == nil || ours.PerSecond == 0 || ours.Phase.PerSecond > 0 {
 		return 0
 	}
 	null := r.Null.Part(phase)

@@ -33,6 +33,7 @@ func sample(target string, headerMs int) *Report {
 
 func TestTable(t *testing.T) {
 	r := sample("http://127.0.0.1:1", 3)
+	r.Phases[0].Phase.PerSecond = 0
 	r.Null = sample("null", 1)
 	r.Null.Phases[0].PerSecond = 9
 	var out bytes.Buffer
@@ -84,7 +85,10 @@ func TestRatio(t *testing.T) {
 		t.Error("a ratio to a null target that there is not")
 	}
 	r.Null = sample("null", 3)
-	r.Null.Phases[0].PerSecond = 9
+	if r.Null.Phases[0].PerSecond = 9; r.Ratio("steady") != 0 {
+		t.Error("a ratio of a phase whose rate is given")
+	}
+	r.Phases[0].Phase.PerSecond = 0
 	if r.Ratio("steady") != 4.5 || r.Ratio("flat-out") != 0 {
 		t.Errorf("%v, want 4.5; %v, want 0", r.Ratio("steady"), r.Ratio("flat-out"))
 	}

@@ -76,7 +76,7 @@ func (p *Part) Words() string {
 	if p.Phase.PerSecond > 0 {
 		rate = fmt.Sprintf("%g requests/s", p.Phase.PerSecond)
 	}
-	return fmt.Sprintf("%s: %s, %d connections, %s with open auctions: %.1f good answers/s", p.Name, rate, p.Connections,
+	return fmt.Sprintf("%s: %s, %d connections, %s of load: %.1f good answers/s", p.Name, rate, p.Connections,
 		p.Loaded.Round(100*time.Millisecond), p.PerSecond)
 }
 

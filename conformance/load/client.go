@@ -40,6 +40,7 @@ type request struct {
 	method, url     string
 	media, encoding string
 	accept, version string
+	signature       string
 	body            []byte
 }
 
@@ -74,7 +75,7 @@ func (c *client) do(ctx context.Context, q request) (r reply) {
 	}
 	asked.Header.Set("User-Agent", probe.UserAgent)
 	for name, value := range map[string]string{"Content-Type": q.media, "Content-Encoding": q.encoding, "Accept": q.accept,
-		"Eth-Consensus-Version": q.version} {
+		"Eth-Consensus-Version": q.version, probe.SignatureHeader: q.signature} {
 		if value != "" {
 			asked.Header.Set(name, value)
 		}

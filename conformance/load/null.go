@@ -18,10 +18,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// NullRelay answers as a relay does, at once, and does nothing: it reads what it is sent, and
-// always serves the same header. So it shows how much load this program can make. All that it says
-// is wrong.
-func NullRelay(fork eth.Fork) (http.Handler, error) {
+// Null answers as a relay or a bundle RPC does, at once, and does nothing: it reads what it is sent,
+// and always serves the same header and the same hash. So it shows how much load this program can
+// make. All that it says is wrong.
+func Null(fork eth.Fork) (http.Handler, error) {
 	bid, err := probe.Bid(fork, &builderelectra.SignedBuilderBid{Message: &builderelectra.BuilderBid{
 		Header: &deneb.ExecutionPayloadHeader{BaseFeePerGas: new(uint256.Int)}, Value: new(uint256.Int),
 		BlobKZGCommitments: []deneb.KZGCommitment{},
@@ -50,6 +50,8 @@ func NullRelay(fork eth.Fork) (http.Handler, error) {
 			answer = header
 		case strings.HasSuffix(r.URL.Path, "/blinded_blocks"):
 			answer = delivered
+		case r.URL.Path == "/": // a bundle RPC
+			answer = nullHash
 		}
 		w.Header().Set("Content-Type", jsonType)
 		_, _ = io.WriteString(w, answer)
