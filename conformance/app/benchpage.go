@@ -62,8 +62,8 @@ func writeBenchPage(out io.Writer, reports []*bench.Report) error {
 // and the distribution of its latency. A figure has a line for each report.
 func phaseFigures(reports []*bench.Report, phase string, kinds []bench.Kind) (list []figures.Figure) {
 	for _, kind := range kinds {
-		rate := figures.Figure{Title: fmt.Sprintf("%s in a second", kind), X: "seconds", Y: "good answers/s"}
-		latency := figures.Figure{Title: fmt.Sprintf("Latency of %s in a second", kind), X: "seconds", Y: "ms"}
+		rate := figures.Figure{Title: fmt.Sprintf("Good answers to %s", kind), X: "seconds", Y: "good answers/s"}
+		latency := figures.Figure{Title: fmt.Sprintf("Latency of %s, second by second", kind), X: "seconds", Y: "ms"}
 		spread := figures.Figure{Title: fmt.Sprintf("Latency that a share of %s did not exceed", kind), Y: "ms", Named: true}
 		for i, r := range reports {
 			part := r.Part(phase)
