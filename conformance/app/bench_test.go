@@ -234,7 +234,7 @@ func TestBenchPage(t *testing.T) {
 		}
 		return &bench.Report{Schema: bench.Schema, Target: name, Phases: []bench.Part{{
 			Phase: bench.Phase{Name: "steady"}, Measures: bench.Account([]bench.Kind{bench.Headers, bench.Data}, samples, 0,
-				2*time.Second)}}}
+				2*time.Second, 2*time.Second)}}}
 	}
 	var page bytes.Buffer
 	if err := writeBenchPage(&page, []*bench.Report{sample("<script>alert(1)</script>"), sample("other")}); err != nil {

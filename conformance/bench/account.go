@@ -64,10 +64,10 @@ func (m *Measure) At(share float64) float64 {
 	return 0
 }
 
-// Account makes the measures of a phase that began at a time, out of its samples. Loaded is for how
-// long it sent requests. The kinds are in the order of the first argument; a kind without samples
-// is left out.
-func Account(kinds []Kind, samples []Sample, began, loaded time.Duration) (all []Measure) {
+// Account makes the measures of a phase out of its samples. Loaded is for how long it sent requests
+// between its beginning and its end. The kinds are in the order of the first argument; a kind
+// without samples is left out.
+func Account(kinds []Kind, samples []Sample, began, ended, loaded time.Duration) (all []Measure) {
 	for _, kind := range kinds {
 		var took []time.Duration
 		m := Measure{Kind: kind, Statuses: map[string]int{}}
@@ -96,7 +96,7 @@ func Account(kinds []Kind, samples []Sample, began, loaded time.Duration) (all [
 		for _, share := range QuantileShares {
 			m.Latency = append(m.Latency, Quantile{share, milliseconds(quantile(took, share))})
 		}
-		m.Course = courseOf(bySecond, began, loaded)
+		m.Course = courseOf(bySecond, began, ended)
 		all = append(all, m)
 	}
 	return all
@@ -104,9 +104,9 @@ func Account(kinds []Kind, samples []Sample, began, loaded time.Duration) (all [
 
 // courseOf returns the seconds in which right answers came. The first and the last one are left
 // out if the phase does not fill them.
-func courseOf(bySecond map[int][]time.Duration, began, loaded time.Duration) (course []Second) {
+func courseOf(bySecond map[int][]time.Duration, began, ended time.Duration) (course []Second) {
 	first := int((began + time.Second - 1) / time.Second)
-	end := int((began + loaded) / time.Second)
+	end := int(ended / time.Second)
 	for second, took := range bySecond {
 		if second < first || second >= max(end, first+1) {
 			continue

@@ -34,12 +34,12 @@ func TestAccount(t *testing.T) {
 		{Headers, ms(12_400), ms(1), 200, true, 0}, // in a second that the phase does not fill
 		{Submissions, ms(10_000), ms(7), 200, true, 1500},
 	}
-	all := Account([]Kind{Submissions, Headers, Data}, samples, ms(10_000), ms(2500))
+	all := Account([]Kind{Submissions, Headers, Data}, samples, ms(10_000), ms(12_500), ms(2000))
 	if len(all) != 2 || all[0].Kind != Submissions || all[1].Kind != Headers {
 		t.Fatalf("measures of %v, want those of submissions and headers", all)
 	}
 	h := all[1]
-	if h.Requests != 7 || h.Good != 5 || h.PerSecond != 2 || all[0].Bytes != 1500 {
+	if h.Requests != 7 || h.Good != 5 || h.PerSecond != 2.5 || all[0].Bytes != 1500 {
 		t.Errorf("%d requests, %d good, %v a second, %d bytes submitted", h.Requests, h.Good, h.PerSecond, all[0].Bytes)
 	}
 	if got := fmt.Sprint(h.Statuses); got != "map[200:4 204:1 500:1 none:1]" {

@@ -18,7 +18,7 @@ func sample(target string, headerMs int) *Report {
 		{Headers, ms(20), ms(headerMs), 204, true, 0}, {Headers, ms(900), ms(9000), 0, false, 0},
 	}
 	part := Part{Phase: Phase{"steady", 2 * time.Second, 100, 16}, Loaded: 2 * time.Second, PerSecond: 2,
-		Measures: Account([]Kind{Submissions, Headers}, samples, 0, 2*time.Second)}
+		Measures: Account([]Kind{Submissions, Headers}, samples, 0, 2*time.Second, 2*time.Second)}
 	return &Report{
 		Schema: Schema, Target: target, Started: time.Unix(1_700_000_000, 0).UTC(), Machine: Machine{2, "amd64", 0.5},
 		Setting: Setting{

@@ -271,7 +271,8 @@ func (r *relayRun) phase(ctx context.Context, p bench.Phase) (part bench.Part, e
 		}
 	}
 	samples := r.taken()[len(first):]
-	part.Measures = bench.Account(append(slices.Clone(RelayKinds), bench.Deliveries), samples, began, part.Loaded)
+	part.Measures = bench.Account(append(slices.Clone(RelayKinds), bench.Deliveries), samples, began, time.Since(r.began),
+		part.Loaded)
 	for _, m := range part.Measures {
 		if m.Kind != bench.Deliveries {
 			part.PerSecond += m.PerSecond

@@ -144,7 +144,7 @@ func (r *rpcRun) phase(ctx context.Context, p bench.Phase) bench.Part {
 		r.Progress(p.Name, p.For, int(r.sent.Load()))
 	}
 	part := bench.Part{Phase: p, Loaded: p.For,
-		Measures: bench.Account(RPCKinds, r.samples[first:], opened.Sub(r.began), p.For)}
+		Measures: bench.Account(RPCKinds, r.samples[first:], opened.Sub(r.began), closes.Sub(r.began), p.For)}
 	for _, m := range part.Measures {
 		part.PerSecond += m.PerSecond
 	}
