@@ -33,7 +33,7 @@ func benchCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:     "bench",
-		Usage:    "load any relay or bundle RPC in a world of its own, check what it answers meanwhile, and say how fast it is",
+		Usage:    "load any relay or bundle RPC in a world, check what it answers meanwhile, and say how fast it is",
 		Metadata: map[string]any{run.MistakeStatus: clauses.WrongUsage},
 		Flags:    flags,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -63,7 +63,8 @@ func benchTargetFlags() []cli.Flag {
 			Usage: "how long the relay may take until it lists the world's proposers"},
 		&cli.BoolFlag{Name: "mine", Usage: "the relay is not on this machine, and it is yours"},
 		&cli.StringFlag{Name: "host", Value: "127.0.0.1",
-			Usage: "without --world: address of this machine at which the world of a --relay or --rpc listens, at the ports of conformance world"},
+			Usage: "without --world: address of this machine at which the world of a --relay or --rpc listens, at the " +
+				"ports of conformance world"},
 		&cli.StringFlag{Name: "json", TakesFile: true, Usage: "file for the report"},
 		&cli.StringFlag{Name: "html", TakesFile: true, Usage: "file for a page with curves"},
 		&cli.StringSliceFlag{Name: "compare", TakesFile: true,

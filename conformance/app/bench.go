@@ -80,8 +80,14 @@ func (b Bench) Run(ctx context.Context) error {
 	if err := b.write(report); err != nil {
 		return err
 	}
-	if n := report.Wrong(); n > 0 && where != nil {
+	if where == nil {
+		return nil // the null target is wrong in everything
+	}
+	if n := report.Wrong(); n > 0 {
 		return Status{clauses.Nonconformant, fmt.Sprintf("%d answers were wrong", n)}
+	}
+	if kinds := report.Unanswered(); len(kinds) > 0 {
+		return Status{clauses.Unusable, fmt.Sprintf("no request got a right answer of these: %v", kinds)}
 	}
 	return nil
 }

@@ -87,6 +87,10 @@ func TestCheck(t *testing.T) {
 			bid x 10 0-5
 			bid y 12 1-6
 			header a 10 7-8`, "1 of 1, 0 of 1, 0 of 0"},
+		{"the second best bid is served, which was accepted after the best one", `
+			bid y 12 0-5
+			bid x 10 1-6
+			header a 10 7-8`, "1 of 1, 0 of 1, 0 of 0"},
 		{"no bid is served though there is one", `
 			bid x 10 0-5
 			header a - 6-7`, "1 of 1, 0 of 1, 0 of 0"},

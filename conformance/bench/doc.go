@@ -19,8 +19,8 @@ const (
 	Data          Kind = "data"
 )
 
-// The kinds of requests to a bundle RPC: eth_sendBundle, mev_sendBundle, eth_sendPrivateTransaction,
-// and what became of a bundle.
+// The kinds of requests to a bundle RPC: eth_sendBundle, mev_sendBundle,
+// eth_sendPrivateTransaction, and what became of a bundle.
 const (
 	Bundles Kind = "bundles"
 	Shares  Kind = "shares"

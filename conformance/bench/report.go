@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -89,6 +90,21 @@ func (r *Report) Wrong() (n int) {
 		n += f.Found
 	}
 	return n
+}
+
+// Unanswered returns the kinds of which requests were sent, and not one got a right answer: of them
+// nothing is known.
+func (r *Report) Unanswered() (kinds []Kind) {
+	good := map[Kind]int{}
+	for _, p := range r.Phases {
+		for _, m := range p.Measures {
+			if _, known := good[m.Kind]; !known {
+				kinds = append(kinds, m.Kind)
+			}
+			good[m.Kind] += m.Good
+		}
+	}
+	return slices.DeleteFunc(kinds, func(kind Kind) bool { return good[kind] > 0 })
 }
 
 // Ratio is how many times as many requests the null target answered in a phase; 0 without one, and

@@ -79,6 +79,21 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+func TestUnanswered(t *testing.T) {
+	r := sample("x", 3)
+	if got := r.Unanswered(); len(got) != 0 {
+		t.Errorf("%v, want none", got)
+	}
+	r.Phases[0].Measures[1].Good = 0
+	if got := r.Unanswered(); len(got) != 1 || got[0] != Headers {
+		t.Errorf("%v, want headers", got)
+	}
+	r.Phases = append(r.Phases, sample("x", 3).Phases...)
+	if got := r.Unanswered(); len(got) != 0 {
+		t.Errorf("%v, though the second phase has right answers", got)
+	}
+}
+
 func TestRatio(t *testing.T) {
 	r := sample("x", 3)
 	if r.Ratio("steady") != 0 {

@@ -18,9 +18,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Null answers as a relay or a bundle RPC does, at once, and does nothing: it reads what it is sent,
-// and always serves the same header and the same hash. So it shows how much load this program can
-// make. All that it says is wrong.
+// Null answers as a relay or a bundle RPC does, at once, and does nothing: it reads what it is
+// sent, and always serves the same header and the same hash. So it shows how much load this program
+// can make. All that it says is wrong.
 func Null(fork eth.Fork) (http.Handler, error) {
 	bid, err := probe.Bid(fork, &builderelectra.SignedBuilderBid{Message: &builderelectra.BuilderBid{
 		Header: &deneb.ExecutionPayloadHeader{BaseFeePerGas: new(uint256.Int)}, Value: new(uint256.Int),
