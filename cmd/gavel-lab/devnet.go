@@ -22,7 +22,7 @@ func root(start runDevnet) *cli.Command {
 		Name:  "gavel-lab",
 		Usage: "test networks around gavel, and tests of other implementations",
 		Commands: []*cli.Command{devnetCommand(start), scenarioCommand(scenarioapp.Run), conformanceCommand(),
-			replayCommand()},
+			benchCommand(), replayCommand()},
 	}
 }
 

@@ -55,6 +55,7 @@ func Open(ctx context.Context, s Source) (o Opened, end func(), err error) {
 		return openLocal(ctx, s)
 	}
 	if s.startsBuilder() {
+		s.World.BlobsLater, s.World.Accounts = true, builderAccounts
 		return openWorld(ctx, s)
 	}
 	o.Target, end, err = open(ctx, s)
@@ -69,10 +70,10 @@ func (s Source) startsBuilder() bool {
 	return s.Target != nil && s.Target.Builder != nil && !s.Target.Builder.Running && s.Target.Chain.WorldURL == ""
 }
 
-// openWorld starts a world for a target that is a builder.
+// openWorld starts a world for a target that is started later, or that will follow it by itself.
+// The target may be nil.
 func openWorld(ctx context.Context, s Source) (o Opened, end func(), err error) {
 	end = func() {}
-	s.World.BlobsLater, s.World.Accounts = true, builderAccounts
 	w, err := world.New(s.World)
 	if err != nil {
 		return o, end, Mistake("%v", err)
@@ -80,10 +81,13 @@ func openWorld(ctx context.Context, s Source) (o Opened, end func(), err error) 
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
-	t := *s.Target
-	t.Chain.WorldURL = w.URL
+	o.World = w
+	if s.Target != nil {
+		t := *s.Target
+		t.Chain.WorldURL, o.Target = w.URL, &t
+	}
 	w.Start()
-	return Opened{Target: &t, World: w}, func() {
+	return o, func() {
 		stop()
 		if err := errors.Join(<-ended, w.Close()); err != nil {
 			fmt.Fprintln(s.Notes, err)

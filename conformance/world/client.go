@@ -3,14 +3,12 @@ package world
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -56,21 +54,30 @@ var errNoWorld = errors.New("this mode has no world")
 
 // ask asks the world a question. A client that is nil answers with an error.
 func (c *Client) ask(ctx context.Context, method, path string, question, into any) error {
+	body, err := c.exchange(ctx, method, path, question)
+	if err != nil {
+		return err
+	}
+	return (&probe.Answer{Body: body}).JSON(into)
+}
+
+// exchange asks the world a question and returns the answer as it came.
+func (c *Client) exchange(ctx context.Context, method, path string, question any) ([]byte, error) {
 	if c == nil {
-		return errNoWorld
+		return nil, errNoWorld
 	}
 	body, err := json.Marshal(question)
 	if err != nil {
-		return fmt.Errorf("ask the world: %w", err)
+		return nil, fmt.Errorf("ask the world: %w", err)
 	}
 	answer, err := c.http.Do(ctx, probe.Request{Method: method, Path: path, Body: body})
 	if err != nil {
-		return fmt.Errorf("ask the world for %s: %w", path, err)
+		return nil, fmt.Errorf("ask the world for %s: %w", path, err)
 	}
 	if answer.Status != http.StatusOK {
-		return fmt.Errorf("ask the world for %s: %s", path, answer)
+		return nil, fmt.Errorf("ask the world for %s: %s", path, answer)
 	}
-	return answer.JSON(into)
+	return answer.Body, nil
 }
 
 // Slot waits for a slot of the wanted kind.
@@ -80,17 +87,10 @@ func (c *Client) Slot(ctx context.Context, wanted Wanted) (*Slot, error) {
 	return slot, c.ask(ctx, http.MethodPost, "/conformance/v1/slot", wanted, slot)
 }
 
-// Block has a block built, and returns its submission as SSZ.
+// Block has a block built, and returns its submission, without a message and without a signature,
+// as SSZ of the fork's SubmitBlockRequest.
 func (c *Client) Block(ctx context.Context, order Order) ([]byte, error) {
-	var block Block
-	if err := c.ask(ctx, http.MethodPost, "/conformance/v1/block", order, &block); err != nil {
-		return nil, err
-	}
-	raw, err := hex.DecodeString(strings.TrimPrefix(block.Submission, "0x"))
-	if err != nil {
-		return nil, fmt.Errorf("read the world's block: %w", err)
-	}
-	return raw, nil
+	return c.exchange(ctx, http.MethodPost, "/conformance/v1/block", order)
 }
 
 // Refuse has the beacon node refuse blocks of a slot from now on, and returns how often it has

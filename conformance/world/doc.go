@@ -174,16 +174,13 @@ type Order struct {
 	GasLimit     uint64   `json:"gasLimit"`
 	// Blobs is how many blobs the block carries, at most 3.
 	Blobs int `json:"blobs"`
+	// Bytes is about how many bytes of transactions the block has, at most MostBytes. They carry
+	// random data, which does not get smaller when it is compressed.
+	Bytes int `json:"bytes"`
 	// Requests says that the block has execution requests: a withdrawal and a consolidation.
 	Requests bool `json:"requests"`
 	// Extra goes into the block's extra data, so that blocks of one slot differ.
 	Extra string `json:"extra"`
-}
-
-// Block is a submission without a message and without a signature, as SSZ of the fork's
-// SubmitBlockRequest in hex.
-type Block struct {
-	Submission string `json:"submission"`
 }
 
 // Account is an account that has money at genesis. It is given to one spec only.

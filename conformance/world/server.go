@@ -43,8 +43,8 @@ func (w *World) Handler() http.Handler {
 		if !read(rw, r, &order) {
 			return
 		}
-		block, err := w.build(r.Context(), order)
-		answer(rw, block, err)
+		raw, err := w.build(r.Context(), order)
+		answerSSZ(rw, raw, err)
 	})
 	mux.HandleFunc("POST /conformance/v1/refuse", func(rw http.ResponseWriter, r *http.Request) {
 		var wanted Refused
@@ -115,6 +115,15 @@ func answer(rw http.ResponseWriter, value any, err error) {
 	if err := json.NewEncoder(rw).Encode(value); err != nil {
 		return // the client is gone
 	}
+}
+
+func answerSSZ(rw http.ResponseWriter, raw []byte, err error) {
+	if err != nil {
+		answer(rw, nil, err)
+		return
+	}
+	rw.Header().Set("Content-Type", sszMedia)
+	_, _ = rw.Write(raw) // the client may be gone
 }
 
 // leastLeft is how much time a spec needs before its slot begins, as a part of a slot's duration.
@@ -198,7 +207,9 @@ func (w *World) lend() (*Account, error) {
 }
 
 // build builds the ordered block. In its last transaction the builder's wallet pays the proposer.
-func (w *World) build(ctx context.Context, order Order) (*Block, error) {
+// It returns a submission without a message and without a signature, as SSZ of the fork's
+// SubmitBlockRequest.
+func (w *World) build(ctx context.Context, order Order) ([]byte, error) {
 	pays, overflow := uint256.FromBig(orZero(order.PaysWei))
 	if overflow {
 		return nil, errors.New("paysWei has more than 256 bits")
@@ -220,7 +231,7 @@ func (w *World) build(ctx context.Context, order Order) (*Block, error) {
 		return nil, err
 	}
 	if built.Left > 0 {
-		return nil, errors.New("a transaction with blobs or requests did not fit")
+		return nil, errors.New("a transaction with blobs, requests or data did not fit")
 	}
 	encode := submission
 	if built.Gloas != nil {
@@ -230,7 +241,7 @@ func (w *World) build(ctx context.Context, order Order) (*Block, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the block: %w", err)
 	}
-	return &Block{Submission: fmt.Sprintf("%#x", raw)}, nil
+	return raw, nil
 }
 
 func orZero(n *big.Int) *big.Int {

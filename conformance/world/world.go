@@ -167,6 +167,7 @@ type World struct {
 	refused  slotCounts // slots whose blocks the beacon node refuses, and how often it did
 	others   slotCounts // slots whose blocks another relay seems to publish first, and how often it did
 	account  int
+	data     dataOf
 	// Of gloas only: envelopes by slot, how many of a slot are still refused, how many specs wait for
 	// a slot on an empty parent, and the payloads that were withheld for them by their block.
 	envelopes   map[phase0.Slot][]Envelope

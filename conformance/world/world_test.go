@@ -49,6 +49,18 @@ func TestWorld(t *testing.T) {
 	if block.ExecutionPayload.Timestamp != slots[2].Timestamp || block.ExecutionPayload.ParentHash != slots[2].ParentHash {
 		t.Error("the block is not for the slot")
 	}
+	if raw, err = client.Block(ctx, world.Order{
+		Slot: *slots[2], FeeRecipient: "0x00000000000000000000000000000000000000aa", PaysWei: pays.ToBig(),
+		GasLimit: 60_000_000, Bytes: 250_000,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(raw) < 250_000 || len(raw) > 260_000 {
+		t.Errorf("the block has %d bytes, of which 250,000 were ordered", len(raw))
+	}
+	if _, err := client.Block(ctx, world.Order{Slot: *slots[2], Bytes: world.MostBytes + 1}); err == nil {
+		t.Error("there is room for more than there can be")
+	}
 	one, err := client.Account(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ var Pure = []string{
 	"internal/jsonscan", "internal/orderflow", "devnet/beacon/epbs",
 	"relay", "relay/auction", "relay/bid", "relay/check", "relay/web", "relay/wire", "rpc", "rpc/bundle", "rpc/pool",
 	"rpc/lease", "rpc/refund",
-	"stream", "devnet", "devnet/timeline", "scenarios", "scenarios/dataset", "monitor",
+	"stream", "devnet", "devnet/timeline", "scenarios", "scenarios/dataset", "monitor", "conformance/bench",
 	"scenarios/backtest", "scenarios/figures",
 }
 
