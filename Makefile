@@ -163,7 +163,7 @@ charts: ## render the Helm chart, and check it against Kubernetes' types; ARGS=-
 test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh
 
-test-pages: ## have axe-core judge all pages in Chromium: of runs, website, operator, stream, figures and reports; needs Node.js, and npm for axe-core
+test-pages: ## have axe-core judge all pages in Chromium: of runs, website, operator, stream, figures, reports and the bench; needs Node.js, and npm for axe-core
 	scripts/pages.sh
 
 lint: bin/golangci-lint-$(LINT_VERSION) bin/deadcode-$(XTOOLS_VERSION) ## run the linters, and look for functions that no program reaches

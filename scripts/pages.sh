@@ -13,4 +13,4 @@ done
 axe=internal/serve/servetest/testdata/axe
 (cd "$axe" && npm ci --no-audit --no-fund --loglevel=error)
 GAVEL_AXE="$PWD/$axe/node_modules/axe-core/axe.min.js" go test -tags axe -count=1 -timeout 10m -run Accessible ./devnet/timeline ./relay/api \
-	./stream/api ./scenarios/figures ./conformance/report
+	./stream/api ./scenarios/figures ./conformance/report ./conformance/app

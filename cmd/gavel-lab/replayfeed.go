@@ -54,8 +54,9 @@ func feedAuctions(ctx context.Context, cmd *cli.Command) error {
 	}
 	var printed error
 	report, err := replay.Feed(ctx, replay.FeedOptions{
-		Dir: cmd.String("dataset"), How: how, Variants: variants, Slots: cmd.Int64Slice("slot"), Archived: cmd.String("archived-relay"),
-		Most: cmd.Int("most"), RelayURL: cmd.String("relay"), WorldURL: cmd.String("world"), Speed: cmd.Float("speed"),
+		Dir: cmd.String("dataset"), How: how, Variants: variants, Slots: cmd.Int64Slice("slot"),
+		Archived: cmd.String("archived-relay"),
+		Most:     cmd.Int("most"), RelayURL: cmd.String("relay"), WorldURL: cmd.String("world"), Speed: cmd.Float("speed"),
 		Clock: clock.Real{},
 		Told: func(fed *replay.Fed) {
 			if !cmd.Bool("json") {

@@ -224,20 +224,23 @@ func checkBenched(t *testing.T, name string, report *bench.Report, want []bench.
 	}
 }
 
+// sampleBench is a small report of a target.
+func sampleBench(name string) *bench.Report {
+	samples := []bench.Sample{
+		{Kind: bench.Headers, At: 0, Took: time.Millisecond, Status: 200, Good: true},
+		{Kind: bench.Headers, At: time.Second, Took: 2 * time.Millisecond, Status: 200, Good: true},
+		{Kind: bench.Data, At: time.Second, Took: time.Millisecond, Status: 500},
+	}
+	return &bench.Report{Schema: bench.Schema, Target: name, Phases: []bench.Part{{
+		Phase: bench.Phase{Name: "steady"}, Measures: bench.Account([]bench.Kind{bench.Headers, bench.Data}, samples, 0,
+			2*time.Second, 2*time.Second)}}}
+}
+
 // The page has a curve for each kind and phase, and nothing that loads anything.
 func TestBenchPage(t *testing.T) {
-	sample := func(name string) *bench.Report {
-		samples := []bench.Sample{
-			{Kind: bench.Headers, At: 0, Took: time.Millisecond, Status: 200, Good: true},
-			{Kind: bench.Headers, At: time.Second, Took: 2 * time.Millisecond, Status: 200, Good: true},
-			{Kind: bench.Data, At: time.Second, Took: time.Millisecond, Status: 500},
-		}
-		return &bench.Report{Schema: bench.Schema, Target: name, Phases: []bench.Part{{
-			Phase: bench.Phase{Name: "steady"}, Measures: bench.Account([]bench.Kind{bench.Headers, bench.Data}, samples, 0,
-				2*time.Second, 2*time.Second)}}}
-	}
 	var page bytes.Buffer
-	if err := writeBenchPage(&page, []*bench.Report{sample("<script>alert(1)</script>"), sample("other")}); err != nil {
+	reports := []*bench.Report{sampleBench("<script>alert(1)</script>"), sampleBench("other")}
+	if err := writeBenchPage(&page, reports); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()

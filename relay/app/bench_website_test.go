@@ -160,8 +160,8 @@ const firstPaint = `new Promise(said => new PerformanceObserver(list => said(lis
 	`observe({type: "paint", buffered: true}))`
 
 // BenchmarkFirstPaint is when a browser on this machine paints something of a page, from the
-// beginning of its navigation: the first page, and that of a slot with 300 bids. Pages come from the
-// relay each time.
+// beginning of its navigation: the first page, and that of a slot with 300 bids. Each time pages
+// come from the relay.
 func BenchmarkFirstPaint(b *testing.B) {
 	const loads = 20
 	h := newRelay(b, eth.Fulu, relayOptions{configure: func(c *app.Config) { c.Website = true }})

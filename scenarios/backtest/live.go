@@ -35,9 +35,9 @@ type LiveBid struct {
 	At time.Duration
 }
 
-// Lives returns the auctions of a slot as they are held again, in the order of their relays: as they
-// were archived, or as they would have been under a what-if, once for each moment at which its
-// proposer asks.
+// Lives returns the auctions of a slot as they are held again, in the order of their relays: as
+// archived, or as they would have been under a what-if, once for each moment at which its proposer
+// asks.
 func Lives(s Slot, how Inference, v *Variant) (all []Live) {
 	for _, l := range lots(s, how) {
 		p, by := l.archived(how)

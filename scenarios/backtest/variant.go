@@ -132,8 +132,8 @@ func (v Variant) play(l *lot, askedUs int64, askedBy string) (results []Result) 
 	return results
 }
 
-// asks returns when the proposer asks, and how that was found: when the variant says, or when it did
-// in the replay.
+// asks returns when the proposer asks, and how that was found: when the variant says, or when it
+// did in the replay.
 func (v Variant) asks(askedUs int64, askedBy string) (us []int64, by string) {
 	if len(v.Asks) == 0 {
 		return []int64{askedUs}, askedBy

@@ -142,9 +142,8 @@ func (f *feeding) isWinner(header *builderelectra.SignedBuilderBid) bool {
 	if header == nil || won == nil {
 		return header == nil && won == nil
 	}
-	return slices.ContainsFunc(f.all, func(s sent) bool {
-		return s.hash == header.Message.Header.BlockHash && s.bid.Builder == won.Builder && s.bid.BlockHash == won.BlockHash &&
-			header.Message.Value.Eq(won.ValueWei)
+	return header.Message.Value.Eq(won.ValueWei) && slices.ContainsFunc(f.all, func(s sent) bool {
+		return s.hash == header.Message.Header.BlockHash && s.bid.Builder == won.Builder && s.bid.BlockHash == won.BlockHash
 	})
 }
 
