@@ -182,8 +182,8 @@ bin/deadcode-$(XTOOLS_VERSION): tools/go.mod tools/go.sum
 	go build -C tools -o ../$@ golang.org/x/tools/cmd/deadcode
 	@touch $@
 
-bench: ## run the benchmarks that match BENCH (all), and set promised figures beside measured ones
-	scripts/bench.sh '$(BENCH)'
+bench: ## run the benchmarks that match BENCH (all) in PACKAGES (all), and set promised figures beside measured ones
+	scripts/bench.sh '$(BENCH)' $(PACKAGES)
 
 fuzz: needs ## run every fuzz target of the module for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)

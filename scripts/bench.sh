@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Runs benchmarks (all, or those that match the first argument) and at the end sets the figures that relay, stream and bundle RPC promise beside what
+# Runs benchmarks (all, or those that match the first argument, of all packages or those of the other arguments) and at the end sets the figures that relay, stream and bundle RPC promise beside what
 # was measured.
 # docs/speed.md says how to read them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 which=${1:-.}
+shift || true
 
 raw=$(mktemp)
 trap 'rm -f "$raw"' EXIT
-go test -timeout 30m -run '^$' -bench "$which" -benchmem ./... | grep -v -e '^ok ' -e 'no test files' -e '^PASS$' | tee "$raw"
+go test -timeout 30m -run '^$' -bench "$which" -benchmem "${@:-./...}" | grep -v -e '^ok ' -e 'no test files' -e '^PASS$' | tee "$raw"
 
 # A line: benchmark, metric, the greatest value that keeps the promise (or, after >, the least), what it is.
 awk -v cores="$(nproc)" '

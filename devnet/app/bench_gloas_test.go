@@ -39,6 +39,10 @@ func BenchmarkHonestSlotsOfGloas(b *testing.B) {
 						full++ // a block before the fork has its payload in it
 					}
 				}
+				if full < row.slots-1 || sum.Delivered > sum.Landed || bought < row.slots {
+					b.Errorf("of %d slots %d are FULL, %d were sold, and %d of %d deliveries landed", row.slots, full, bought,
+						sum.Landed, sum.Delivered)
+				}
 				b.ReportMetric(float64(full), "full")
 				b.ReportMetric(float64(sum.Delivered-sum.Landed), "lost")
 				b.ReportMetric(float64(row.slots-bought), "missed")

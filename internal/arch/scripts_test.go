@@ -253,11 +253,11 @@ func TestStepsEndWithTheFirstFailure(t *testing.T) {
 // CI runs every step, whatever runs beside it; one that fails fails the run, and what a machine
 // could not show is said at the end.
 func TestCIRunsEveryStep(t *testing.T) {
-	steps := []string{"needs", "lab", "lint", "prove", "conformance", "gloas", "forks", "sidecar", "reports",
+	steps := []string{"needs", "lab", "lint", "prove", "conformance", "gloas", "forks", "figures", "sidecar", "reports",
 		"scenarios", "test", "faults", "replay", "sql", "devnet", "image", "fuzz"}
 	targets := map[string]string{
 		"gloas": "conformance-gloas", "forks": "conformance-forks", "sidecar": "conformance-sidecar",
-		"faults": "fault-tests", "image": "conformance-image", "replay": "replay-demo", "sql": "test-sql",
+		"faults": "fault-tests", "figures": "bench", "image": "conformance-image", "replay": "replay-demo", "sql": "test-sql",
 	}
 	ci := func(t *testing.T, failing string) (said string, status int) {
 		h := newCheckout(t, "steps.sh")

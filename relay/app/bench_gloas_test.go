@@ -122,6 +122,9 @@ func BenchmarkEquivocations(b *testing.B) {
 				wrong++
 			}
 		}
+		if wrong > 0 {
+			b.Errorf("%d envelopes are wrong", wrong)
+		}
 		b.ReportMetric(float64(wrong), "wrong")
 		b.ReportMetric(float64(len(revealed)), "revealed")
 	}

@@ -116,9 +116,10 @@ func BenchmarkWebsite(b *testing.B) {
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
 	go func() { // the clock
-		ticker := time.NewTicker(500 * time.Millisecond)
+		const step = 50 * time.Millisecond
+		ticker := time.NewTicker(step)
 		defer ticker.Stop()
-		for offset := -6 * time.Second; ctx.Err() == nil; offset += 500 * time.Millisecond {
+		for offset := -6 * time.Second; ctx.Err() == nil; offset += step {
 			h.into(offset)
 			<-ticker.C
 		}

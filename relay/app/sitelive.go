@@ -12,7 +12,7 @@ import (
 )
 
 // viewEvery is how often viewers of the website get a new state (chain time).
-const viewEvery = 500 * time.Millisecond
+const viewEvery = 750 * time.Millisecond
 
 // errSiteCloses ends the streams of viewers when the relay stops.
 var errSiteCloses = errors.New("the relay stops")
