@@ -51,7 +51,11 @@ func benchTargetFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "relay", Usage: "URL of a relay that follows the world of this command, or of --world"},
 		&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC that follows the world, in place of a relay"},
-		&cli.StringFlag{Name: "iface", Value: "relay", Usage: "with --devnet and --null: which to load, relay or rpc"},
+		&cli.StringFlag{Name: "stream",
+			Usage: "URL of the stream that tells of the orders of --rpc: followed by --listeners, of whom each must get each " +
+				"order's event once"},
+		&cli.StringFlag{Name: "iface", Value: "relay",
+			Usage: "with --devnet and --null: which to load, relay, rpc or stream"},
 		&cli.StringFlag{Name: "world", Usage: "URL of the world that the target follows (gavel-lab conformance world)"},
 		&cli.StringFlag{Name: "command",
 			Usage: "command that starts a relay in a world for it, with words such as {listen} and {beaconUrl}; see " +
@@ -74,7 +78,7 @@ func benchTargetFlags() []cli.Flag {
 
 func benchLoadFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "mix", DefaultText: bench.UsualMix.String() + " or " + bench.UsualRPCMix.String(),
+		&cli.StringFlag{Name: "mix", DefaultText: bench.UsualMix.String() + ", " + bench.UsualRPCMix.String() + " or " + bench.UsualStreamMix.String(),
 			Usage: "kinds of requests and how many of each there are"},
 		&cli.FloatFlag{Name: "rate", Value: 50, Usage: "requests per second of the phase steady"},
 		&cli.DurationFlag{Name: "steady", Value: 25 * time.Second,
@@ -83,6 +87,7 @@ func benchLoadFlags() []cli.Flag {
 			Usage: "duration of the phase in which each connection sends on when it has its answer; 0 for none"},
 		&cli.IntFlag{Name: "connections", Value: 16,
 			Usage: "connections of the phase flat-out; steady has four times as many"},
+		&cli.IntFlag{Name: "listeners", Value: 50, Usage: "connections that follow a stream"},
 		&cli.IntFlag{Name: "builders", Value: 20, Usage: "builders who submit, in turn"},
 		&cli.IntFlag{Name: "cancelling", Value: 2, Usage: "of them, those who replace bids by lower ones"},
 		&cli.IntFlag{Name: "same-block", Value: 4,
@@ -100,8 +105,9 @@ func benchLoadFlags() []cli.Flag {
 func runBench(ctx context.Context, cmd *cli.Command) (err error) {
 	b := app.Bench{
 		Source: app.Source{Local: cmd.Bool("devnet"), Notes: os.Stderr}, Null: cmd.Bool("null"), Mine: cmd.Bool("mine"),
-		Wait: cmd.Duration("wait"),
-		JSON: cmd.String("json"), HTML: cmd.String("html"), Out: os.Stdout,
+		Wait:      cmd.Duration("wait"),
+		Listeners: cmd.Int("listeners"),
+		JSON:      cmd.String("json"), HTML: cmd.String("html"), Out: os.Stdout,
 		Setting: load.Setting{
 			Builders: cmd.Int("builders"), Cancelling: cmd.Int("cancelling"), SameBlock: cmd.Int("same-block"),
 			BlockKB: cmd.IntSlice("block-kb"),
@@ -129,13 +135,21 @@ func benchMix(cmd *cli.Command, b *app.Bench) (err error) {
 	if cmd.String("rpc") != "" {
 		b.Interface = "rpc"
 	}
+	if cmd.String("stream") != "" {
+		if b.Interface != "rpc" {
+			return app.Mistake("stream needs --rpc: its events are of orders that are sent there")
+		}
+		b.Interface = "stream"
+	}
 	mix, kinds := bench.UsualMix, load.RelayKinds
 	switch b.Interface {
 	case "relay":
 	case "rpc":
 		mix, kinds = bench.UsualRPCMix, load.RPCKinds
+	case "stream":
+		mix, kinds = bench.UsualStreamMix, load.StreamKinds
 	default:
-		return app.Mistake("iface is %q: give relay or rpc", b.Interface)
+		return app.Mistake("iface is %q: give relay, rpc or stream", b.Interface)
 	}
 	if b.Setting.Mix, err = bench.ParseMix(cmp.Or(cmd.String("mix"), mix.String()), kinds); err != nil {
 		return app.Mistake("mix: %v", err)
@@ -197,6 +211,9 @@ func benchSource(cmd *cli.Command, from *app.Source) (err error) {
 	from.Target = &target.Target{Chain: target.Chain{WorldURL: cmd.String("world")}}
 	if rpc != "" {
 		from.Target.RPC = &target.RPC{URL: rpc}
+		if stream := cmd.String("stream"); stream != "" {
+			from.Target.Stream = &target.Stream{URL: stream}
+		}
 	} else {
 		from.Target.Relay = &target.Relay{ProposerURL: address, Command: command}
 	}

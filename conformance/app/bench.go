@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// Bench is a load test of a relay or of a bundle RPC.
+// Bench is a load test of a relay, of a bundle RPC, or of an RPC with the stream that tells of its
+// orders.
 type Bench struct {
-	// Interface is which of them is loaded: relay or rpc.
+	// Interface is which of them is loaded: relay, rpc or stream.
 	Interface string
+	// Listeners is how many follow a stream.
+	Listeners int
 	// Source is where the target is, or what starts it; its target is nil if only the null target is
 	// loaded. A relay by its address that names no world gets one of Source.World, as soon as it
 	// follows that.
@@ -54,17 +58,17 @@ func (b Bench) Run(ctx context.Context) error {
 		return err
 	}
 	machine := machineOf()
-	around, where, end, err := b.open(ctx)
+	around, where, stream, end, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
 	var report, null *bench.Report
 	if where != nil {
-		if report, err = b.load(ctx, around, *where, false); err != nil {
+		if report, err = b.load(ctx, around, *where, stream, false); err != nil {
 			return UnusableError{err}
 		}
-		report.Target = redacted(where.ProposerURL)
+		report.Target = redacted(cmp.Or(stream, where.ProposerURL))
 	}
 	if b.Null {
 		if null, err = b.loadNull(ctx, around); err != nil {
@@ -92,11 +96,12 @@ func (b Bench) Run(ctx context.Context) error {
 	return nil
 }
 
-// load loads a target.
-func (b Bench) load(ctx context.Context, around *world.Client, at target.Relay, null bool) (*bench.Report, error) {
-	if b.Interface == "rpc" {
-		return load.RPC{URL: at.ProposerURL, World: around, Mix: b.Setting.Mix, Phases: b.Phases,
-			Progress: b.progress}.Run(ctx)
+// load loads a target. Stream is the address of the stream that is followed; empty for none.
+func (b Bench) load(ctx context.Context, around *world.Client, at target.Relay, stream string,
+	null bool) (*bench.Report, error) {
+	if b.Interface != "relay" {
+		return load.RPC{URL: at.ProposerURL, StreamURL: stream, Listeners: b.Listeners, World: around, Mix: b.Setting.Mix,
+			Phases: b.Phases, Progress: b.progress}.Run(ctx)
 	}
 	return load.Relay{
 		ProposerURL: at.ProposerURL, BuilderURL: at.BuilderURL, DataURL: at.DataURL, World: around, Setting: b.Setting,
@@ -112,6 +117,12 @@ func (b Bench) check() error {
 	}
 	if b.Source.World.HasGloas() {
 		return Mistake("bench speaks the interface before gloas: give an earlier fork")
+	}
+	if b.Interface == "stream" && b.Null {
+		return Mistake("no null target makes events: leave --null out, or load the RPC by itself")
+	}
+	if b.Interface == "stream" && (b.Listeners < 1 || b.Listeners > load.MostListeners) {
+		return Mistake("listeners is %d: give 1 to %d", b.Listeners, load.MostListeners)
 	}
 	t := b.Source.Target
 	if !b.Source.Local && t == nil && !b.Null {
@@ -148,9 +159,10 @@ func redacted(address string) string {
 	return parsed.Redacted()
 }
 
-// open finds or starts the target and its world. Where is nil if there is only the world. End stops
-// what was started; it is never nil.
-func (b Bench) open(ctx context.Context) (around *world.Client, where *target.Relay, end func(), err error) {
+// open finds or starts the target and its world. Where is nil if there is only the world, and stream
+// empty if none is followed. End stops what was started; it is never nil.
+func (b Bench) open(ctx context.Context) (around *world.Client, where *target.Relay, stream string, end func(),
+	err error) {
 	s := b.Source
 	if s.World.Accounts = benchAccounts; b.Setting.Blobs == 0 {
 		s.World.BlobsLater = true
@@ -162,13 +174,16 @@ func (b Bench) open(ctx context.Context) (around *world.Client, where *target.Re
 		opened, end, err = openWorld(ctx, s)
 	}
 	if err != nil {
-		return nil, nil, end, err
+		return nil, nil, "", end, err
 	}
 	address := ""
 	if t := opened.Target; t != nil {
 		address, where = t.Chain.WorldURL, t.Relay
-		if b.Interface == "rpc" {
+		if b.Interface != "relay" {
 			where = &target.Relay{ProposerURL: t.RPC.URL}
+		}
+		if b.Interface == "stream" {
+			stream = t.Stream.URL
 		}
 	}
 	if opened.World != nil {
@@ -176,13 +191,13 @@ func (b Bench) open(ctx context.Context) (around *world.Client, where *target.Re
 	}
 	if around, err = world.Dial(ctx, address); err != nil {
 		end()
-		return nil, nil, func() {}, UnusableError{err}
+		return nil, nil, "", func() {}, UnusableError{err}
 	}
 	if opened.World != nil && !s.Local && s.Target != nil {
 		fmt.Fprintln(s.Notes, "the target must follow this world:")
 		printWorld(s.Notes, around.Facts, address, nil)
 	}
-	return around, where, end, nil
+	return around, where, stream, end, nil
 }
 
 // loadNull loads a target that does nothing, in this process.
@@ -203,7 +218,7 @@ func (b Bench) loadNull(ctx context.Context, around *world.Client) (*bench.Repor
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	address := "http://" + listener.Addr().String()
-	report, err := b.load(ctx, around, target.Relay{ProposerURL: address, BuilderURL: address, DataURL: address}, true)
+	report, err := b.load(ctx, around, target.Relay{ProposerURL: address, BuilderURL: address, DataURL: address}, "", true)
 	if closing := server.Close(); !errors.Is(errors.Join(closing, <-ended), http.ErrServerClosed) {
 		err = errors.Join(err, closing)
 	}

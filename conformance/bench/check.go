@@ -26,6 +26,11 @@ const (
 	WrongHash Fault = "wrong hash"
 	// LostOrder is a bundle that was accepted, and of which the RPC then knows nothing.
 	LostOrder Fault = "lost order"
+
+	// LostEvent is an order that was accepted, and of which a listener that was there all the time has
+	// got no event. DoubledEvent is one of which it has got two.
+	LostEvent    Fault = "lost event"
+	DoubledEvent Fault = "doubled event"
 )
 
 // Faults are those of a relay, in the order of a report.

@@ -27,3 +27,7 @@ const (
 	Private Kind = "private"
 	Status  Kind = "status"
 )
+
+// Events is what listeners of a stream get of orders that share hints: one sample for each listener
+// and order, from when the order was sent until the event was there.
+const Events Kind = "events"

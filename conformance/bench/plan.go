@@ -25,6 +25,9 @@ var UsualMix = Mix{{Registrations, 2}, {Submissions, 60}, {Headers, 30}, {Data, 
 // UsualRPCMix is the load on a bundle RPC, unless the operator wants another one.
 var UsualRPCMix = Mix{{Bundles, 50}, {Shares, 20}, {Private, 15}, {Status, 15}}
 
+// UsualStreamMix is the load on a bundle RPC whose stream is followed: orders that make events.
+var UsualStreamMix = Mix{{Private, 1}}
+
 // mostWeight bounds the sum of a mix's weights.
 const mostWeight = 10_000
 

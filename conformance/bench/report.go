@@ -52,6 +52,8 @@ type Setting struct {
 	Validators int      `json:"validators,omitempty"`
 	// Batch is how many registrations a request has.
 	Batch int `json:"batch,omitempty"`
+	// Listeners is how many followed the stream.
+	Listeners int `json:"listeners,omitempty"`
 }
 
 // Part is what a phase has measured.

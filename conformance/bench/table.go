@@ -63,6 +63,9 @@ func (s Setting) About() string {
 			fmt.Sprintf("%d validators, %d registrations a request", s.Validators, s.Batch),
 			fmt.Sprintf("slots of %g s of %s", s.SlotSeconds, s.Fork))
 	}
+	if s.Listeners > 0 {
+		words = append(words, fmt.Sprintf("%d listeners of the stream", s.Listeners))
+	}
 	return strings.Join(words, "; ")
 }
 

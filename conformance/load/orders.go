@@ -101,7 +101,11 @@ func (r *rpcRun) order(kind bench.Kind) (o sentOrder, err error) {
 			"inclusion": map[string]any{"block": first, "maxBlock": first + 5},
 			"body":      []any{map[string]any{"tx": text, "canRevert": false}}}
 	case bench.Private:
-		o.method, o.param = "eth_sendPrivateTransaction", map[string]any{"tx": text, "maxBlockNumber": first + 20}
+		param := map[string]any{"tx": text, "maxBlockNumber": first + 20}
+		if r.StreamURL != "" {
+			param["preferences"] = map[string]any{"fast": false, "privacy": map[string]any{"hints": []string{"hash"}}}
+		}
+		o.method, o.param = "eth_sendPrivateTransaction", param
 	default:
 		o.hash = crypto.Keccak256Hash(o.hash[:])
 		o.method, o.param = "eth_sendBundle", map[string]any{"txs": []any{text}, "blockNumber": first}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/gavel-relay/gavel/conformance/bench"
 	"github.com/gavel-relay/gavel/conformance/probe"
@@ -21,12 +22,19 @@ import (
 // RPCKinds are the kinds of requests to a bundle RPC that a mix can have.
 var RPCKinds = []bench.Kind{bench.Bundles, bench.Shares, bench.Private, bench.Status}
 
-// RPC loads a bundle RPC that follows a world.
+// StreamKinds are those that a mix can have when listeners follow the stream.
+var StreamKinds = []bench.Kind{bench.Private, bench.Bundles, bench.Shares, bench.Status}
+
+// RPC loads a bundle RPC that follows a world, and the stream that tells of its orders.
 type RPC struct {
-	URL    string
-	World  *world.Client
-	Mix    bench.Mix
-	Phases []bench.Phase
+	URL string
+	// StreamURL is the stream that so many Listeners follow; empty for none. Private transactions
+	// share their hash then.
+	StreamURL string
+	Listeners int
+	World     *world.Client
+	Mix       bench.Mix
+	Phases    []bench.Phase
 	// Progress is called after each phase; it may be nil.
 	Progress func(phase string, loaded time.Duration, sent int)
 }
@@ -48,6 +56,8 @@ type rpcRun struct {
 	next     int
 	found    []bench.Found
 	refusal  string
+	listen   *listeners // nil without a stream
+	shared   []bench.Shared
 }
 
 // ringSize is how many of the newest bundles are asked for.
@@ -87,6 +97,13 @@ func (r RPC) Run(ctx context.Context) (*bench.Report, error) {
 	defer heads.Wait()
 	defer stop()
 	run.began = time.Now()
+	if r.StreamURL != "" {
+		if run.listen, err = listen(ctx, r.StreamURL, r.Listeners, run.began); err != nil {
+			return nil, err
+		}
+		defer run.listen.close()
+		run.found = append(run.found, bench.Found{Fault: bench.LostEvent}, bench.Found{Fault: bench.DoubledEvent})
+	}
 	report := &bench.Report{Schema: bench.Schema, Started: run.began.UTC(), Setting: bench.Setting{
 		Mix: r.Mix.String(), Fork: r.World.Facts.Fork, SlotSeconds: r.World.Facts.Slots(1).Seconds()}}
 	for _, p := range r.Phases {
@@ -96,6 +113,12 @@ func (r RPC) Run(ctx context.Context) (*bench.Report, error) {
 		}
 	}
 	report.Faults = run.found
+	if run.listen != nil {
+		report.Setting.Listeners = r.Listeners
+		if cut, why := run.listen.cut(); cut > 0 {
+			report.Notes = append(report.Notes, fmt.Sprintf("%d of %d listeners were cut, the first: %s", cut, r.Listeners, why))
+		}
+	}
 	if run.refusal != "" {
 		report.Notes = append(report.Notes, "the first order that was not taken: "+run.refusal)
 	}
@@ -140,15 +163,35 @@ func (r *rpcRun) phase(ctx context.Context, p bench.Phase) bench.Part {
 		})
 	}
 	workers.Wait()
+	kinds := RPCKinds
+	if r.listen != nil {
+		kinds = append([]bench.Kind{bench.Events}, StreamKinds...)
+		r.hear(ctx)
+	}
 	if r.Progress != nil {
 		r.Progress(p.Name, p.For, int(r.sent.Load()))
 	}
 	part := bench.Part{Phase: p, Loaded: p.For,
-		Measures: bench.Account(RPCKinds, r.samples[first:], opened.Sub(r.began), closes.Sub(r.began), p.For)}
+		Measures: bench.Account(kinds, r.samples[first:], opened.Sub(r.began), closes.Sub(r.began), p.For)}
 	for _, m := range part.Measures {
-		part.PerSecond += m.PerSecond
+		if m.Kind != bench.Events { // they answer no request
+			part.PerSecond += m.PerSecond
+		}
 	}
 	return part
+}
+
+// hear judges the events of the phase's orders.
+func (r *rpcRun) hear(ctx context.Context) {
+	r.mu.Lock()
+	orders := r.shared
+	r.shared = nil
+	r.mu.Unlock()
+	samples, found := r.listen.check(ctx, orders)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.samples = append(r.samples, samples...)
+	bench.Add(r.found[len(r.found)-len(found):], found)
 }
 
 // send makes a request, sends it when it is due, and records what came of it.
@@ -174,11 +217,11 @@ func (r *rpcRun) send(ctx context.Context, kind bench.Kind, n int, due time.Time
 	defer r.mu.Unlock()
 	r.samples = append(r.samples, bench.Sample{Kind: o.kind, At: answer.sent.Sub(r.began) - lag,
 		Took: answer.done.Sub(answer.sent) + lag, Status: answer.status, Good: good, Bytes: len(body)})
-	r.judge(o, answer, good)
+	r.judge(o, answer, good, lag)
 }
 
 // judge looks for faults in an answer. The caller holds mu.
-func (r *rpcRun) judge(o sentOrder, answer reply, good bool) {
+func (r *rpcRun) judge(o sentOrder, answer reply, good bool, lag time.Duration) {
 	switch {
 	case o.kind == bench.Status && answer.status != 0 && answer.status != http.StatusTooManyRequests:
 		r.found[1].Judge(o.missing(answer, good))
@@ -186,6 +229,10 @@ func (r *rpcRun) judge(o sentOrder, answer reply, good bool) {
 		r.refusal = cmp.Or(r.refusal, answer.String())
 	case o.kind != bench.Status:
 		r.found[0].Judge(o.wrongHash(answer))
+		if o.kind == bench.Private && r.listen != nil {
+			r.shared = append(r.shared, bench.Shared{Event: crypto.Keccak256Hash(o.hash[:]),
+				Sent: answer.sent.Sub(r.began) - lag})
+		}
 		if o.kind == bench.Bundles {
 			if len(r.accepted) < ringSize {
 				r.accepted = append(r.accepted, o)
