@@ -78,7 +78,9 @@ func benchTargetFlags() []cli.Flag {
 
 func benchLoadFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "mix", DefaultText: bench.UsualMix.String() + ", " + bench.UsualRPCMix.String() + " or " + bench.UsualStreamMix.String(),
+		&cli.StringFlag{Name: "mix",
+			DefaultText: bench.UsualMix.String() + ", " + bench.UsualRPCMix.String() + " or " +
+				bench.UsualStreamMix.String(),
 			Usage: "kinds of requests and how many of each there are"},
 		&cli.FloatFlag{Name: "rate", Value: 50, Usage: "requests per second of the phase steady"},
 		&cli.DurationFlag{Name: "steady", Value: 25 * time.Second,

@@ -159,8 +159,8 @@ func redacted(address string) string {
 	return parsed.Redacted()
 }
 
-// open finds or starts the target and its world. Where is nil if there is only the world, and stream
-// empty if none is followed. End stops what was started; it is never nil.
+// open finds or starts the target and its world. Where is nil if there is only the world, and
+// stream is empty if none is followed. End stops what was started; it is never nil.
 func (b Bench) open(ctx context.Context) (around *world.Client, where *target.Relay, stream string, end func(),
 	err error) {
 	s := b.Source

@@ -23,8 +23,8 @@ type Heard struct {
 
 // CheckEvents compares what listeners have got with the orders that were accepted, and returns a
 // sample for each listener and order, and how often an event was lost or doubled. Gone says which
-// listeners' connections were cut: what these have not got is not missed. Events of other orders are
-// nobody's fault.
+// listeners' connections were cut: what these have not got is not missed. Events of other orders
+// are nobody's fault.
 func CheckEvents(orders []Shared, heard []Heard, listeners int, gone map[int]bool) (samples []Sample, found []Found) {
 	type place struct {
 		listener int

@@ -39,7 +39,8 @@ type listeners struct {
 	why   string // of the first that was cut
 }
 
-// listen opens the connections, and returns when each has the answer's head. Times count from began.
+// listen opens the connections, and returns when each has the answer's head. Times count from
+// began.
 func listen(ctx context.Context, url string, count int, began time.Time) (*listeners, error) {
 	ctx, stop := context.WithCancel(ctx)
 	l := &listeners{began: began, count: count, stop: stop, gone: map[int]bool{}}
