@@ -43,6 +43,7 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/testcontainers/testcontainers-go v0.44.0
 	github.com/tmaxmax/go-sse v0.11.0
+	go.starlark.net v0.0.0-20240925182052-1207426daebd
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20251009181029-0b7aa0cfb07b
 	gonum.org/v1/plot v0.17.0
 )

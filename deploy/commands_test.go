@@ -54,6 +54,7 @@ func TestCommandDocs(t *testing.T) {
 		all = append(all, chartCommands(t, name)...)
 	}
 	all = append(all, unitCommands(t)...)
+	all = append(all, labCommands(t)...)
 	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {
 		t.Fatal(err)
