@@ -67,13 +67,14 @@ func launched(t *testing.T) (service *starlarkstruct.Struct, url string) {
 		})
 	}
 	empty := func([]starlark.Tuple) starlark.Value { return new(starlark.Dict) }
+	none := func([]starlark.Tuple) starlark.Value { return starlark.NewList(nil) }
 	modules := map[string]starlark.Value{
 		"../../package_io/constants.star": structOf("DEFAULT_MEV_SECRET_KEY", "0x"+strings.Repeat("22", 32),
 			"DEFAULT_MEV_PUBKEY", "0xpub"),
 		"../../shared_utils/shared_utils.star": structOf("TCP_PROTOCOL", "TCP", "HTTP_APPLICATION_PROTOCOL", "http",
 			"new_port_spec", returns("new_port_spec", empty),
 			"get_mev_public_port", returns("get_mev_public_port", empty),
-			"get_tolerations", returns("get_tolerations", func([]starlark.Tuple) starlark.Value { return starlark.NewList(nil) })),
+			"get_tolerations", returns("get_tolerations", none)),
 	}
 	predeclared := starlark.StringDict{
 		"import_module": starlark.NewBuiltin("import_module", func(_ *starlark.Thread, _ *starlark.Builtin,
