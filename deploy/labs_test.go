@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,9 +10,19 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// The playbook reads the variables that it has, and gives gavel-lab flags that it knows.
-func TestPlaybookAsksForWhatThereIs(t *testing.T) {
-	text, err := os.ReadFile("labs/assertoor.yaml")
+// The playbooks read the variables that they have, and give gavel-lab flags that it knows.
+func TestPlaybooksAskForWhatThereIs(t *testing.T) {
+	paths, err := filepath.Glob("labs/assertoor/*.yaml")
+	if err != nil || len(paths) != 3 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) { checkPlaybook(t, path) })
+	}
+}
+
+func checkPlaybook(t *testing.T, path string) {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,6 +34,7 @@ func TestPlaybookAsksForWhatThereIs(t *testing.T) {
 			Config               struct {
 				Shell, Command string
 				EnvVars        map[string]string `yaml:"envVars"`
+				MaxUnfinalized int               `yaml:"maxUnfinalizedEpochs"`
 			}
 		}
 	}
