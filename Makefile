@@ -92,8 +92,10 @@ conformance: lab ## judge our own relay, stream, RPC, sidecar and builder by the
 	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
 
 conformance-gloas: lab ## judge the relay from gloas on, and over the fork
-	@bin/gavel-lab conformance run --devnet --fork gloas --clause 'GLO-*' --out bin/conformance-gloas $(ARGS)
-	@bin/gavel-lab conformance run --devnet --fork fulu --fork-at gloas@3 --clause 'GLO-FRK-*' --out bin/conformance-gloas-fork $(ARGS)
+	@bash -euo pipefail -c 'source scripts/steps.sh; \
+		begin fork bin/gavel-lab conformance run --devnet --fork fulu --fork-at gloas@3 --clause "GLO-FRK-*" --out bin/conformance-gloas-fork $(ARGS); \
+		step gloas bin/gavel-lab conformance run --devnet --fork gloas --clause "GLO-*" --out bin/conformance-gloas $(ARGS); \
+		finish fork'
 
 conformance-forks: lab ## judge the relay by a handful of clauses in worlds of the older forks; conformance ARGS="--forks all" asks all of all
 	@bin/gavel-lab conformance run --devnet --forks bellatrix,capella,deneb,electra --slot 1s $(foreach c,$(FORK_CLAUSES),--clause $(c)) --out bin/conformance-forks $(ARGS)

@@ -3,22 +3,37 @@ package journal
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// freePort is a loopback address that nobody listens on.
+// givenPorts are the ports that freePort has returned in this process.
+var givenPorts sync.Map
+
+// freePort is an address of this machine at which nothing listens. It is not held until it is used:
+// systems usually give connections ports above these, and no test of this process gets it again.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, count = 12_000, 20_000
+	for range 1000 {
+		port := first + rand.IntN(count)
+		if _, given := givenPorts.LoadOrStore(port, nil); given {
+			continue
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			_ = listener.Close() // it was never used
+			return listener.Addr().String()
+		}
 	}
-	defer listener.Close() // it was never used
-	return listener.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // Another process reads the facts of an embedded journal, those that were and those that come; what
