@@ -384,6 +384,7 @@ func describeSignedValues(r *specs) {
 	r.It("REL-DAT-28", "lists the value of the header, when the block was offered for less before", func(t *suite.T) {
 		a := r.openToPropose(t)
 		high := a.block("a", gwei(2000))
+		a.prepareSubmitted(a.block("c", gwei(500))) // so that a refusal below is not of the auction
 		// at first by another builder
 		for i, key := range []*probe.BLSKey{a.builderKey("b"), high.key} {
 			copied, message := *high.SubmitBlockRequest, *high.Message
