@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 )
 
@@ -20,6 +19,9 @@ type Heard struct {
 	Event    [32]byte
 	At       time.Duration
 }
+
+// delivered is the status of a sample of an event that came, which was a part of an answer 200.
+const delivered = 200
 
 // CheckEvents compares what listeners have got with the orders that were accepted, and returns a
 // sample for each listener and order, and how often an event was lost or doubled. Gone says which
@@ -53,7 +55,7 @@ func CheckEvents(orders []Shared, heard []Heard, listeners int, gone map[int]boo
 			found[1].Judge(doubled)
 			sample := Sample{Kind: Events, At: order.Sent}
 			if lost == "" {
-				sample.Took, sample.Status, sample.Good = times[0]-order.Sent, http.StatusOK, true
+				sample.Took, sample.Status, sample.Good = times[0]-order.Sent, delivered, true
 			}
 			samples = append(samples, sample)
 		}
