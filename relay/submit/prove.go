@@ -19,7 +19,9 @@ var proven = []step{
 // Prove shows that a block is valid and pays what its message says, and puts its payload into the
 // escrow. Nobody has signed the message, which the relay has made of a bid.
 func (p *Pipeline) Prove(ctx context.Context, s *relay.Submission) *relay.Refused {
-	return p.run(ctx, &attempt{submission: s}, proven)
+	a := &attempt{submission: s}
+	defer p.settle(a)
+	return p.run(ctx, a, proven)
 }
 
 // checkUnsigned applies the rules of relay/check but for the signature.
