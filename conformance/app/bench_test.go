@@ -93,11 +93,11 @@ func lastSlot() func(string, []byte) []byte {
 	}
 }
 
-// Our own relay gives no wrong answer under load. A relay that does, and a target that does
-// nothing, is found out.
-func TestBench(t *testing.T) {
-	local, err := StartLocal(t.Context(), world.Config{Slot: 2 * time.Second, Validators: 64, Accounts: benchAccounts,
-		BlobsLater: true}, target.Budgets{}, 1)
+// startLoaded starts our own services in a world that has accounts for a load.
+func startLoaded(t *testing.T, config world.Config) (*Local, *world.Client) {
+	t.Helper()
+	config.Accounts, config.BlobsLater = benchAccounts, true
+	local, err := StartLocal(t.Context(), config, target.Budgets{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +110,26 @@ func TestBench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return local, around
+}
+
+// startNull starts a target that does nothing.
+func startNull(t *testing.T, around *world.Client) string {
+	t.Helper()
 	null, err := load.Null(around.Facts.ForkOf())
 	if err != nil {
 		t.Fatal(err)
 	}
-	nothing := httptest.NewServer(null)
-	t.Cleanup(nothing.Close)
+	server := httptest.NewServer(null)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// Our own relay gives no wrong answer under load. A relay that does, and a target that does
+// nothing, is found out.
+func TestBench(t *testing.T) {
+	local, around := startLoaded(t, world.Config{Slot: 2 * time.Second, Validators: 64})
+	nothing := startNull(t, around)
 	relay := local.Target.Relay.ProposerURL
 	for _, row := range []struct {
 		name, address string
@@ -126,7 +140,7 @@ func TestBench(t *testing.T) {
 		{"second best", fixer{header: secondBest()}.start(t, relay), false, []bench.Fault{bench.WrongBest}},
 		{"last slot", fixer{header: lastSlot()}.start(t, relay), false, []bench.Fault{bench.StaleHeader}},
 		{"loses", fixer{loses: true}.start(t, relay), false, []bench.Fault{bench.LostPayload}},
-		{"null", nothing.URL, true, bench.Faults},
+		{"null", nothing, true, bench.Faults},
 	} {
 		phases := []bench.Phase{{Name: "steady", For: 2 * time.Second, PerSecond: 100, Connections: 16}}
 		if len(row.want) == 0 {
@@ -147,27 +161,9 @@ func TestBench(t *testing.T) {
 
 // Our own bundle RPC gives no wrong answer under load, and a target that does nothing is found out.
 func TestBenchRPC(t *testing.T) {
-	local, err := StartLocal(t.Context(), world.Config{Slot: time.Second, Accounts: benchAccounts, BlobsLater: true},
-		target.Budgets{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := local.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	around, err := world.Dial(t.Context(), local.world.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	null, err := load.Null(around.Facts.ForkOf())
-	if err != nil {
-		t.Fatal(err)
-	}
-	nothing := httptest.NewServer(null)
-	t.Cleanup(nothing.Close)
-	for address, isNull := range map[string]bool{local.Target.RPC.URL: false, nothing.URL: true} {
+	local, around := startLoaded(t, world.Config{Slot: time.Second})
+	nothing := startNull(t, around)
+	for address, isNull := range map[string]bool{local.Target.RPC.URL: false, nothing: true} {
 		report, err := load.RPC{URL: address, World: around, Mix: bench.UsualRPCMix, Phases: []bench.Phase{
 			{Name: "steady", For: 2 * time.Second, PerSecond: 100, Connections: 16},
 			{Name: "flat-out", For: time.Second / 2, Connections: 2},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/bench"
 	"github.com/gavel-relay/gavel/conformance/load"
-	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
@@ -54,20 +53,7 @@ func retelling(t *testing.T, stream string, times func(event int) int) string {
 // Our own stream loses nothing and tells nothing twice under load. Streams that do are found out,
 // and one that cuts listeners is told of.
 func TestBenchStream(t *testing.T) {
-	local, err := StartLocal(t.Context(), world.Config{Slot: time.Second, Accounts: benchAccounts, BlobsLater: true},
-		target.Budgets{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := local.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	around, err := world.Dial(t.Context(), local.world.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	local, around := startLoaded(t, world.Config{Slot: time.Second})
 	stream := local.Target.Stream.URL
 	for _, row := range []struct {
 		name          string

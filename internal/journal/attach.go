@@ -24,7 +24,7 @@ var ErrNoJournal = errors.New("there is no journal")
 // embedded journal it holds the folder's lock, so the service must not run. The caller must Close
 // it.
 func attach(ctx context.Context, cfg Config) (*Journal, error) {
-	j := &Journal{log: cfg.Log, engineLog: &complaints{}}
+	j := &Journal{log: cfg.Log, cfg: cfg, engineLog: &complaints{}}
 	if j.log == nil {
 		j.log = slog.New(slog.DiscardHandler)
 	}
@@ -48,7 +48,7 @@ func (j *Journal) attach(ctx context.Context, cfg Config) (err error) {
 		return fmt.Errorf("reach JetStream: %w", err)
 	}
 	if cfg.URL != "" {
-		return j.waitForStreams(ctx, cfg)
+		return j.waitForStreams(ctx)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (j *Journal) connect(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	err = j.patiently(ctx, cfg, "the journal's cluster "+shown, func(context.Context) (err error) {
+	err = j.patiently(ctx, "the journal's cluster "+shown, func(context.Context) (err error) {
 		j.conn, err = nats.Connect(cfg.URL, options...)
 		return err
 	})
@@ -96,8 +96,8 @@ func (j *Journal) connect(ctx context.Context, cfg Config) error {
 
 // waitForStreams waits until the cluster answers questions about its streams. Servers accept
 // connections before enough of them are there to elect a leader.
-func (j *Journal) waitForStreams(ctx context.Context, cfg Config) error {
-	err := j.patiently(ctx, cfg, "a leader of the journal's cluster", func(ctx context.Context) error {
+func (j *Journal) waitForStreams(ctx context.Context) error {
+	err := j.patiently(ctx, "a leader of the journal's cluster", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		_, err := j.js.AccountInfo(ctx)
@@ -111,24 +111,24 @@ func (j *Journal) waitForStreams(ctx context.Context, cfg Config) error {
 
 // patiently tries until it succeeds, fails for good, or StartTimeout is over. It tells what it
 // waits for.
-func (j *Journal) patiently(ctx context.Context, cfg Config, what string, try func(context.Context) error) error {
+func (j *Journal) patiently(ctx context.Context, what string, try func(context.Context) error) error {
 	begun := time.Now()
 	var told time.Time
 	for {
 		err := try(ctx)
-		if err == nil || final(err) || time.Since(begun) >= cfg.StartTimeout {
-			if cfg.Waiting != nil && !told.IsZero() {
-				cfg.Waiting("")
+		if err == nil || final(err) || time.Since(begun) >= j.cfg.StartTimeout {
+			if j.cfg.Waiting != nil && !told.IsZero() {
+				j.cfg.Waiting("")
 			}
 			return err
 		}
 		if time.Since(told) >= tellEvery {
 			told = time.Now()
 			j.log.Warn("the start waits for "+what, "waited", time.Since(begun).Round(time.Second), "start_timeout",
-				cfg.StartTimeout, "error", err)
+				j.cfg.StartTimeout, "error", err)
 		}
-		if cfg.Waiting != nil {
-			cfg.Waiting(what)
+		if j.cfg.Waiting != nil {
+			j.cfg.Waiting(what)
 		}
 		if pause := run.Pause(ctx, reconnectEvery); pause != nil {
 			return errors.Join(err, pause)

@@ -59,7 +59,7 @@ func (j *Journal) bindTo(ctx context.Context, subject, value string) (standing s
 	if j.cfg.URL == "" {
 		return j.firstState(ctx, subject, value)
 	}
-	err = j.patiently(ctx, j.cfg, "the journal's cluster to say of which network it is",
+	err = j.patiently(ctx, "the journal's cluster to say of which network it is",
 		func(ctx context.Context) (err error) {
 			standing, err = j.firstState(ctx, subject, value)
 			return err

@@ -150,12 +150,12 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 		return fmt.Errorf("reach JetStream: %w", err)
 	}
 	if cfg.URL != "" {
-		if err := j.waitForStreams(ctx, cfg); err != nil {
+		if err := j.waitForStreams(ctx); err != nil {
 			return err
 		}
 	}
 	if cfg.ReadOnly {
-		return j.patiently(ctx, cfg, "the service that makes the journal", j.findFacts)
+		return j.patiently(ctx, "the service that makes the journal", j.findFacts)
 	}
 	if err := j.makeStreams(ctx, cfg); err != nil {
 		return err

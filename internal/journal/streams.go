@@ -83,10 +83,10 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 // waitForState finds out whether there are facts but no state. Such facts are of an earlier
 // version, and hold what is state now. They must not be dropped before Bound.
 func (j *Journal) waitForState(ctx context.Context, cfg Config, facts jetstream.StreamConfig) error {
-	if state, err := j.find(ctx, cfg, stateName, false); err != nil || state != nil {
+	if state, err := j.find(ctx, stateName, false); err != nil || state != nil {
 		return err
 	}
-	found, err := j.find(ctx, cfg, factsName, false)
+	found, err := j.find(ctx, factsName, false)
 	if err != nil || found == nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (j *Journal) waitForState(ctx context.Context, cfg Config, facts jetstream.
 // find finds a stream, nil if there is none. A cluster that has just begun may give no answer, and
 // one server may not know yet what another one has made: it is asked again, as long as a start may
 // wait. exists says that there is such a stream, whatever the answer is.
-func (j *Journal) find(ctx context.Context, cfg Config, name string, exists bool) (found jetstream.Stream, err error) {
-	err = j.patiently(ctx, cfg, "the journal's cluster to answer for stream "+name, func(ctx context.Context) (err error) {
+func (j *Journal) find(ctx context.Context, name string, exists bool) (found jetstream.Stream, err error) {
+	err = j.patiently(ctx, "the journal's cluster to answer for stream "+name, func(ctx context.Context) (err error) {
 		found, err = j.js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) && !exists {
 			return nil
@@ -153,7 +153,7 @@ func (j *Journal) factsConfig(cfg Config, storage jetstream.StorageType) jetstre
 func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	want.Metadata = mergeMetadata(map[string]string{formatKey: formatVersion}, want.Metadata)
 	want.Replicas = cfg.Replicas
-	found, err := j.find(ctx, cfg, want.Name, false)
+	found, err := j.find(ctx, want.Name, false)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.Str
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return nil, err
 		}
-		if found, err = j.find(ctx, cfg, want.Name, true); err != nil { // another instance was faster
+		if found, err = j.find(ctx, want.Name, true); err != nil { // another instance was faster
 			return nil, err
 		}
 	}

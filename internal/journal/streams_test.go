@@ -50,8 +50,8 @@ func TestStreamsOfAClusterThatHasJustBegun(t *testing.T) {
 			false, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked := &Journal{js: &hesitant{j.js, c.first}, log: j.log}
-			found, err := asked.find(t.Context(), c.cfg, c.stream, c.exists)
+			asked := &Journal{js: &hesitant{j.js, c.first}, log: j.log, cfg: c.cfg}
+			found, err := asked.find(t.Context(), c.stream, c.exists)
 			if !errors.Is(err, c.err) || (found != nil) != c.found {
 				t.Errorf("found %t, %v", found != nil, err)
 			}
