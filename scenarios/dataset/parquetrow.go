@@ -12,9 +12,22 @@ type parquetRow struct {
 	*columns
 	at    int
 	order byteOrder
+	// asked are the columns that a row was asked for, in that order, which is the same for nearly all
+	// rows; asks is how many of them this row was asked for.
+	asked []*column
+	asks  int
 }
 
-func (r *parquetRow) column(name string) *column { return r.open[r.places[name]] }
+func (r *parquetRow) column(name string) *column {
+	if r.asks < len(r.asked) && r.asked[r.asks].name == name {
+		r.asks++
+		return r.asked[r.asks-1]
+	}
+	c := r.open[r.places[name]]
+	r.asked = append(r.asked[:r.asks], c)
+	r.asks++
+	return c
+}
 
 // String is what the row has, for the file of bad rows.
 func (r *parquetRow) String() string {
@@ -62,6 +75,7 @@ func eachRow(in parquet.ReaderAtSeeker, names []string, order byteOrder,
 		}
 		for r.at = range n {
 			at++
+			r.asks = 0
 			if err := do(at, &r); err != nil {
 				return err
 			}

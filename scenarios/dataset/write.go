@@ -3,7 +3,6 @@ package dataset
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"strconv"
@@ -31,7 +30,8 @@ type Writer[R any] struct {
 	arena   []byte
 	// last are the bytes of the newest hash, key or address of the column. Rows are sorted, so the
 	// next one is often the same.
-	last []byte
+	last       []byte
+	dictionary dictionary
 }
 
 // NewWriter begins a file. The caller closes the writer, and then the file.
@@ -52,6 +52,10 @@ func NewWriter[R any](table *Table[R], network Network, out io.Writer) (*Writer[
 			// Nor are the least and the greatest of them, by which readers skip rows.
 			options = append(options, parquet.WithDictionaryFor(c.Name, false), parquet.WithStatsFor(c.Name, false))
 		}
+		if l.kind == parquet.Types.Int64 { // rows are sorted, and numbers near each other
+			options = append(options, parquet.WithDictionaryFor(c.Name, false),
+				parquet.WithEncodingFor(c.Name, parquet.Encodings.DeltaBinaryPacked))
+		}
 	}
 	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
 	if err != nil {
@@ -71,7 +75,7 @@ func NewWriter[R any](table *Table[R], network Network, out io.Writer) (*Writer[
 			return nil, fmt.Errorf("describe a Parquet file: %w", err)
 		}
 	}
-	return &Writer[R]{table: table, out: w}, nil
+	return &Writer[R]{table: table, out: w, dictionary: dictionary{places: map[string]int32{}}}, nil
 }
 
 // Write adds a row, which must stay as it is until the writer is closed.
@@ -127,6 +131,11 @@ func (w *Writer[R]) column(c Column[R], chunk file.ColumnChunkWriter) error {
 	w.defined, w.ints, w.bools, w.wei, w.texts = w.defined[:0], w.ints[:0], w.bools[:0], w.wei[:0], w.texts[:0]
 	w.arena = w.arena[:0]
 	w.last = nil
+	if texts, is := chunk.(*file.ByteArrayColumnChunkWriter); is {
+		if done, err := w.indexed(c, texts); done || err != nil {
+			return err
+		}
+	}
 	for _, row := range w.pending {
 		level := int16(0)
 		if w.add(c.Cell(row)) {
@@ -207,13 +216,12 @@ func (w *Writer[R]) add(cell any) bool {
 	panic(fmt.Sprintf("a cell cannot be a %T", cell))
 }
 
-// hexDigits has the two digits of each byte: 000102…ff. Nearly all that is written is digits.
-var hexDigits = func() string {
-	all := make([]byte, 256)
+// hexDigits has the two digits of each byte. Nearly all that is written is digits.
+var hexDigits = func() (all [256]uint16) {
 	for i := range all {
-		all[i] = byte(i)
+		all[i] = binary.LittleEndian.Uint16([]byte(fmt.Sprintf("%02x", i)))
 	}
-	return hex.EncodeToString(all)
+	return all
 }()
 
 func (w *Writer[R]) addHex(raw []byte, known bool) bool {
@@ -224,13 +232,18 @@ func (w *Writer[R]) addHex(raw []byte, known bool) bool {
 		w.texts = append(w.texts, w.texts[len(w.texts)-1])
 		return true
 	}
-	text := w.space(2 + 2*len(raw))
-	copy(text, "0x")
-	for i, b := range raw {
-		copy(text[2+2*i:], hexDigits[2*int(b):2*int(b)+2])
-	}
-	w.texts, w.last = append(w.texts, text), raw
+	w.texts, w.last = append(w.texts, w.hexText(raw)), raw
 	return true
+}
+
+// hexText writes bytes as text with 0x.
+func (w *Writer[R]) hexText(raw []byte) []byte {
+	text := w.space(2 + 2*len(raw))
+	text[0], text[1] = '0', 'x'
+	for i, b := range raw {
+		binary.LittleEndian.PutUint16(text[2+2*i:], hexDigits[b])
+	}
+	return text
 }
 
 func (w *Writer[R]) addText(s string) bool {
