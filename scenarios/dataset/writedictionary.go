@@ -49,7 +49,9 @@ func (d *dictionary) number(raw []byte, text func() []byte) bool {
 // indexed writes the pending rows' cells of a column of text as numbers in a dictionary. It returns
 // false, and has written nothing, if the cells are not of that kind or too many are different.
 func (w *Writer[R]) indexed(c Column[R], chunk *file.ByteArrayColumnChunkWriter) (done bool, err error) {
-	encoder, can := chunk.CurrentEncoder().(interface{ PutDictionary(dictionary arrow.Array) error })
+	encoder, can := chunk.CurrentEncoder().(interface {
+		PutDictionary(dictionary arrow.Array) error
+	})
 	if !can {
 		return false, nil
 	}

@@ -132,9 +132,11 @@ func checkShards(all []*shard) error {
 	return nil
 }
 
-// mergeRows writes the rows of all shards in the order of their slots. A slot is in one shard only.
+// mergeRows writes the rows of all shards in the order of their slots. All slots of a shard come
+// before those of the next one.
 func mergeRows(shards []*shard, out *results) ([]*backtest.Summary, error) {
 	var sums backtest.Summaries
+	last := int64(0) // the shard of the slot before
 	for {
 		next, slot, err := nextShard(shards)
 		if err != nil {
@@ -143,9 +145,10 @@ func mergeRows(shards []*shard, out *results) ([]*backtest.Summary, error) {
 		if next == nil {
 			break
 		}
-		if inShard := slot%next.n == next.i-1; !inShard {
+		if next.i < last {
 			return nil, fmt.Errorf("read the shard in %s: slot %d: %w", next.dir, slot, errNotItsSlot)
 		}
+		last = next.i
 		found, err := next.rows.take(slot, func(*backtest.Result) bool { return true })
 		if err != nil {
 			return nil, err

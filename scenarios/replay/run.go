@@ -14,8 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -70,7 +68,6 @@ func replayed(ctx context.Context, o RunOptions) (*Report, *figures.Part, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	network := set.Network
 	hours, err := hoursOf(o.Dir)
 	if err != nil {
 		return nil, nil, err
@@ -79,7 +76,11 @@ func replayed(ctx context.Context, o RunOptions) (*Report, *figures.Part, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := newResults(o.Out, network)
+	hours, parts, err := shardOf(hours, o.Shard, o.Shards)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := newResults(o.Out, set.Network)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,15 +90,17 @@ func replayed(ctx context.Context, o RunOptions) (*Report, *figures.Part, error)
 		whole = o.part()
 	}
 	// A window of hours is replayed at a time, so that results wait for few others.
-	for window := range slices.Chunk(hours, runtime.GOMAXPROCS(0)) {
-		done := make([]hourly, len(window))
+	for len(hours) > 0 {
+		done := make([]hourly, min(len(hours), runtime.GOMAXPROCS(0)))
 		group, ctx := errgroup.WithContext(ctx)
-		for i, hour := range window {
+		for i := range done {
+			hour, part := hours[i], parts[i]
 			group.Go(func() (err error) {
-				done[i], err = replayHour(ctx, network, hour, o)
+				done[i], err = replayHour(ctx, set.Network, hour, part, o)
 				return err
 			})
 		}
+		hours, parts = hours[len(done):], parts[len(done):]
 		if err := group.Wait(); err != nil {
 			return nil, nil, errors.Join(err, out.abandon())
 		}
@@ -243,13 +246,14 @@ var (
 	deliveryColumns = []string{"slot", "slot_start", "relay", "value_wei", "paid_wei", "block_hash", "builder_pubkey"}
 )
 
-func replayHour(ctx context.Context, network dataset.Network, h hour, o RunOptions) (done hourly, err error) {
+func replayHour(ctx context.Context, network dataset.Network, h hour, own stretch, o RunOptions) (done hourly,
+	err error) {
 	done.inferred = map[string]int64{}
 	if o.part != nil {
 		done.part = o.part()
 	}
 	return done, eachSlot(ctx, network, h, o, func(number int64, slot backtest.Slot) error {
-		if number%o.Shards == o.Shard-1 {
+		if begins := network.GenesisTime + number*network.SlotSeconds; own.from <= begins && begins < own.to {
 			done.slots++
 			done.add(slot, o)
 		}
@@ -391,15 +395,4 @@ func (r *rows[R]) take(slot int64, wanted func(*R) bool) (all []*R, err error) {
 			all = append(all, row)
 		}
 	}
-}
-
-// ParseShard reads i/n.
-func ParseShard(text string) (i, n int64, err error) {
-	first, second, found := strings.Cut(text, "/")
-	i, err1 := strconv.ParseInt(first, 10, 32)
-	n, err2 := strconv.ParseInt(second, 10, 32)
-	if !found || err1 != nil || err2 != nil || i < 1 || i > n {
-		return 0, 0, fmt.Errorf("shard %q: write it as i/n, such as 1/4 to 4/4", text)
-	}
-	return i, n, nil
 }
