@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,9 @@ func journalCommand() *cli.Command {
 		Commands: []*cli.Command{
 			{Name: "show", Usage: "say whose the journal is, how much it has, and which servers have it", Flags: where,
 				Action: journalAction(showJournal)},
+			{Name: "facts", Usage: "write the facts of the journal to standard output, a line of JSON for each of its messages; " +
+				"gavel-lab replay import reads them", Flags: append(slices.Clone(where), f.number("after", 0,
+				"leave out messages up to this number, which were written before")), Action: journalAction(writeFacts)},
 			{Name: "check", Usage: "read all of the journal and compare it with its checksums", Flags: where,
 				Action: journalAction(checkJournal)},
 			{Name: "backup", Usage: "copy the journal into a new folder", Flags: append(slices.Clone(where), dir),
@@ -106,6 +110,15 @@ func orForEver(text string, none bool) string {
 		return "-"
 	}
 	return text
+}
+
+// writeFacts writes no table: lines go out as they come.
+func writeFacts(ctx context.Context, cmd *cli.Command, cfg journal.Config, _ io.Writer) error {
+	if cmd.Int("after") < 0 {
+		return run.Usage(fmt.Errorf("after is %d: give the number of a message", cmd.Int("after")))
+	}
+	out := bufio.NewWriter(cmd.Root().Writer)
+	return errors.Join(journal.WriteFacts(ctx, cfg, uint64(cmd.Int("after")), out), out.Flush())
 }
 
 func checkJournal(ctx context.Context, _ *cli.Command, cfg journal.Config, out io.Writer) error {

@@ -55,7 +55,7 @@ func TestCommandsOfOperations(t *testing.T) {
 			t.Fatalf("%s: status %d, %s%s", line, status, stdout.String(), stderr.String())
 		}
 		t.Logf("%s\n%s", line, stdout.String())
-		want := map[string]string{"show": "chain 1", "check": "whole", "change": "36h0m0s"}[strings.Fields(line)[2]]
+		want := map[string]string{"show": "chain 1", "check": "whole", "change": "36h0m0s", "facts": `"seq":9,`}[strings.Fields(line)[2]]
 		if want == "" {
 			want = "FACTS"
 		}

@@ -157,7 +157,7 @@ func (j *Journal) Flush(ctx context.Context) error {
 // number on. handle owns the data.
 func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, handle func(at time.Time, subject string,
 	data []byte) error) error {
-	if err := j.past(ctx, factsName, factPrefix, fromPlace(from), subjects, handle); err != nil {
+	if err := j.past(ctx, factsName, factPrefix, fromPlace(from), subjects, unnumbered(handle)); err != nil {
 		return fmt.Errorf("read past facts: %w", err)
 	}
 	return nil
@@ -168,10 +168,16 @@ func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, hand
 func (j *Journal) PastSince(ctx context.Context, since time.Time, subjects []string,
 	handle func(at time.Time, subject string, data []byte) error) error {
 	begin := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since}
-	if err := j.past(ctx, factsName, factPrefix, begin, subjects, handle); err != nil {
+	if err := j.past(ctx, factsName, factPrefix, begin, subjects, unnumbered(handle)); err != nil {
 		return fmt.Errorf("read past facts: %w", err)
 	}
 	return nil
+}
+
+// unnumbered is for who does not ask for the numbers of facts.
+func unnumbered(handle func(at time.Time, subject string, data []byte) error) func(uint64, time.Time, string,
+	[]byte) error {
+	return func(_ uint64, at time.Time, subject string, data []byte) error { return handle(at, subject, data) }
 }
 
 // fromPlace configures a consumer that begins at a number of its stream; 1 is the first.
@@ -184,7 +190,7 @@ func fromPlace(from uint64) jetstream.OrderedConsumerConfig {
 // the subjects, and removes it for handle. begin says from where on.
 func (j *Journal) past(
 	ctx context.Context, stream, prefix string, begin jetstream.OrderedConsumerConfig, subjects []string,
-	handle func(at time.Time, subject string, data []byte) error,
+	handle func(seq uint64, at time.Time, subject string, data []byte) error,
 ) error {
 	begin.FilterSubjects = filters(stream, prefix, subjects)
 	marks, err := j.fencesOf(ctx, stream)
@@ -212,7 +218,8 @@ func (j *Journal) past(
 			if stream == factsName && !marks.takes(message, place) {
 				continue
 			}
-			if err := handle(meta.Timestamp, strings.TrimPrefix(message.Subject(), prefix), message.Data()); err != nil {
+			subject := strings.TrimPrefix(message.Subject(), prefix)
+			if err := handle(place, meta.Timestamp, subject, message.Data()); err != nil {
 				return err
 			}
 		}

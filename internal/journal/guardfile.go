@@ -142,5 +142,5 @@ func (j *Journal) claimsOfEngine(ctx context.Context, add func(key string, value
 		from = last - earlierClaims + 1
 	}
 	return j.past(ctx, guardName, guardPrefix, fromPlace(from), []string{">"},
-		func(_ time.Time, key string, value []byte) error { return add(key, value) })
+		func(_ uint64, _ time.Time, key string, value []byte) error { return add(key, value) })
 }

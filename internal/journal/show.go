@@ -140,7 +140,7 @@ func (j *Journal) checkStream(ctx context.Context, name string) Finding {
 // countReadable reads all messages of a stream, which the engine compares with their checksums.
 func (j *Journal) countReadable(ctx context.Context, name string) (read uint64, err error) {
 	prefix := map[string]string{factsName: factPrefix, stateName: statePrefix, evidenceName: "evidence."}[name]
-	err = j.past(ctx, name, prefix, fromPlace(1), []string{">"}, func(time.Time, string, []byte) error {
+	err = j.past(ctx, name, prefix, fromPlace(1), []string{">"}, func(uint64, time.Time, string, []byte) error {
 		read++
 		return nil
 	})

@@ -108,7 +108,8 @@ func (j *Journal) DropStateBefore(ctx context.Context, subject string, number ui
 // order in which they were stored. handle owns the data; its error ends the reading.
 func (j *Journal) States(ctx context.Context, prefix string, handle func(at time.Time, subject string,
 	data []byte) error) error {
-	if err := j.past(ctx, stateName, statePrefix, fromPlace(1), []string{prefix + ".>"}, handle); err != nil {
+	if err := j.past(ctx, stateName, statePrefix, fromPlace(1), []string{prefix + ".>"},
+		unnumbered(handle)); err != nil {
 		return fmt.Errorf("read state %s: %w", prefix, err)
 	}
 	return nil

@@ -76,6 +76,7 @@ type AdminConfig struct {
 	Demotions Demotions
 	Evidence  Evidence
 	Switch    KillSwitch
+	Facts     FactLog
 	// Kept returns nil when all changes are stored where a restart finds them, or an error when the
 	// context ends. It is nil if changes are not stored.
 	Kept func(context.Context) error
@@ -120,6 +121,7 @@ func MountAdmin(mux *serve.Mux, cfg AdminConfig) {
 		"POST /admin/v1/builders/{name}/suspend":          a.suspend,
 		"GET /admin/v1/demotions":                         a.demotions,
 		"GET /admin/v1/demotions/{block_hash}/submission": a.submission,
+		"GET /admin/v1/facts":                             a.facts,
 		"GET /admin/v1/kill-switch":                       a.killSwitch,
 		"PUT /admin/v1/kill-switch":                       a.setKillSwitch,
 	} {

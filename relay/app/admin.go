@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 
@@ -33,7 +34,7 @@ func (a *App) adminMux() *serve.Mux {
 		admin := api.AdminConfig{
 			Clock: a.cfg.Clock, Token: a.cfg.AdminToken, Status: a.status, Records: a.builders, Changes: a.builders,
 			Trust:     a.builders,
-			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed, Kept: a.state.Kept,
+			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed, Facts: factLog{a.journal}, Kept: a.state.Kept,
 		}
 		api.MountAdmin(mux, admin)
 		api.MountPortal(mux, api.PortalConfig{AdminConfig: admin, State: a.portal, Log: a.log})
@@ -52,6 +53,14 @@ func (a *App) status() api.Status {
 		Registrations: a.registry.Registrations(),
 		KillSwitch:    a.killed.On(), ValidatorLive: a.cfg.ValidatorLive == nil || a.cfg.ValidatorLive(),
 	}
+}
+
+// factLog is the part of a journal that has the relay's facts.
+type factLog struct{ journal *journal.Journal }
+
+// WriteFacts implements api.FactLog.
+func (l factLog) WriteFacts(ctx context.Context, after uint64, out io.Writer) error {
+	return l.journal.WriteFacts(ctx, after, []string{subjectPrefix + ">"}, out)
 }
 
 // Kept implements admin.Evidence.
