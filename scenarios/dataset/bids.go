@@ -18,6 +18,7 @@ type Bid struct {
 	Verified, Cancellable           Bool
 	Sequence                        Int
 	Refusal                         Text
+	WorthWei                        Wei
 }
 
 // Kinds of bids: how somebody got to know of it.
@@ -72,6 +73,8 @@ var Bids = &Table[Bid]{
 			func(b *Bid) any { return &b.Cancellable }},
 		{"sequence", "", "the builder's x-sequence", func(b *Bid) any { return &b.Sequence }},
 		{"refusal", "", "the relay's refusal, if it refused the bid", func(b *Bid) any { return &b.Refusal }},
+		{"worth_wei", "wei", "what the block earns its builder in all, of which it bids a part, as the builder says",
+			func(b *Bid) any { return &b.WorthWei }},
 	},
 }
 

@@ -17,5 +17,6 @@ func TestDocs(t *testing.T) {
 	golden.Section(t, "../../docs/replay.md", "formats", formats.String())
 	golden.Section(t, "../../docs/replay.md", "exports", ExportsMarkdown())
 	golden.Section(t, "../../docs/replay.md", "schema",
-		fmt.Sprintf("Version %d.\n\n%s\n%s\n%s", Version, Bids.Markdown(), Deliveries.Markdown(), Registrations.Markdown()))
+		fmt.Sprintf("Version %d.\n\n%s\n%s\n%s\n%s\n%s\n%s\n%s", Version, Bids.Markdown(), Deliveries.Markdown(), Registrations.Markdown(),
+			Requests.Markdown(), Slots.Markdown(), Stages.Markdown(), Orders.Markdown()))
 }
