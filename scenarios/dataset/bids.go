@@ -18,6 +18,7 @@ type Bid struct {
 	Verified, Cancellable           Bool
 	Sequence                        Int
 	Refusal                         Text
+	WorthWei                        Wei
 }
 
 // Kinds of bids: how somebody got to know of it.
@@ -36,8 +37,10 @@ var Bids = &Table[Bid]{
 	Doc: "Bids, each as one archive tells it: the same bid in two archives is two rows with different `source`. Null " +
 		"means " +
 		"that the archive does not say.",
-	Seen: func(b *Bid) *Time { return &b.ObservedAt },
-	At:   func(_ Network, b *Bid) int64 { return b.SlotStart.Micros },
+	Seen:  func(b *Bid) *Time { return &b.ObservedAt },
+	Relay: func(b *Bid) *Text { return &b.Relay },
+	check: (*Bid).check,
+	At:    func(_ Network, b *Bid) int64 { return b.SlotStart.Micros },
 	Columns: []Column[Bid]{
 		{"slot", "slot", "the slot that the block is for", func(b *Bid) any { return &b.Slot }},
 		{"slot_start", "UTC", "when that slot begins", func(b *Bid) any { return &b.SlotStart }},
@@ -72,6 +75,8 @@ var Bids = &Table[Bid]{
 			func(b *Bid) any { return &b.Cancellable }},
 		{"sequence", "", "the builder's x-sequence", func(b *Bid) any { return &b.Sequence }},
 		{"refusal", "", "the relay's refusal, if it refused the bid", func(b *Bid) any { return &b.Refusal }},
+		{"worth_wei", "wei", "what the block earns its builder in all, of which it bids a part, as the builder says",
+			func(b *Bid) any { return &b.WorthWei }},
 	},
 }
 
