@@ -30,7 +30,7 @@ type Format struct {
 
 // Formats are the formats that can be imported.
 var Formats = append(ownFormats(),
-	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &RunFacts,
+	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &RunFacts, &websiteSlots,
 	&mevboostBlocks, &xatuRegistrations, &edenBidsParquet, &edenPayloadsParquet, &plainCSV, &dataverseBids,
 	&dataverseBlocks,
 )
