@@ -136,10 +136,11 @@ func (j *Journal) values(ctx context.Context, cfg Config, part string, each func
 	}
 	prefix := map[string]string{guardName: guardPrefix, escrowName: "escrow."}[part]
 	count := 0
-	err := j.past(ctx, part, prefix, fromPlace(1), []string{">"}, func(_ uint64, _ time.Time, key string, value []byte) error {
-		count++
-		return each(key, value)
-	})
+	err := j.past(ctx, part, prefix, fromPlace(1), []string{">"}, unnumbered(
+		func(_ time.Time, key string, value []byte) error {
+			count++
+			return each(key, value)
+		}))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return 0, nil
 	}

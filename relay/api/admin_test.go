@@ -72,7 +72,8 @@ func newAdminAPI(t *testing.T) *adminAPI {
 	MountAdmin(mux, AdminConfig{
 		Clock: clock.NewStepped(time.Unix(1_700_000_000, 0)), Token: token, Records: h.list, Changes: h.list, Trust: h.list,
 		Demotions: h.list,
-		Evidence:  h, Switch: h, Facts: &h.facts, Kept: func(context.Context) error { return h.notKept }, Status: func() Status {
+		Evidence:  h, Switch: h, Facts: &h.facts, Kept: func(context.Context) error { return h.notKept },
+		Status: func() Status {
 			return Status{Ready: true, HeadSlot: 7, Validators: 3, Registrations: 2, KillSwitch: h.on, ValidatorLive: true}
 		},
 	})

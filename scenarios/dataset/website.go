@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A slot's page of a relay's website, as JSON (docs/relay.md, "The website"): the receipt of what was
-// delivered, every submission with its refusal, who led, and which headers were served. Times are in
-// whole milliseconds of the slot.
+// A slot's page of a relay's website, as JSON (docs/relay.md, "Website"): the receipt of what was
+// delivered, every submission with its refusal, who led, and which headers were served. Times are
+// in whole milliseconds of the slot.
 
 var websiteSlots = Format{
 	Name: "website", Place: Row,
