@@ -96,11 +96,16 @@ func (r *factReader) rows(line string) ([]any, error) {
 	if err := json.Unmarshal([]byte(line), &record); err != nil {
 		return nil, fmt.Errorf("not a fact: %w", err)
 	}
+	return r.rowsOf(&record)
+}
+
+// rowsOf is rows for a fact that was read.
+func (r *factReader) rowsOf(record *scenarios.Record) ([]any, error) {
 	read := readersOf[record.Subject]
 	if read == nil {
 		return nil, nil
 	}
-	rows, err := read(r, &record)
+	rows, err := read(r, record)
 	for _, row := range rows {
 		if err == nil {
 			err = row.(checked).check(r.from.Network)

@@ -30,7 +30,7 @@ type Format struct {
 
 // Formats are the formats that can be imported.
 var Formats = append(ownFormats(),
-	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &RunFacts, &websiteSlots,
+	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &RunFacts, &journalFacts, &websiteSlots,
 	&mevboostBlocks, &xatuRegistrations, &edenBidsParquet, &edenPayloadsParquet, &plainCSV, &dataverseBids,
 	&dataverseBlocks,
 )
