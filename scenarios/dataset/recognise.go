@@ -30,9 +30,9 @@ type Format struct {
 
 // Formats are the formats that can be imported.
 var Formats = append(ownFormats(),
-	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &RunFacts, &journalFacts, &websiteSlots,
-	&mevboostBlocks, &xatuRegistrations, &edenBidsParquet, &edenPayloadsParquet, &plainCSV, &dataverseBids,
-	&dataverseBlocks,
+	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &RunFacts,
+	&journalFacts, &websiteSlots, &mevboostBlocks, &xatuRegistrations, &edenBidsParquet, &edenPayloadsParquet, &plainCSV,
+	&dataverseBids, &dataverseBlocks,
 )
 
 // HeadBytes is how much of an archive Recognise should see, unless the archive is shorter.
