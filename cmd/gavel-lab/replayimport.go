@@ -25,7 +25,10 @@ func replayImportCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "into", Value: "dataset", TakesFile: true, Usage: "folder of the data set"},
 			&cli.StringFlag{Name: "network", Value: "mainnet",
-				Usage: "network that the archives are of: mainnet, sepolia, holesky or hoodi; a run folder has one of its own"},
+				Usage: "network that the archives are of: mainnet, sepolia, holesky or hoodi; a run folder has one of its own; any " +
+					"other name with --genesis-time"},
+			&cli.Int64Flag{Name: "genesis-time", Usage: "when slot 0 of another network began, in seconds since 1970"},
+			&cli.Int64Flag{Name: "slot-seconds", Value: 12, Usage: "how long its slots are"},
 			&cli.StringFlag{Name: "relay", Usage: "name of the relay that the archives are of, if they do not say it"},
 			&cli.StringFlag{Name: "slots", Usage: "slots that relays are asked for, FROM-TO; for URLs only"},
 			&cli.DurationFlag{Name: "pace", Value: 200 * time.Millisecond,
@@ -42,10 +45,14 @@ func importedNetwork(cmd *cli.Command, files []string) (dataset.Network, error) 
 	switch {
 	case err != nil:
 		return network, err
-	case found && cmd.IsSet("network"):
-		return network, errors.New("a run has a network of its own: leave --network away")
+	case found && (cmd.IsSet("network") || cmd.IsSet("genesis-time")):
+		return network, errors.New("a run has a network of its own: leave --network and --genesis-time away")
 	case found:
 		return network, nil
+	case cmd.IsSet("genesis-time"):
+		return dataset.OtherNetwork(cmd.String("network"), cmd.Int64("genesis-time"), cmd.Int64("slot-seconds"))
+	case cmd.IsSet("slot-seconds"):
+		return network, errors.New("--slot-seconds is for another network: give its --genesis-time")
 	}
 	return dataset.NetworkNamed(cmd.String("network"))
 }

@@ -39,6 +39,20 @@ func NetworkNamed(name string) (Network, error) {
 	return Networks[at], nil
 }
 
+// OtherNetwork is a network that is not public. Its name must not be a public one's.
+func OtherNetwork(name string, genesisTime, slotSeconds int64) (Network, error) {
+	_, err := NetworkNamed(name)
+	switch {
+	case err == nil:
+		return Network{}, fmt.Errorf("%s is a public network, which has a genesis: give another name", name)
+	case genesisTime < 0 || genesisTime > maxMicros/1e6:
+		return Network{}, fmt.Errorf("the genesis time %d is no time in seconds since 1970", genesisTime)
+	case slotSeconds < 1 || slotSeconds > 3600:
+		return Network{}, fmt.Errorf("a slot of %d seconds: give 1 to 3,600", slotSeconds)
+	}
+	return Network{name, genesisTime, slotSeconds}, nil
+}
+
 // maxSlot keeps the arithmetic of times far from overflow: the year is beyond 30,000.
 const maxSlot = 1 << 36
 

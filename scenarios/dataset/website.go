@@ -72,6 +72,9 @@ type shownBid struct {
 	Times, Transactions, Blobs number
 }
 
+// unproven is who sent a submission that was refused before its signature was verified.
+const unproven = "not proven"
+
 // Why a page has no rows, or not all.
 var (
 	errRunning  = errors.New("the auction runs: builders have no names and blocks no hashes yet")
@@ -149,7 +152,9 @@ func (r *shownReader) bid(kind Text, shown *shownBid) error {
 	b := &Bid{Source: "website", Kind: kind, Relay: Text(r.from.Relay), Slot: r.slot, Refusal: Text(shown.Refusal)}
 	p := parsing{}
 	p.wei("value_eth", shown.Value, &b.ValueWei)
-	p.hex("builder", shown.Builder, b.Builder.V[:], &b.Builder.Known)
+	if shown.Builder != unproven {
+		p.hex("builder", shown.Builder, b.Builder.V[:], &b.Builder.Known)
+	}
 	p.hex("proposer", r.page.Proposer, b.Proposer.V[:], &b.Proposer.Known)
 	p.hex("block_hash", shown.BlockHash, b.BlockHash.V[:], &b.BlockHash.Known)
 	p.int("transactions", string(shown.Transactions), &b.NumTx)

@@ -62,6 +62,8 @@ func TestWebsite(t *testing.T) {
 		relay.SubmissionJudged{Trace: trace(2, 5e17), ReceivedAt: at(-2000), EligibleAt: at(-1999), Cancellable: true},
 		relay.TopChanged{At: at(-1999), Trace: trace(2, 5e17)},
 		relay.SubmissionJudged{Trace: trace(3, 777), ReceivedAt: at(-1500), Refusal: relay.SubmissionInvalid.ID},
+		relay.SubmissionJudged{Trace: relay.Trace{Slot: slot, ValueWei: uint256.NewInt(888)}, ReceivedAt: at(-1400),
+			Refusal: relay.SubmissionSignature.ID},
 		relay.TopChanged{At: at(-1000), Trace: relay.Trace{Slot: slot}},
 		relay.TopChanged{At: at(-999), Trace: trace(1, 4e17)},
 		relay.HeaderServed{At: at(500), Slot: slot, Builder: phase0.BLSPubKey{1, 1}, BlockHash: phase0.Hash32{1},
