@@ -72,7 +72,7 @@ func checkSlot(slot Int) error {
 		return errors.New("no slot")
 	}
 	if slot.V < 0 {
-		return errors.New("before slot 0 of the network")
+		return fmt.Errorf("slot %d: %w", slot.V, errNotInt)
 	}
 	if slot.V >= maxSlot {
 		return fmt.Errorf("slot %d is beyond 2^36", slot.V)
