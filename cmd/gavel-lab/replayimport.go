@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -57,6 +58,9 @@ func importedNetwork(cmd *cli.Command, files []string) (dataset.Network, error) 
 	return dataset.NetworkNamed(cmd.String("network"))
 }
 
+// importBytes is what an import of the usual batches stays below.
+const importBytes = 448 << 20
+
 func importArchives(ctx context.Context, cmd *cli.Command) error {
 	files := cmd.Args().Slice()
 	network, err := importedNetwork(cmd, files)
@@ -73,6 +77,10 @@ func importArchives(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Int("batch") < 1 {
 		return run.Usage(fmt.Errorf("batch is %d: give at least 1 row", cmd.Int("batch")))
 	}
+	// An import makes garbage faster than anything else here. It may take more memory for it, up to what
+	// is promised (docs/replay.md).
+	debug.SetGCPercent(300)
+	debug.SetMemoryLimit(importBytes)
 	results, err := replay.Import(ctx, files, replay.Options{
 		Into: cmd.String("into"), Network: network, Relay: cmd.String("relay"), BatchRows: cmd.Int("batch"),
 		FromRelay: from, Progress: os.Stderr,

@@ -105,6 +105,9 @@ func ComparePart(a, b Part) int {
 	return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Hour, b.Hour))
 }
 
+// hourOf counts the hours since 1970.
+func hourOf(micros int64) int64 { return micros / (3600 * 1e6) }
+
 func partOf(micros int64) Part {
 	at := time.UnixMicro(micros).UTC()
 	return Part{at.Format(time.DateOnly), at.Hour()}

@@ -25,6 +25,10 @@ type Rows interface {
 	TableName() string
 	// Take adds a row if it is of the table.
 	Take(row any) bool
+	// Hour is that of the row that was added last, counted since 1970.
+	Hour(network Network) int64
+	// Split returns the first rows, which these have no more.
+	Split(first int) Rows
 	// Parts splits the rows by the files that they belong to.
 	Parts(network Network) map[Part]Rows
 	// Merge writes the union of these rows and of a file, which is nil if there is none yet.
@@ -80,15 +84,29 @@ func (r *tableRows[R]) Take(row any) bool {
 	return isOfTable
 }
 
+// Hour implements Rows.
+func (r *tableRows[R]) Hour(network Network) int64 {
+	return hourOf(r.table.At(network, r.all[len(r.all)-1]))
+}
+
+// Split implements Rows.
+func (r *tableRows[R]) Split(first int) Rows {
+	part := &tableRows[R]{table: r.table, all: r.all[:first:first]}
+	r.all = append([]*R(nil), r.all[first:]...) // so that the first ones can leave memory
+	return part
+}
+
 // Parts implements Rows.
 func (r *tableRows[R]) Parts(network Network) map[Part]Rows {
-	parts := map[Part]Rows{}
+	parts, hours := map[Part]Rows{}, map[int64]*tableRows[R]{}
 	for _, row := range r.all {
-		part := r.table.Part(network, row)
-		if parts[part] == nil {
-			parts[part] = r.table.NewRows()
+		hour := hourOf(r.table.At(network, row))
+		rows := hours[hour]
+		if rows == nil {
+			rows = &tableRows[R]{table: r.table}
+			hours[hour], parts[r.table.Part(network, row)] = rows, rows
 		}
-		parts[part].Take(row)
+		rows.all = append(rows.all, row)
 	}
 	return parts
 }

@@ -36,11 +36,23 @@ type batch struct {
 	// none is.
 	writing chan error
 
-	tables  []dataset.Rows
-	bad     bytes.Buffer
-	rows    int64
-	badRows int64
-	at      int64
+	tables []dataset.Rows
+	// order has for each good row the table that it is in.
+	order []uint8
+	bad   bytes.Buffer
+	filled
+	// newest is the latest hour of a row. Of all rows up to settled, and of none after it, it is
+	// known that they may be of an earlier one; unsettled: so is one of the last place.
+	newest    int64
+	settled   filled
+	unsettled bool
+	// before is how far the batch was filled before the last place.
+	before filled
+}
+
+// filled is how far a batch is filled, up to a place of the input.
+type filled struct {
+	rows, badRows, badBytes, at int64
 }
 
 // Row implements dataset.Sink.
@@ -56,11 +68,24 @@ func (b *batch) Row(at int64, row any) error {
 			b.tables = append(b.tables, table.NewRows())
 		}
 	}
-	if !slices.ContainsFunc(b.tables, func(t dataset.Rows) bool { return t.Take(row) }) {
+	table := slices.IndexFunc(b.tables, func(t dataset.Rows) bool { return t.Take(row) })
+	if table < 0 {
 		return fmt.Errorf("a %T is a row of no table", row)
 	}
+	b.order = append(b.order, uint8(table))
+	b.noteHour(b.tables[table].Hour(b.catalogue.Network))
 	b.counted(at)
 	return nil
+}
+
+// noteHour learns of which hour a row of the last place is.
+func (b *batch) noteHour(hour int64) {
+	switch {
+	case hour > b.newest:
+		b.newest, b.settled, b.unsettled = hour, b.before, b.rows > b.before.rows
+	case hour < b.newest:
+		b.unsettled = true
+	}
 }
 
 // rejected is a line of a file of rows that cannot be imported.
@@ -86,6 +111,7 @@ func (b *batch) Bad(at int64, text string, why error) error {
 	}
 	b.bad.Write(append(line, '\n'))
 	b.badRows++
+	b.badBytes = int64(b.bad.Len())
 	b.counted(at)
 	return nil
 }
@@ -102,13 +128,29 @@ const maxBadBytes = 16 << 20
 // begin hands over what is full before the first row of a place. So the rows of one place, of which
 // a row of some formats makes two, are committed together or not at all.
 func (b *batch) begin(at int64) error {
-	if b.held || at == b.at || b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
+	if at == b.at {
 		return nil
 	}
-	if err := b.handOver(); err != nil {
+	b.before = b.filled
+	if b.unsettled {
+		b.settled, b.unsettled = b.filled, false
+	}
+	if b.held || b.rows < int64(b.limit) && b.badBytes < maxBadBytes {
+		return nil
+	}
+	if err := b.handOver(b.complete()); err != nil {
 		return err
 	}
 	return b.stopped()
+}
+
+// complete is how much of a full batch is handed over. Rows of the newest hour stay if they are few:
+// more of them follow, and the hour's file would be written once now and once with those.
+func (b *batch) complete() filled {
+	if few := b.rows - b.settled.rows; b.settled.rows > 0 && few <= int64(b.limit)/2 && b.badBytes < maxBadBytes {
+		return b.settled
+	}
+	return b.filled
 }
 
 func (b *batch) counted(at int64) {
@@ -116,17 +158,34 @@ func (b *batch) counted(at int64) {
 	b.at = at
 }
 
-// handOver commits the rows beside the reading of the next ones, when the batch before is
-// committed: so two batches at most are in memory.
-func (b *batch) handOver() error {
+// handOver commits the rows up to a place beside the reading of the next ones, when the batch
+// before is committed: so two batches at most are in memory.
+func (b *batch) handOver(upTo filled) error {
 	if err := b.settle(); err != nil {
 		return err
 	}
-	full := *b
-	b.tables, b.bad, b.rows, b.badRows = nil, bytes.Buffer{}, 0, 0
+	full := b.split(upTo)
 	b.writing = make(chan error, 1)
 	go func() { b.writing <- full.commit() }()
 	return nil
+}
+
+// split takes the rows up to a place out of the batch.
+func (b *batch) split(upTo filled) *batch {
+	full := &batch{catalogue: b.catalogue, input: b.input, place: b.place, told: b.told, filled: upTo}
+	counts := make([]int, len(b.tables))
+	good := upTo.rows - upTo.badRows
+	for _, table := range b.order[:good] {
+		counts[table]++
+	}
+	b.order = slices.Delete(b.order, 0, int(good))
+	for i, rows := range b.tables {
+		full.tables = append(full.tables, rows.Split(counts[i]))
+	}
+	full.bad.Write(b.bad.Next(int(upTo.badBytes)))
+	b.rows, b.badRows, b.badBytes = b.rows-upTo.rows, b.badRows-upTo.badRows, b.badBytes-upTo.badBytes
+	b.settled, b.before = filled{}, b.filled
+	return full
 }
 
 // settle waits for the batch that is being committed. The input is not touched any more then.

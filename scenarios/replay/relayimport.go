@@ -134,7 +134,7 @@ func (i *importing) relay(path string) error {
 	}
 	r.batch = &batch{
 		catalogue: i.catalogue, input: in, place: "answer", limit: i.options.BatchRows, from: in.At, told: i.printRows,
-		stopped: i.ctx.Err, held: true, at: in.At,
+		stopped: i.ctx.Err, held: true, filled: filled{at: in.At},
 	}
 	failure, err := r.all(in.At)
 	if err = errors.Join(err, r.batch.settle()); err != nil {
@@ -318,7 +318,7 @@ func (r *relayImport) add(a *page, next int64) error {
 		return nil
 	}
 	r.answers = 0
-	if err := r.batch.handOver(); err != nil {
+	if err := r.batch.handOver(r.batch.filled); err != nil {
 		return err
 	}
 	return r.ctx.Err()
