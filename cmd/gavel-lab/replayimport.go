@@ -59,7 +59,7 @@ func importedNetwork(cmd *cli.Command, files []string) (dataset.Network, error) 
 }
 
 // importBytes is what an import of the usual batches stays below.
-const importBytes = 448 << 20
+const importBytes = 368 << 20
 
 func importArchives(ctx context.Context, cmd *cli.Command) error {
 	files := cmd.Args().Slice()

@@ -15,7 +15,7 @@ import (
 
 // groupRows is how many rows a row group has: enough that readers work in large steps, few enough
 // that a writer's memory stays small.
-const groupRows = 1 << 16
+const groupRows = 1 << 15
 
 // Writer writes rows into a Parquet file. The same rows give the same bytes.
 type Writer[R any] struct {

@@ -29,7 +29,7 @@ type Options struct {
 }
 
 // DefaultBatchRows keeps an import below 512 MiB.
-const DefaultBatchRows = 100_000
+const DefaultBatchRows = 150_000
 
 // Result is what came of one input.
 type Result struct {
