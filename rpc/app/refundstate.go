@@ -33,6 +33,7 @@ type refundState struct {
 	stale chan struct{}
 
 	restored map[common.Address]common.Address // recipients that were stored as state at the start
+	later    laterRefunds
 
 	recipients sync.Mutex // held while a recipient is stored, so that the newest one is stored last
 
@@ -108,7 +109,7 @@ func (s *refundState) keepOwed(ctx context.Context) error {
 	if changed == s.kept {
 		return nil
 	}
-	owed := s.indexer.Owed()
+	owed := s.later.wordsOf(s.indexer.Owed())
 	err := s.list.put(ctx, struct{}{}, func(yield func([]byte, error) bool) {
 		for _, fact := range owed {
 			data, err := json.Marshal(fact)
@@ -162,13 +163,13 @@ func (s *refundState) takeOver(ctx context.Context, recipients map[common.Addres
 }
 
 // restore calls remember with what was stored.
-func (s *refundState) restore(ctx context.Context, remember func(rpc.Fact)) error {
+func (s *refundState) restore(ctx context.Context, remember func(fact, kept rpc.Fact)) error {
 	err := s.journal.States(ctx, recipientState, func(_ time.Time, subject string, data []byte) error {
 		var set rpc.RecipientSet
 		if err := json.Unmarshal(data, &set); err != nil {
 			return fmt.Errorf("decode %s: %w", subject, err)
 		}
-		remember(set)
+		remember(set, set)
 		s.restored[set.From] = set.To
 		return nil
 	})
@@ -182,7 +183,7 @@ func (s *refundState) restore(ctx context.Context, remember func(rpc.Fact)) erro
 		if err := json.Unmarshal(item, &n); err != nil {
 			return err
 		}
-		return decodeFacts(n.Subject, n.Fact, func(fact, _ rpc.Fact) { remember(fact) })
+		return decodeFacts(n.Subject, n.Fact, remember)
 	})
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil

@@ -15,7 +15,10 @@ import (
 // restore applies what happened in earlier runs: what is stored as state, then the facts after the
 // snapshot.
 func (a *App) restore(ctx context.Context) error {
-	if err := a.refunds.restore(ctx, a.indexer.Apply); err != nil {
+	if err := a.refunds.restore(ctx, func(fact, kept rpc.Fact) {
+		a.indexer.Apply(fact)
+		a.refunds.later.remember(kept)
+	}); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	sequence, err := a.snapshots.restore(ctx, func(fact rpc.Fact) {
@@ -65,5 +68,6 @@ func (a *App) remember(fact, kept rpc.Fact) {
 	a.lifecycle.Apply(fact)
 	a.indexer.Apply(fact)
 	a.reputation.Apply(fact)
+	a.refunds.later.remember(kept)
 	a.snapshots.apply(fact, kept)
 }
