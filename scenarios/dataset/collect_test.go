@@ -19,6 +19,7 @@ type collected struct {
 	notes      []string
 
 	registrations []*Registration
+	transactions  []*Transaction
 }
 
 func (c *collected) Note(text string) error {
@@ -34,6 +35,8 @@ func (c *collected) Row(_ int64, row any) error {
 		c.deliveries = append(c.deliveries, row)
 	case *Registration:
 		c.registrations = append(c.registrations, row)
+	case *Transaction:
+		c.transactions = append(c.transactions, row)
 	default:
 		return fmt.Errorf("a %T is a row of no table", row)
 	}
@@ -83,6 +86,10 @@ func table[R any](t testing.TB, of *Table[R], rows []*R) string {
 func show(cell any) string {
 	switch v := cell.(type) {
 	case *Int:
+		if v.Known {
+			return fmt.Sprint(v.V)
+		}
+	case *Signed:
 		if v.Known {
 			return fmt.Sprint(v.V)
 		}

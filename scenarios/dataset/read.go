@@ -80,6 +80,8 @@ func (c *column) fill(cell any, i int) error {
 	switch v := cell.(type) {
 	case *Int:
 		*v, err = c.int(i)
+	case *Signed:
+		*v, err = c.signedInt(i)
 	case *Time:
 		*v, err = c.time(i)
 	case *Bool:
@@ -111,6 +113,9 @@ func (c *column) text(i int) string { return string(c.bytes(i)) }
 func (c *column) bytes(i int) []byte {
 	if !c.known(i) {
 		return nil
+	}
+	if c.maxRep > 0 {
+		return []byte(c.lists[i])
 	}
 	switch c.kind {
 	case parquet.Types.ByteArray:
@@ -159,6 +164,20 @@ func (c *column) int(i int) (Int, error) {
 		return parseInt(c.text(i))
 	}
 	return Int{}, errNotInt
+}
+
+// signedInt is a number that may be negative.
+func (c *column) signedInt(i int) (Signed, error) {
+	if !c.known(i) {
+		return Signed{}, nil
+	}
+	switch c.kind {
+	case parquet.Types.Int32, parquet.Types.Int64:
+		return Signed{c.ints[c.index[i]], true}, nil
+	case parquet.Types.ByteArray:
+		return parseSigned(c.text(i))
+	}
+	return Signed{}, errors.New("not a whole number")
 }
 
 // time is a timestamp, or for a column that is a plain number the seconds since 1970.

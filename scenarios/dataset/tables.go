@@ -8,7 +8,7 @@ import (
 
 // Tables are the tables of the data set. Whoever adds one lists it here: import, export, the
 // formats csv and parquet, questions in SQL and docs/replay.md take it from this list.
-var Tables = []AnyTable{Bids, Deliveries, Registrations}
+var Tables = []AnyTable{Bids, Deliveries, Registrations, Transactions}
 
 // AnyTable is a table, whatever the type of its rows.
 type AnyTable interface {
@@ -25,6 +25,8 @@ type Rows interface {
 	TableName() string
 	// Take adds a row if it is of the table.
 	Take(row any) bool
+	// Bytes is about how much memory bytes of any number take in the rows, beside their other cells.
+	Bytes() int
 	// Parts splits the rows by the files that they belong to.
 	Parts(network Network) map[Part]Rows
 	// Merge writes the union of these rows and of a file, which is nil if there is none yet.
@@ -49,6 +51,13 @@ func (t *Table[R]) ownOutgoing(ending string) AnyOutgoing {
 	return how
 }
 
+func (t *Table[R]) weigh(row *R) int {
+	if t.weight == nil {
+		return 0
+	}
+	return t.weight(row)
+}
+
 func ownFormats() (all []*Format) {
 	for _, t := range Tables {
 		all = append(all, t.ownFormats()...)
@@ -66,6 +75,7 @@ func ownOutgoing(ending string) (all []AnyOutgoing) {
 type tableRows[R any] struct {
 	table *Table[R]
 	all   []*R
+	bytes int
 }
 
 // TableName implements Rows.
@@ -76,9 +86,13 @@ func (r *tableRows[R]) Take(row any) bool {
 	one, isOfTable := row.(*R)
 	if isOfTable {
 		r.all = append(r.all, one)
+		r.bytes += r.table.weigh(one)
 	}
 	return isOfTable
 }
+
+// Bytes implements Rows.
+func (r *tableRows[R]) Bytes() int { return r.bytes }
 
 // Parts implements Rows.
 func (r *tableRows[R]) Parts(network Network) map[Part]Rows {

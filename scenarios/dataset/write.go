@@ -18,11 +18,15 @@ import (
 // that a writer's memory stays small.
 const groupRows = 1 << 16
 
+// maxGroupBytes bounds what rows with bytes of any number take in a writer's memory.
+const maxGroupBytes = 32 << 20
+
 // Writer writes rows into a Parquet file. The same rows give the same bytes.
 type Writer[R any] struct {
 	table   *Table[R]
 	out     *file.Writer
 	pending []*R
+	bytes   int
 	defined []int16
 	ints    []int64
 	bools   []bool
@@ -43,7 +47,7 @@ func NewWriter[R any](table *Table[R], network Network, out io.Writer) (*Writer[
 	}
 	for _, c := range table.Columns {
 		l := physical(c.Cell(&row))
-		node, err := schema.NewPrimitiveNodeLogical(c.Name, parquet.Repetitions.Optional, l.logical, l.kind, l.length, -1)
+		node, err := nodeOf(c.Name, c.Cell(&row))
 		if err != nil {
 			return nil, fmt.Errorf("define column %s: %w", c.Name, err)
 		}
@@ -74,10 +78,20 @@ func NewWriter[R any](table *Table[R], network Network, out io.Writer) (*Writer[
 	return &Writer[R]{table: table, out: w}, nil
 }
 
+// nodeOf describes a column.
+func nodeOf(name string, cell any) (schema.Node, error) {
+	if _, isList := cell.(*textList); isList {
+		return listNode(name)
+	}
+	l := physical(cell)
+	return schema.NewPrimitiveNodeLogical(name, parquet.Repetitions.Optional, l.logical, l.kind, l.length, -1)
+}
+
 // Write adds a row, which must stay as it is until the writer is closed.
 func (w *Writer[R]) Write(row *R) error {
 	w.pending = append(w.pending, row)
-	if len(w.pending) < groupRows {
+	w.bytes += w.table.weigh(row)
+	if len(w.pending) < groupRows && w.bytes < maxGroupBytes {
 		return nil
 	}
 	return w.flush()
@@ -115,7 +129,7 @@ func (w *Writer[R]) flush() error {
 		}
 	}
 	clear(w.pending)
-	w.pending = w.pending[:0]
+	w.pending, w.bytes = w.pending[:0], 0
 	if err := group.Close(); err != nil {
 		return fmt.Errorf("end a row group: %w", err)
 	}
@@ -127,6 +141,9 @@ func (w *Writer[R]) column(c Column[R], chunk file.ColumnChunkWriter) error {
 	w.defined, w.ints, w.bools, w.wei, w.texts = w.defined[:0], w.ints[:0], w.bools[:0], w.wei[:0], w.texts[:0]
 	w.arena = w.arena[:0]
 	w.last = nil
+	if chunk, isText := chunk.(*file.ByteArrayColumnChunkWriter); isText && chunk.Descr().MaxRepetitionLevel() > 0 {
+		return w.lists(c, chunk)
+	}
 	for _, row := range w.pending {
 		level := int16(0)
 		if w.add(c.Cell(row)) {
@@ -156,6 +173,16 @@ func (w *Writer[R]) add(cell any) bool {
 	case *Int:
 		if v.Known {
 			w.ints = append(w.ints, v.V)
+		}
+		return v.Known
+	case *Signed:
+		if v.Known {
+			w.ints = append(w.ints, v.V)
+		}
+		return v.Known
+	case *millisTime:
+		if v.Known {
+			w.ints = append(w.ints, v.Micros/1000)
 		}
 		return v.Known
 	case *Time:

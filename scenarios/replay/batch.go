@@ -102,13 +102,23 @@ const maxBadBytes = 16 << 20
 // begin hands over what is full before the first row of a place. So the rows of one place, of which
 // a row of some formats makes two, are committed together or not at all.
 func (b *batch) begin(at int64) error {
-	if b.held || at == b.at || b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes {
+	if b.held || at == b.at || b.rows < int64(b.limit) && b.bad.Len() < maxBadBytes && b.bytes() < maxBytes {
 		return nil
 	}
 	if err := b.handOver(); err != nil {
 		return err
 	}
 	return b.stopped()
+}
+
+// maxBytes bounds what bytes of any number, such as raw transactions, take in a batch's rows.
+const maxBytes = 64 << 20
+
+func (b *batch) bytes() (sum int) {
+	for _, t := range b.tables {
+		sum += t.Bytes()
+	}
+	return sum
 }
 
 func (b *batch) counted(at int64) {
