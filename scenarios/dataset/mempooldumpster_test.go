@@ -37,7 +37,8 @@ func signedTxs(t testing.TB) []*types.Transaction {
 		AccessList: types.AccessList{{Address: to}}})
 	add(mempoolKey, latest, &types.DynamicFeeTx{ChainID: chain, Nonce: 4, To: &to, Gas: 60_000, GasTipCap: big.NewInt(7),
 		GasFeeCap: price, Data: []byte{0xa9, 5, 0x9c, 0xbb, 1}})
-	add(mempoolKey, latest, &types.DynamicFeeTx{ChainID: chain, Nonce: 5, Gas: 100_000, GasFeeCap: price, Data: []byte{0x60}})
+	add(mempoolKey, latest, &types.DynamicFeeTx{ChainID: chain, Nonce: 5, Gas: 100_000, GasFeeCap: price,
+		Data: []byte{0x60}})
 	add(mempoolKey, latest, &types.BlobTx{ChainID: uint256.NewInt(1), Nonce: 6, To: to, Gas: 21_000,
 		GasFeeCap: uint256.NewInt(9), BlobFeeCap: uint256.NewInt(1), BlobHashes: []common.Hash{{1}}})
 	add(mempoolKey, latest, &types.SetCodeTx{ChainID: uint256.NewInt(1), Nonce: 7, To: to, Gas: 90_000,
@@ -130,6 +131,11 @@ func TestMempoolCSV(t *testing.T) {
 	const begins = "observed_at=1697628036001000 hash="
 	tx := signedTxs(t)[3]
 	row := rawRow(t, tx, seenMs)
+	// changed is the line with something else in the place of a part.
+	changed := func(was, is string) string { return header + "\n" + strings.Replace(line, was, is, 1) + ",0,0,0,2" }
+	collector := func(format string, cells ...any) string {
+		return "timestamp_ms,hash,raw_tx\n" + fmt.Sprintf(format, cells...) + "\n"
+	}
 	for name, c := range map[string]struct{ content, want string }{
 		"in a block": {header + "\n" + line + "local blx,18376893,1697628035000,-1001,2\n",
 			begins + hash + " source=mempool-dumpster chain_id=1 tx_type=2 from=" + from + " to=" + to +
@@ -143,15 +149,15 @@ func TestMempoolCSV(t *testing.T) {
 		"two hours joined":    {header + "\n" + line + ",0,0,0,2\n" + header + "\n" + line + ",0,0,0,2\n", begins},
 		"cut":                 {header + "\n" + line + ",0,0,0,2\n" + line[:30], "\n3: 2 fields in place of 18"},
 		"negative time":       {header + "\n-" + line + ",0,0,0,2", "2: timestamp_ms: \"-1697628036001\" is no number"},
-		"seconds":             {header + "\n" + strings.Replace(line, "36001", "36", 1) + ",0,0,0,2", "2: it was seen before"},
-		"above 2^256":         {header + "\n" + strings.Replace(line, "60154", "99"+two256, 1) + ",0,0,0,2", "2: value: not below 2^256"},
-		"above 10^38":         {header + "\n" + strings.Replace(line, "60154", strings.Repeat("9", 30), 1) + ",0,0,0,2", "2: value: more than"},
-		"value with a point":  {header + "\n" + strings.Replace(line, "60154", "1.5", 1) + ",0,0,0,2", "2: value: \"1.5"},
-		"another chain":       {header + "\n" + strings.Replace(line, ",1,0x", ",11155111,0x", 1) + ",0,0,0,2", "2: it is signed for chain 11155111"},
+		"seconds":             {changed("36001", "36"), "2: it was seen before"},
+		"above 2^256":         {changed("60154", "99"+two256), "2: value: not below 2^256"},
+		"above 10^38":         {changed("60154", strings.Repeat("9", 30)), "2: value: more than"},
+		"value with a point":  {changed("60154", "1.5"), "2: value: \"1.5"},
+		"another chain":       {changed(",1,0x", ",11155111,0x"), "2: it is signed for chain 11155111"},
 		"time without block":  {header + "\n" + line + ",0,1697628035000,0,2", "2: it has the time of a block"},
-		"a collector's":       {fmt.Sprintf("timestamp_ms,hash,raw_tx\n%d,%#x,%#x\n", seenMs, row.Hash.V, []byte(row.Raw)), "nonce=4 gas_limit=60000 "},
-		"no whole bytes":      {fmt.Sprintf("timestamp_ms,hash,raw_tx\n%d,%#x,0x123\n", seenMs, row.Hash.V), "2: raw_tx: \"0x123\" is not 0x"},
-		"another transaction": {fmt.Sprintf("timestamp_ms,hash,raw_tx\n%d,%s,%#x\n", seenMs, hash, []byte(row.Raw)), "2: the hash is not that of"},
+		"a collector's":       {collector("%d,%#x,%#x", seenMs, row.Hash.V, []byte(row.Raw)), "nonce=4 gas_limit=60000 "},
+		"no whole bytes":      {collector("%d,%#x,0x123", seenMs, row.Hash.V), "2: raw_tx: \"0x123\" is not 0x"},
+		"another transaction": {collector("%d,%s,%#x", seenMs, hash, []byte(row.Raw)), "2: the hash is not that of"},
 	} {
 		format, rows, err := read(t, c.content)
 		got := table(t, Transactions, rows.transactions) + strings.Join(rows.bad, "|")
@@ -162,7 +168,8 @@ func TestMempoolCSV(t *testing.T) {
 	if _, _, err := read(t, header+",hash\n"+line); err == nil {
 		t.Error("a column that is there twice is read")
 	}
-	if _, _, err := read(t, "timestamp_ms,hash,source\n"); err == nil || !strings.Contains(err.Error(), "a log of mempool") {
+	_, _, err := read(t, "timestamp_ms,hash,source\n")
+	if err == nil || !strings.Contains(err.Error(), "a log of mempool") {
 		t.Error(err)
 	}
 }

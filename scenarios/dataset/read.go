@@ -21,7 +21,8 @@ type Reader[R any] struct {
 }
 
 // NewReader opens a file of the table. The file must be of this version of the schema and of this
-// network. If columns are named, only their cells are read, and the others are null.
+// network, or of any if the network has no name. If columns are named, only their cells are read,
+// and the others are null.
 func NewReader[R any](table *Table[R], network Network, in parquet.ReaderAtSeeker, only ...string) (*Reader[R], error) {
 	var names []string
 	var cells []func(*R) any
@@ -40,6 +41,9 @@ func NewReader[R any](table *Table[R], network Network, in parquet.ReaderAtSeeke
 		{"gavel.schema_version", strconv.Itoa(Version)},
 		{"gavel.network", network.Name},
 	} {
+		if want[0] == "gavel.network" && want[1] == "" {
+			continue
+		}
 		if got := meta.FindValue(want[0]); got == nil || *got != want[1] {
 			return nil, fmt.Errorf("the file's %s is not %q: it is of another data set", want[0], want[1])
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"strings"
 
@@ -183,4 +184,21 @@ func transactionOf(tx *types.Transaction) (*Transaction, error) {
 		}
 	}
 	return t, nil
+}
+
+// Calldata is the calldata or init code, if the row has its raw transaction.
+func (t *Transaction) Calldata() (data []byte, known bool) {
+	tx := new(types.Transaction)
+	if t.Raw == "" || tx.UnmarshalBinary([]byte(t.Raw)) != nil {
+		return nil, false
+	}
+	return tx.Data(), true
+}
+
+// Uint64 is an amount that is at most 2^64-1, and that number for what is more.
+func (w Wei) Uint64() uint64 {
+	if w.Hi > 0 {
+		return math.MaxUint64
+	}
+	return w.Lo
 }

@@ -196,21 +196,9 @@ func (w *Writer[R]) add(cell any) bool {
 		}
 		return v.Known
 	case *Wei:
-		if v.Known {
-			big := w.space(16)
-			binary.BigEndian.PutUint64(big, v.Hi)
-			binary.BigEndian.PutUint64(big[8:], v.Lo)
-			w.wei = append(w.wei, big)
-		}
-		return v.Known
+		return w.addBig(v.Hi, v.Lo, v.Known)
 	case *Change:
-		if v.Known {
-			big := w.space(16)
-			binary.BigEndian.PutUint64(big, v.Hi)
-			binary.BigEndian.PutUint64(big[8:], v.Lo)
-			w.wei = append(w.wei, big)
-		}
-		return v.Known
+		return w.addBig(v.Hi, v.Lo, v.Known)
 	case *littleWei:
 		if v.Known {
 			little := w.space(32)
@@ -232,6 +220,16 @@ func (w *Writer[R]) add(cell any) bool {
 		return w.addText(string(*v))
 	}
 	panic(fmt.Sprintf("a cell cannot be a %T", cell))
+}
+
+func (w *Writer[R]) addBig(hi, lo uint64, known bool) bool {
+	if known {
+		big := w.space(16)
+		binary.BigEndian.PutUint64(big, hi)
+		binary.BigEndian.PutUint64(big[8:], lo)
+		w.wei = append(w.wei, big)
+	}
+	return known
 }
 
 // hexDigits has the two digits of each byte: 000102…ff. Nearly all that is written is digits.

@@ -54,7 +54,8 @@ func sampleTx(i int) (key *ecdsa.PrivateKey, tx types.TxData) {
 	case i%4 == 0:
 		return key, &types.LegacyTx{Nonce: nonce, Gas: gas, GasPrice: fee, To: to, Value: value, Data: data}
 	case i%11 == 3:
-		return key, &types.AccessListTx{ChainID: chain, Nonce: nonce, Gas: gas, GasPrice: fee, To: to, Value: value, Data: data}
+		return key, &types.AccessListTx{ChainID: chain, Nonce: nonce, Gas: gas, GasPrice: fee, To: to, Value: value,
+			Data: data}
 	}
 	return key, &types.DynamicFeeTx{ChainID: chain, Nonce: nonce, Gas: gas, GasTipCap: tip, GasFeeCap: fee, To: to,
 		Value: value, Data: data}
