@@ -136,7 +136,7 @@ func TestDevnetReplaysMempool(t *testing.T) {
 			program := root(func(ctx context.Context, cfg devnet.Config, flow *mempool.Flow,
 				_ display.Output) (display.Summary, error) {
 				var err error
-				sum, err = app.RunReplaying(ctx, cfg, flow, seen)
+				sum, err = app.Run(ctx, cfg, flow, seen)
 				return sum, err
 			})
 			program.Writer = t.Output()

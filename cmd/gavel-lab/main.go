@@ -7,4 +7,4 @@ import (
 	"github.com/gavel-relay/gavel/internal/run"
 )
 
-func main() { run.OS(root(app.RunReplaying)) }
+func main() { run.OS(root(app.Run)) }

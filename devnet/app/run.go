@@ -66,14 +66,10 @@ type lab struct {
 // Run runs a devnet until its slots are over or the context ends, and returns the summary. The
 // error means that something could not be started or failed; a slot that went wrong is in the
 // summary instead.
-func Run(ctx context.Context, cfg devnet.Config, out display.Output) (display.Summary, error) {
-	return RunReplaying(ctx, cfg, nil, out)
-}
-
-// RunReplaying is Run with the transactions of a file in the place of those that users of the pool
-// make up; nil is without.
-func RunReplaying(ctx context.Context, cfg devnet.Config, flow *mempool.Flow,
-	out display.Output) (display.Summary, error) {
+//
+// With a flow, its transactions are sent in the place of those that users of the public pool make
+// up.
+func Run(ctx context.Context, cfg devnet.Config, flow *mempool.Flow, out display.Output) (display.Summary, error) {
 	if err := cfg.Validate(); err != nil {
 		return display.Summary{}, err
 	}
