@@ -29,6 +29,9 @@ func openNetwork(cfg devnet.Config, senders []common.Address, log *slog.Logger) 
 			Searchers: cfg.Searchers, SearcherWallets: network.SearcherWallets,
 		},
 	}
+	if len(senders) > 0 {
+		opened.LocalTxLimit = replayedInBlock
+	}
 	if cfg.MevBoost != "" || len(cfg.Relays) > 0 {
 		opened.Clock = network.Wall{}
 	}

@@ -93,7 +93,7 @@ func (f *Flow) Decide(rules Rules) *Plan {
 		case f.late(s.at):
 			p.Left[WhyEnd]++
 		default:
-			s.After = time.Duration(s.at - f.first)
+			s.After = time.Duration(s.at-f.first) * time.Microsecond
 			steps = append(steps, s)
 		}
 	}

@@ -187,6 +187,19 @@ left 3: after the end of the run
 	}
 }
 
+// A time of another century is after the end of any run, and changes nothing else.
+func TestDecideFarTimes(t *testing.T) {
+	f := flowOf(t, new(Flow), "0 a 0 2 1 30 0 x\n5 a 1 2 1 30 0 x")
+	f.Add(&Transaction{At: time.Date(9998, 1, 1, 0, 0, 0, 0, time.UTC), From: [20]byte{1}, To: new([20]byte)})
+	const want = `0s account 0 nonce 0 type 2 tip 1 fee 30 gas 21000 bytes 0
+5ms account 0 nonce 1 type 2 tip 1 fee 30 gas 21000 bytes 0
+left 1: after the end of the run
+`
+	if got := textOf(f.Decide(rules)); got != want {
+		t.Error(got)
+	}
+}
+
 // Whatever the rows are, each is sent or left out once, times and lengths are the file's, nonces of
 // an account are 0, 1, 2 and so on, and a replacement pays a tenth more than what it replaces.
 func TestPlansAddUp(t *testing.T) {

@@ -29,7 +29,7 @@ type Flow struct {
 	For time.Duration
 
 	rows    int64
-	first   int64 // the least time, in nanoseconds since 1970
+	first   int64 // the least time, in microseconds since 1970
 	kept    []Step
 	senders map[[20]byte]uint32
 	left    Counts
@@ -95,7 +95,7 @@ func (t *Transaction) whyNot() string {
 
 // Add takes a row, in any order.
 func (f *Flow) Add(t *Transaction) {
-	at := t.At.UnixNano()
+	at := t.At.UnixMicro()
 	if f.first == 0 || at < f.first {
 		f.first = at
 	}
@@ -127,6 +127,13 @@ func (f *Flow) Add(t *Transaction) {
 	f.kept = append(f.kept, s)
 }
 
+// longest is after how many microseconds a run without an end is over, too: a file may have a time
+// of another century.
+const longest = int64(365 * 24 * time.Hour / time.Microsecond)
+
 // late tells whether something is sent after the end of the run. The first transaction is the
 // earliest one that was seen up to now, and may be earlier still.
-func (f *Flow) late(at int64) bool { return f.For > 0 && at-f.first >= int64(f.For) }
+func (f *Flow) late(at int64) bool {
+	after := at - f.first
+	return after >= longest || f.For > 0 && time.Duration(after)*time.Microsecond >= f.For
+}
