@@ -122,6 +122,7 @@ replay-demo: lab ## from real auctions to figures: bin/replay-demo/figures/index
 	@rm -rf bin/replay-demo
 	@bin/gavel-lab replay import $(DEMO)/bloxroute-7613244.json.gz $(DEMO)/delivered-7613244.json --relay bloxroute --into bin/replay-demo/dataset
 	@bin/gavel-lab replay import $(DEMO)/flashbots-7567001.json.gz --relay flashbots --into bin/replay-demo/dataset
+	@bin/gavel-lab replay import $(DEMO)/mempool-sample.parquet --into bin/replay-demo/dataset
 	@bin/gavel-lab replay run --dataset bin/replay-demo/dataset --what-if $(DEMO)/what-if.yaml --out bin/replay-demo/results
 	@bin/gavel-lab replay figures --dataset bin/replay-demo/dataset --what-if $(DEMO)/what-if.yaml --out bin/replay-demo/figures
 	@bin/gavel-lab replay export --dataset bin/replay-demo/dataset --format relayscan --out bin/replay-demo/export

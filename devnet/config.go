@@ -33,6 +33,9 @@ type Config struct {
 	StakedBuilder bool
 	// TxsPerSlot is how many transactions users send in each slot. Default: 50.
 	TxsPerSlot int
+	// ReplayMempool is a file of the mempool whose transactions are sent in the place of TxsPerSlot;
+	// empty: none.
+	ReplayMempool string
 	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Before fulu none is
 	// sent, because go-ethereum's pool takes only sidecars with cell proofs.
 	BlobEvery int

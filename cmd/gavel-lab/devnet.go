@@ -10,12 +10,14 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/display"
+	"github.com/gavel-relay/gavel/devnet/mempool"
 	"github.com/gavel-relay/gavel/internal/run"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 )
 
 // runDevnet runs a network until its last slot is over or the context ends.
-type runDevnet func(ctx context.Context, cfg devnet.Config, out display.Output) (display.Summary, error)
+type runDevnet func(ctx context.Context, cfg devnet.Config, flow *mempool.Flow,
+	out display.Output) (display.Summary, error)
 
 func root(start runDevnet) *cli.Command {
 	return &cli.Command{
@@ -40,11 +42,15 @@ func devnetCommand(start runDevnet) *cli.Command {
 			if err != nil {
 				return run.Usage(err)
 			}
+			flow, err := readMempool(cfg)
+			if err != nil {
+				return err
+			}
 			out, err := devnetOutput(cfg)
 			if err != nil {
 				return err
 			}
-			summary, err := start(ctx, cfg, out)
+			summary, err := start(ctx, cfg, flow, out)
 			if err != nil {
 				return err
 			}
@@ -67,6 +73,8 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 		&cli.BoolFlag{Name: "staked-builder",
 			Usage: "add a builder with stake of its own, which signs its bids itself from gloas on"},
 		&cli.IntFlag{Name: "txs", Value: d.TxsPerSlot, Usage: "transactions that users send in each slot"},
+		&cli.StringFlag{Name: "replay-mempool", DefaultText: "none", TakesFile: true,
+			Usage: "file of mempool-dumpster whose transactions users send again, in the place of --txs and --blob-every"},
 		&cli.IntFlag{Name: "orders", Value: d.OrdersPerSlot,
 			Usage: "private transactions that users send to the bundle RPC in each slot; 0 sends none"},
 		&cli.IntFlag{Name: "searchers", Value: d.Searchers, Usage: "searchers that follow what the event stream tells"},
@@ -109,7 +117,8 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 	cfg := devnet.Config{
 		Slots: cmd.Int("slots"), SlotDuration: cmd.Duration("slot"), Speed: cmd.Float("speed"),
 		Validators: cmd.Int("validators"), Builders: cmd.Int("builders"), TxsPerSlot: cmd.Int("txs"),
-		BlobEvery: cmd.Int("blob-every"), ValueShare: cmd.Int("value-share"),
+		ReplayMempool: cmd.String("replay-mempool"),
+		BlobEvery:     cmd.Int("blob-every"), ValueShare: cmd.Int("value-share"),
 		StakedBuilder: cmd.Bool("staked-builder"),
 		OrdersPerSlot: cmd.Int("orders"), Searchers: cmd.Int("searchers"), CircuitBreaker: cmd.Int("circuit-breaker"),
 		SlotsPerEpoch: cmd.Int("slots-per-epoch"),

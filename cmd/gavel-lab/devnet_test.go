@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/display"
+	"github.com/gavel-relay/gavel/devnet/mempool"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/run"
@@ -23,7 +24,8 @@ func call(t *testing.T, summary display.Summary, fails error,
 	args ...string) (cfg *devnet.Config, status int, stderr string) {
 	t.Helper()
 	var out bytes.Buffer
-	program := root(func(_ context.Context, got devnet.Config, _ display.Output) (display.Summary, error) {
+	program := root(func(_ context.Context, got devnet.Config, _ *mempool.Flow,
+		_ display.Output) (display.Summary, error) {
 		cfg = &got
 		return summary, fails
 	})
@@ -44,10 +46,15 @@ func file(t *testing.T, text string) string {
 // joined is the address of another relay.
 var joined = "http://0x" + strings.Repeat("ab", 48) + "@127.0.0.1:9063"
 
+// mempoolFile has transactions.
+const mempoolFile = "../../scenarios/replay/testdata/demo/mempool-sample.parquet"
+
 // everything has no field at its default, so that a flag that reaches no field is seen.
 var everything = devnet.Config{
-	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7,
-	ValueShare: 8, SlotsPerEpoch: 4, StakedBuilder: true,
+	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6,
+	ReplayMempool: mempoolFile,
+	BlobEvery:     7,
+	ValueShare:    8, SlotsPerEpoch: 4, StakedBuilder: true,
 	OrdersPerSlot: 8, Searchers: 3, CircuitBreaker: 7, BundlePort: 1004, StreamPort: 1005, ValidationPort: 1006,
 	Web: true, WebPort: 1007, Relays: []string{joined},
 	Fork: eth.Electra, RelayPort: 1001, BeaconPort: 1002, RPCPort: 1003, DataDir: "/tmp/x",
@@ -58,6 +65,7 @@ var everything = devnet.Config{
 func TestEveryFieldHasAFlagAndAKey(t *testing.T) {
 	flags := []string{
 		"devnet", "--slots", "3", "--slot", "6s", "--speed", "2.5", "--validators", "4", "--builders", "5", "--txs", "6",
+		"--replay-mempool", mempoolFile,
 		"--blob-every", "7", "--value-share", "8",
 		"--slots-per-epoch", "4", "--fork", "Electra", "--forks", "fulu@2,gloas@9", "--staked-builder",
 		"--relay-port", "1001", "--beacon-port", "1002",
@@ -73,6 +81,7 @@ speed: 2.5
 validators: 4
 builders: 5
 txs: 6
+replay-mempool: "`+mempoolFile+`"
 blob-every: 7
 value-share: 8
 slots-per-epoch: 4
@@ -167,7 +176,8 @@ func TestMistakes(t *testing.T) {
 			": no such file or directory"},
 		{file: "slotz: 3\n",
 			want: `gavel-lab: lab.yaml:1: unknown key "slotz": give any of slots, slot, speed, validators, builders, ` +
-				"staked-builder, txs, orders, searchers, value-share, blob-every, circuit-breaker, slots-per-epoch, fork, " +
+				"staked-builder, txs, replay-mempool, orders, searchers, value-share, blob-every, circuit-breaker, " +
+				"slots-per-epoch, fork, " +
 				"forks, relay-port, beacon-port, rpc-port, bundle-port, stream-port, validation-port, web, web-port, relays, " +
 				"data-dir, mev-boost, seed, plain, verbose"},
 		{file: "slots: 3\nconfig: other.yaml\n", want: `gavel-lab: lab.yaml:2: unknown key "config": give any of …`},

@@ -93,7 +93,7 @@ func TestReplayRun(t *testing.T) {
 		{"feed --dataset " + dir + " --relay http://127.0.0.1:1 --slot 7", 2, "", "has no bids of the wanted slots"},
 		{"feed --dataset " + dir + " --relay http://127.0.0.1:1 --speed -1", 2, "", "give a number above 0"},
 		{"export --dataset " + dir + " --format relayscan --out " + dir + "/x", 0, "bids.csv: 12 rows\n  lost in 12", ""},
-		{"export --dataset " + dir + " --format mempool-dumpster", 2, "", "bids and deliveries only"},
+		{"export --dataset " + dir + " --format mempool-dumpster", 2, "", "none of the tables of the format: transactions"},
 		{"export --dataset " + dir + "/none --format csv", 2, "", "is no data set"},
 	} {
 		var out, errs bytes.Buffer

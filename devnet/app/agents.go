@@ -15,6 +15,9 @@ func (l *lab) agents(ctx context.Context) ([]Runner, error) {
 		Network: l.network, BeaconURL: l.beaconURL, RPCURL: l.bundleURL, StreamURL: l.streamURL,
 		TxsPerSlot: l.cfg.TxsPerSlot, BlobEvery: l.cfg.BlobEvery, Log: l.log,
 	}
+	if l.replay != nil {
+		cast.TxLimit = replayedInBlock
+	}
 	var err error
 	if cast.Relays, err = l.relays(); err != nil {
 		return nil, err
@@ -23,7 +26,12 @@ func (l *lab) agents(ctx context.Context) ([]Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []Runner{cast.Users(), proposers.Run}
+	list := []Runner{proposers.Run}
+	if l.replay == nil {
+		list = append(list, cast.Users())
+	} else {
+		list = append(list, l.replay.Run)
+	}
 	if l.cfg.OrdersPerSlot > 0 {
 		users, err := cast.Private(ctx, l.cfg.OrdersPerSlot)
 		if err != nil {

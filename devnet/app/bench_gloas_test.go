@@ -26,7 +26,7 @@ func BenchmarkHonestSlotsOfGloas(b *testing.B) {
 				sum, err := Run(b.Context(), devnet.Config{
 					Slots: row.slots, SlotDuration: 12 * time.Second, Speed: 10, Validators: 8, Builders: 2, TxsPerSlot: 10,
 					SlotsPerEpoch: 2, BlobEvery: 4, Forks: forks,
-				}, out)
+				}, nil, out)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -26,7 +26,7 @@ func BenchmarkBusySlot(b *testing.B) {
 
 func benchmarkSlots(b *testing.B, cfg devnet.Config) {
 	out := new(watched)
-	sum, err := Run(b.Context(), cfg, out)
+	sum, err := Run(b.Context(), cfg, nil, out)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"fmt"
@@ -54,6 +55,8 @@ type Cast struct {
 	// TxsPerSlot is how many transactions users send in a slot. BlobEvery n sends a blob in every
 	// n-th slot; 0 sends none.
 	TxsPerSlot, BlobEvery int
+	// TxLimit bounds the transactions in a builder's block; 0 is a half more than TxsPerSlot.
+	TxLimit int
 	// Link returns the URL by which from reaches to, whose own URL is given. nil means the own URL.
 	Link func(from, to, url string) (string, error)
 	// ClockOf returns an agent's clock. nil means the network's.
@@ -160,8 +163,9 @@ func (c *Cast) builder(i int, role BuilderRole) (cfg builder.Config, err error) 
 	cfg = builder.Config{
 		Name: name, Key: n.BuilderKey(i), Wallet: n.Builders[i], Node: n.Chain,
 		Signer: types.LatestSigner(n.Chain.Chain().Config()), Orders: role.Orders, Spec: n.Spec, Clock: c.clockOf(name),
-		BeaconURL: beaconURL, Strategy: role.Strategy, Conduct: role.Conduct, TxLimit: max(1, c.TxsPerSlot*3/2),
-		Seed: c.seedOf(name), Tell: c.tell, Log: c.Log.With("part", name),
+		BeaconURL: beaconURL, Strategy: role.Strategy, Conduct: role.Conduct,
+		TxLimit: cmp.Or(c.TxLimit, max(1, c.TxsPerSlot*3/2)),
+		Seed:    c.seedOf(name), Tell: c.tell, Log: c.Log.With("part", name),
 	}
 	if index, staked := n.StakedIndex(i); staked {
 		cfg.Stake, cfg.Exit = &index, c.exit(i)

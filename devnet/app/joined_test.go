@@ -55,7 +55,7 @@ func TestAnotherRelayJoins(t *testing.T) {
 			delivered = len(list)
 		}
 	}
-	sum, err := Run(ctx, cfg, seen)
+	sum, err := Run(ctx, cfg, nil, seen)
 	if err != nil {
 		t.Fatal(err)
 	}

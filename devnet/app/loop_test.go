@@ -133,7 +133,7 @@ func TestTheUserGetsNinetyPercent(t *testing.T) {
 			c.wantNinetyPercent()
 		}
 	}
-	sum, err := Run(t.Context(), cfg, out)
+	sum, err := Run(t.Context(), cfg, nil, out)
 	if err != nil {
 		t.Fatalf("%v, %s, %s", err, sum.Verdict(), out.notes)
 	}
@@ -241,7 +241,7 @@ func TestTheLedgerSaysWhatTheChainSays(t *testing.T) {
 			}
 		}
 	}
-	sum, err := Run(t.Context(), cfg, out) // a busy machine may lose a slot; what is on the chain counts
+	sum, err := Run(t.Context(), cfg, nil, out) // a busy machine may lose a slot; what is on the chain counts
 	if err != nil {
 		t.Fatalf("%v, %s, %s", err, sum.Verdict(), out.notes)
 	}

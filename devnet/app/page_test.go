@@ -50,7 +50,7 @@ func TestPage(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	out := &pageReader{stop: stop}
-	sum, err := Run(ctx, cfg, out)
+	sum, err := Run(ctx, cfg, nil, out)
 	if err != nil || out.err != nil || !sum.OK() {
 		t.Fatalf("%v, %v: %s", err, out.err, sum.Verdict())
 	}

@@ -22,7 +22,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/devnet"
+	"github.com/gavel-relay/gavel/devnet/agent/user"
 	"github.com/gavel-relay/gavel/devnet/display"
+	"github.com/gavel-relay/gavel/devnet/mempool"
 	"github.com/gavel-relay/gavel/devnet/network"
 
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -54,6 +56,8 @@ type lab struct {
 	validator exec.Validator
 	sidecar   *client.Client // a real mev-boost, or nil
 	page      *page          // for browsers, or nil
+	flow      *mempool.Flow  // the transactions of a file, or nil
+	replay    *user.Replay   // who sends them, or nil
 	// listeners are those of the beacon node, the relay, the bundle RPC, the stream and the
 	// validation node, in this order, followed by those of the builders.
 	listeners []net.Listener
@@ -62,7 +66,10 @@ type lab struct {
 // Run runs a devnet until its slots are over or the context ends, and returns the summary. The
 // error means that something could not be started or failed; a slot that went wrong is in the
 // summary instead.
-func Run(ctx context.Context, cfg devnet.Config, out display.Output) (display.Summary, error) {
+//
+// With a flow, its transactions are sent in the place of those that users of the public pool make
+// up.
+func Run(ctx context.Context, cfg devnet.Config, flow *mempool.Flow, out display.Output) (display.Summary, error) {
 	if err := cfg.Validate(); err != nil {
 		return display.Summary{}, err
 	}
@@ -70,7 +77,7 @@ func Run(ctx context.Context, cfg devnet.Config, out display.Output) (display.Su
 		return display.Summary{}, run.Usage(err)
 	}
 	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan seen, factQueue),
-		orders: make(chan rpc.Fact, factQueue)}
+		orders: make(chan rpc.Fact, factQueue), flow: flow}
 	defer l.close()
 	if err := l.open(); err != nil {
 		return display.Summary{}, err
@@ -125,7 +132,7 @@ func (l *lab) open() (err error) {
 	if err := l.listenAll(); err != nil {
 		return err
 	}
-	if l.network, err = openNetwork(l.cfg, l.log); err != nil {
+	if err = l.openNetwork(); err != nil {
 		return err
 	}
 	l.validator = l.network.Validator()
@@ -213,6 +220,7 @@ func (l *lab) run(ctx context.Context) (display.Summary, error) {
 	sum := l.watch(running)
 	err = l.stopped(stop, group)
 	sum.Wall = time.Since(l.began)
+	err = errors.Join(err, l.countReplayed(ctx, &sum))
 	if l.page != nil {
 		l.page.end(sum)
 		l.out.Note("the page stays until Ctrl-C: " + l.page.url())

@@ -68,7 +68,7 @@ func testConfig(slots int) devnet.Config {
 // runWell runs a network in which every payload must be delivered and land. out watches the run.
 func runWell(t *testing.T, cfg devnet.Config, out *watched) display.Summary {
 	t.Helper()
-	sum, err := Run(t.Context(), cfg, out)
+	sum, err := Run(t.Context(), cfg, nil, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestInterruptedRunEndsCleanly(t *testing.T) {
 	}
 	cfg := testConfig(0)
 	cfg.Speed = 24
-	sum, err := Run(ctx, cfg, out)
+	sum, err := Run(ctx, cfg, nil, out)
 	if err != nil || sum.Slots < 2 {
 		t.Errorf("%v, %+v", err, sum)
 	}
@@ -281,7 +281,7 @@ func TestBusyPortSaysWhatToDo(t *testing.T) {
 	defer listener.Close()
 	cfg := testConfig(1)
 	cfg.RelayPort = listener.Addr().(*net.TCPAddr).Port
-	_, err = Run(t.Context(), cfg, new(watched))
+	_, err = Run(t.Context(), cfg, nil, new(watched))
 	if err == nil || !strings.Contains(err.Error(), "relay-port") || !strings.Contains(err.Error(), "in use") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v: want one line that names relay-port and says what to do", err)
@@ -301,7 +301,7 @@ func TestPlacesThatWillNotDo(t *testing.T) {
 	} {
 		cfg := testConfig(1)
 		change(&cfg)
-		if _, err := Run(t.Context(), cfg, new(watched)); err == nil || strings.Contains(err.Error(), "\n") ||
+		if _, err := Run(t.Context(), cfg, nil, new(watched)); err == nil || strings.Contains(err.Error(), "\n") ||
 			!strings.Contains(err.Error(), "give ") {
 			t.Errorf("%s: %v", name, err)
 		}

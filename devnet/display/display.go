@@ -118,6 +118,8 @@ type Summary struct {
 	Wall time.Duration
 	// Flow has the counts of orders.
 	Flow Flow
+	// Replayed says what became of the transactions of a file, one line each.
+	Replayed []string
 	// Problems say what went wrong, one line each.
 	Problems []string
 }

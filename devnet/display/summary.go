@@ -84,6 +84,9 @@ func (s Summary) lines(p paint) []string {
 		lines = append(lines, p.faint.Render(padRight(row[0], 20))+row[1])
 	}
 	lines = append(lines, "")
+	if len(s.Replayed) > 0 {
+		lines = append(append(lines, s.Replayed...), "")
+	}
 	for _, problem := range s.Problems {
 		lines = append(lines, p.bad.Render("problem: "+oneLine(problem)))
 	}

@@ -30,7 +30,8 @@ var Pure = []string{
 	"internal/jsonscan", "internal/orderflow", "devnet/beacon/epbs",
 	"relay", "relay/auction", "relay/bid", "relay/check", "relay/web", "relay/wire", "rpc", "rpc/bundle", "rpc/pool",
 	"rpc/lease", "rpc/refund",
-	"stream", "devnet", "devnet/timeline", "scenarios", "scenarios/dataset", "monitor", "conformance/bench",
+	"stream", "devnet", "devnet/mempool", "devnet/timeline", "scenarios", "scenarios/dataset", "monitor",
+	"conformance/bench",
 	"scenarios/backtest", "scenarios/figures",
 }
 

@@ -20,6 +20,11 @@ type (
 		V     int64
 		Known bool
 	}
+	// Signed is a number that may be negative, such as a delay.
+	Signed struct {
+		V     int64
+		Known bool
+	}
 	// Time is a moment in microseconds since 1970, UTC.
 	Time struct {
 		Micros int64
@@ -177,6 +182,18 @@ func parseInt(s string) (Int, error) {
 	return Int{v, true}, nil
 }
 
+// parseSigned reads a decimal number.
+func parseSigned(s string) (Signed, error) {
+	if s == "" {
+		return Signed{}, nil
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || s[0] == '+' {
+		return Signed{}, fmt.Errorf("%q is no number from -2^63 to 2^63-1", cut(s))
+	}
+	return Signed{v, true}, nil
+}
+
 // parseMs reads a time in milliseconds since 1970.
 func parseMs(s string) (Time, error) {
 	ms, err := parseInt(s)
@@ -223,6 +240,18 @@ func parseHex[T string | []byte](s T, into []byte) (known bool, err error) {
 	return true, nil
 }
 
+// parseBlob reads bytes of any number from 0x… text.
+func parseBlob(s string) (Blob, error) {
+	if s == "" {
+		return "", nil
+	}
+	raw, err := hex.DecodeString(strings.TrimPrefix(s, "0x"))
+	if err != nil || !strings.HasPrefix(s, "0x") {
+		return "", fmt.Errorf("%q is not 0x and hexadecimal digits of whole bytes", cut(s))
+	}
+	return Blob(raw), nil
+}
+
 // cut shortens text of an archive for a message.
 func cut(s string) string {
 	if len(s) > 80 {
@@ -237,6 +266,10 @@ func Complete(into, from any) {
 	case *Int:
 		if !into.Known {
 			*into = *from.(*Int)
+		}
+	case *Signed:
+		if !into.Known {
+			*into = *from.(*Signed)
 		}
 	case *Time:
 		if !into.Known {
@@ -280,6 +313,9 @@ func compareCells(a, b any) int {
 	switch a := a.(type) {
 	case *Int:
 		b := b.(*Int)
+		return cmp.Or(compareBools(a.Known, b.Known), cmp.Compare(a.V, b.V))
+	case *Signed:
+		b := b.(*Signed)
 		return cmp.Or(compareBools(a.Known, b.Known), cmp.Compare(a.V, b.V))
 	case *Time:
 		b := b.(*Time)

@@ -24,6 +24,7 @@ type collected struct {
 	stages        []*Stage
 	orders        []*Order
 	places        []int64 // of all rows but bad ones
+	transactions  []*Transaction
 }
 
 func (c *collected) Note(text string) error {
@@ -48,6 +49,8 @@ func (c *collected) Row(at int64, row any) error {
 		c.stages = append(c.stages, row)
 	case *Order:
 		c.orders = append(c.orders, row)
+	case *Transaction:
+		c.transactions = append(c.transactions, row)
 	default:
 		return fmt.Errorf("a %T is a row of no table", row)
 	}
@@ -97,6 +100,10 @@ func table[R any](t testing.TB, of *Table[R], rows []*R) string {
 func show(cell any) string {
 	switch v := cell.(type) {
 	case *Int:
+		if v.Known {
+			return fmt.Sprint(v.V)
+		}
+	case *Signed:
 		if v.Known {
 			return fmt.Sprint(v.V)
 		}

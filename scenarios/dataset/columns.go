@@ -45,6 +45,10 @@ type column struct {
 	signed  bool
 	// places are those behind the point of a decimal.
 	places int
+	// A list is its elements with a space between them, one text for each row. levels are those that
+	// were read of it and not used yet.
+	lists  []string
+	levels listLevels
 	// lastText is the newest cell of hexadecimal text that was read, and lastRaw its bytes.
 	lastText, lastRaw []byte
 }
@@ -140,6 +144,7 @@ func (c *columns) next() (rows int, err error) {
 			if col.at < 0 {
 				continue
 			}
+			col.levels = listLevels{}
 			if col.chunk, err = group.Column(col.at); err != nil {
 				return 0, fmt.Errorf("read column %s: %w", col.name, err)
 			}
@@ -163,7 +168,7 @@ var errShortColumn = errors.New("it ends before the other columns")
 // read reads the cells of so many rows.
 func (c *column) read(rows int) error {
 	if c.maxRep > 0 {
-		return errors.New("lists are not read")
+		return c.readLists(rows)
 	}
 	c.defs = sized(c.defs, rows)
 	total, err := c.values(rows)

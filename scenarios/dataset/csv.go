@@ -68,6 +68,10 @@ func cellText(cell any) string {
 		if v.Known {
 			return strconv.FormatInt(v.V, 10)
 		}
+	case *Signed:
+		if v.Known {
+			return strconv.FormatInt(v.V, 10)
+		}
 	case *Time:
 		if v.Known {
 			return time.UnixMicro(v.Micros).UTC().Format("2006-01-02T15:04:05.000000Z")

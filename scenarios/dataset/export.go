@@ -16,8 +16,6 @@ type ExportFormat struct {
 	// Tables are the tables that the format has: Outgoing of their rows' types. A table may be written
 	// in several files.
 	Tables []AnyOutgoing
-	// Refusal says why nothing can be written in the format; empty: it can.
-	Refusal string
 }
 
 // AnyOutgoing is how a format writes a table, whatever the type of its rows.
@@ -59,25 +57,14 @@ type RowWriter[R any] interface {
 // Exports are the formats of exports.
 var Exports = []*ExportFormat{&exportRelayscan, &exportDataAPI, &exportXatu, &exportParquet, &exportCSV, &exportMempool}
 
-// Mempool-dumpster's files are of transactions, which no table of the data set has.
-var exportMempool = ExportFormat{
-	Name:    "mempool-dumpster",
-	Doc:     "refused: the data set has no transactions",
-	Refusal: "mempool-dumpster's files are of transactions, and a data set has bids and deliveries only",
-}
-
 // ExportNamed returns a format of exports.
 func ExportNamed(name string) (*ExportFormat, error) {
 	var names []string
 	for _, f := range Exports {
-		switch {
-		case f.Name == name && f.Refusal == "":
+		if f.Name == name {
 			return f, nil
-		case f.Name == name:
-			return nil, fmt.Errorf("export to %s: %s", name, f.Refusal)
-		case f.Refusal == "":
-			names = append(names, f.Name)
 		}
+		names = append(names, f.Name)
 	}
 	return nil, fmt.Errorf("export to %q: there is no such format: choose one of %s", name, strings.Join(names, ", "))
 }

@@ -26,6 +26,12 @@ var Networks = []Network{
 	{"hoodi", 1742213400, 12},
 }
 
+// chainID is the chain of a public network's execution layer (eth-clients on GitHub).
+func (n Network) chainID() (id int64, isPublic bool) {
+	id, isPublic = map[string]int64{"mainnet": 1, "sepolia": 11_155_111, "holesky": 17_000, "hoodi": 560_048}[n.Name]
+	return id, isPublic
+}
+
 // NetworkNamed returns a public network.
 func NetworkNamed(name string) (Network, error) {
 	at := slices.IndexFunc(Networks, func(n Network) bool { return n.Name == name })

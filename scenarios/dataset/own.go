@@ -113,6 +113,8 @@ func parseCell(text string, cell any) (err error) {
 	switch v := cell.(type) {
 	case *Int:
 		*v, err = parseInt(text)
+	case *Signed:
+		*v, err = parseSigned(text)
 	case *Time:
 		*v, err = parseMoment(text)
 	case *Bool:
@@ -129,6 +131,8 @@ func parseCell(text string, cell any) (err error) {
 		v.Known, err = parseHex(text, v.V[:])
 	case *Text:
 		*v = Text(strings.Clone(text))
+	case *Blob:
+		*v, err = parseBlob(text)
 	default:
 		return fmt.Errorf("a %T is not read from text", cell)
 	}
@@ -146,8 +150,9 @@ func parseMoment(text string) (Time, error) {
 	return Time{at.UnixMicro(), true}, nil
 }
 
-// maxRecordBytes bounds what a quote that is never closed takes in memory.
-const maxRecordBytes = 1 << 20
+// maxRecordBytes bounds what a quote that is never closed takes in memory. A transaction with the
+// sidecar of its blobs has two million digits.
+const maxRecordBytes = maxLine
 
 // eachRecord reads CSV with a header, which it leaves out.
 func eachRecord(in io.Reader, do func(at int64, fields []string) error) error {

@@ -27,7 +27,7 @@ func physical(cell any) layout {
 			parquet.Types.ByteArray, -1, unique}
 	}
 	switch cell.(type) {
-	case *Int:
+	case *Int, *Signed:
 		return layout{"INT64", schema.NewIntLogicalType(64, true), parquet.Types.Int64, -1, false}
 	case *Time:
 		return layout{
@@ -41,6 +41,13 @@ func physical(cell any) layout {
 			"DECIMAL(38,0), 16 bytes", schema.NewDecimalLogicalType(38, 0), parquet.Types.FixedLenByteArray, 16,
 			true,
 		}
+	case *millisTime:
+		return layout{
+			"TIMESTAMP(ms, UTC)", schema.NewTimestampLogicalType(true, schema.TimeUnitMillis),
+			parquet.Types.Int64, -1, false,
+		}
+	case *textList:
+		return layout{"list of UTF8", schema.StringLogicalType{}, parquet.Types.ByteArray, -1, false}
 	case *littleWei:
 		return layout{"32 bytes, the least first", schema.NoLogicalType{}, parquet.Types.FixedLenByteArray, 32, true}
 	case *Hash:

@@ -158,6 +158,9 @@ func TestReaderRefusesOthers(t *testing.T) {
 	if _, err := NewReader(Deliveries, mainnet, bytes.NewReader(file)); err == nil {
 		t.Error("bids were read as deliveries")
 	}
+	if _, err := NewReader(Bids, Network{}, bytes.NewReader(file)); err != nil {
+		t.Errorf("a file of any network was wanted: %v", err)
+	}
 	for end := range len(file) {
 		r, err := NewReader(Bids, mainnet, bytes.NewReader(file[:end]))
 		if err == nil {

@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/parquet"
 )
@@ -46,6 +47,12 @@ func (r *parquetRow) String() string {
 		case parquet.Types.FixedLenByteArray:
 			if c.name == "value" {
 				cells = append(cells, fmt.Sprintf("value=%#x", c.bytes(r.at)))
+				continue
+			}
+			cells = append(cells, fmt.Sprintf("%s=%q", c.name, c.text(r.at)))
+		case parquet.Types.ByteArray:
+			if text := c.text(r.at); !utf8.ValidString(text) {
+				cells = append(cells, fmt.Sprintf("%s=%#x", c.name, text))
 				continue
 			}
 			cells = append(cells, fmt.Sprintf("%s=%q", c.name, c.text(r.at)))

@@ -21,7 +21,8 @@ type Reader[R any] struct {
 }
 
 // NewReader opens a file of the table. The file must be of this version of the schema and of this
-// network. If columns are named, only their cells are read, and the others are null.
+// network, or of any if the network has no name. If columns are named, only their cells are read,
+// and the others are null.
 func NewReader[R any](table *Table[R], network Network, in parquet.ReaderAtSeeker, only ...string) (*Reader[R], error) {
 	var names []string
 	var cells []func(*R) any
@@ -40,6 +41,9 @@ func NewReader[R any](table *Table[R], network Network, in parquet.ReaderAtSeeke
 		{"gavel.schema_version", strconv.Itoa(Version)},
 		{"gavel.network", network.Name},
 	} {
+		if want[0] == "gavel.network" && want[1] == "" {
+			continue
+		}
 		if got := meta.FindValue(want[0]); got == nil || *got != want[1] {
 			return nil, fmt.Errorf("the file's %s is not %q: it is of another data set", want[0], want[1])
 		}
@@ -80,6 +84,8 @@ func (c *column) fill(cell any, i int) error {
 	switch v := cell.(type) {
 	case *Int:
 		*v, err = c.int(i)
+	case *Signed:
+		*v, err = c.signedInt(i)
 	case *Time:
 		*v, err = c.time(i)
 	case *Bool:
@@ -111,6 +117,9 @@ func (c *column) text(i int) string { return string(c.bytes(i)) }
 func (c *column) bytes(i int) []byte {
 	if !c.known(i) {
 		return nil
+	}
+	if c.maxRep > 0 {
+		return []byte(c.lists[i])
 	}
 	switch c.kind {
 	case parquet.Types.ByteArray:
@@ -159,6 +168,20 @@ func (c *column) int(i int) (Int, error) {
 		return parseInt(c.text(i))
 	}
 	return Int{}, errNotInt
+}
+
+// signedInt is a number that may be negative.
+func (c *column) signedInt(i int) (Signed, error) {
+	if !c.known(i) {
+		return Signed{}, nil
+	}
+	switch c.kind {
+	case parquet.Types.Int32, parquet.Types.Int64:
+		return Signed{c.ints[c.index[i]], true}, nil
+	case parquet.Types.ByteArray:
+		return parseSigned(c.text(i))
+	}
+	return Signed{}, errors.New("not a whole number")
 }
 
 // time is a timestamp, or for a column that is a plain number the seconds since 1970.

@@ -32,7 +32,7 @@ type Format struct {
 var Formats = append(ownFormats(),
 	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &RunFacts,
 	&journalFacts, &websiteSlots, &mevboostBlocks, &xatuRegistrations, &edenBidsParquet, &edenPayloadsParquet, &plainCSV,
-	&dataverseBids, &dataverseBlocks,
+	&dataverseBids, &dataverseBlocks, &mempoolParquet, &mempoolCSV, &mempoolCollector,
 )
 
 // HeadBytes is how much of an archive Recognise should see, unless the archive is shorter.
@@ -55,9 +55,7 @@ func Recognise(head []byte) (*Format, error) {
 // foreign are formats that are known by name and cannot be imported yet.
 var foreign = []struct{ head, name string }{
 	{"PAR1", "Parquet in a compressed file: decompress it first"},
-	{"timestamp_ms,hash,chain_id,from,", "transactions of mempool-dumpster (CSV): cannot be imported yet"},
 	{"timestamp_ms,hash,source", "a log of mempool-dumpster: cannot be imported yet"},
-	{"timestamp_ms,hash,raw_tx", "a collector's file of mempool-dumpster: cannot be imported yet"},
 }
 
 // IsParquet tells whether a file begins as a Parquet file.

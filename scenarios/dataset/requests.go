@@ -86,10 +86,10 @@ func (r *Request) check(n Network) error {
 	case !slices.Contains(outcomesOfRequests, r.Outcome):
 		return fmt.Errorf("outcome %q is none of %q", cut(string(r.Outcome)), outcomesOfRequests)
 	case !r.SentAt.Known && !r.ReceivedAt.Known:
-		return errNoMoment
+		return errNoAskedAt
 	}
 	r.SlotStart = Time{n.startMicros(r.Slot.V), true}
 	return errors.Join(n.checkTime("sent_at", r.Slot.V, r.SentAt), n.checkTime("received_at", r.Slot.V, r.ReceivedAt))
 }
 
-var errNoMoment = errors.New("no time")
+var errNoAskedAt = errors.New("no time")

@@ -8,7 +8,7 @@ import (
 
 // Tables are the tables of the data set. Whoever adds one lists it here: import, export, the
 // formats csv and parquet, questions in SQL and docs/replay.md take it from this list.
-var Tables = []AnyTable{Bids, Deliveries, Registrations, Requests, Slots, Stages, Orders}
+var Tables = []AnyTable{Bids, Deliveries, Registrations, Requests, Slots, Stages, Orders, Transactions}
 
 // AnyTable is a table, whatever the type of its rows.
 type AnyTable interface {
@@ -29,6 +29,8 @@ type Rows interface {
 	Hour(network Network) int64
 	// Split returns the first rows, which these have no more.
 	Split(first int) Rows
+	// Bytes is about how much memory bytes of any number take in the rows, beside their other cells.
+	Bytes() int
 	// Parts splits the rows by the files that they belong to.
 	Parts(network Network) map[Part]Rows
 	// Merge writes the union of these rows and of a file, which is nil if there is none yet.
@@ -53,6 +55,13 @@ func (t *Table[R]) ownOutgoing(ending string) AnyOutgoing {
 	return how
 }
 
+func (t *Table[R]) weigh(row *R) int {
+	if t.weight == nil {
+		return 0
+	}
+	return t.weight(row)
+}
+
 func ownFormats() (all []*Format) {
 	for _, t := range Tables {
 		all = append(all, t.ownFormats()...)
@@ -70,6 +79,7 @@ func ownOutgoing(ending string) (all []AnyOutgoing) {
 type tableRows[R any] struct {
 	table *Table[R]
 	all   []*R
+	bytes int
 }
 
 // TableName implements Rows.
@@ -80,6 +90,7 @@ func (r *tableRows[R]) Take(row any) bool {
 	one, isOfTable := row.(*R)
 	if isOfTable {
 		r.all = append(r.all, one)
+		r.bytes += r.table.weigh(one)
 	}
 	return isOfTable
 }
@@ -92,9 +103,16 @@ func (r *tableRows[R]) Hour(network Network) int64 {
 // Split implements Rows.
 func (r *tableRows[R]) Split(first int) Rows {
 	part := &tableRows[R]{table: r.table, all: r.all[:first:first]}
+	for _, row := range part.all {
+		part.bytes += r.table.weigh(row)
+	}
+	r.bytes -= part.bytes
 	r.all = append([]*R(nil), r.all[first:]...) // so that the first ones can leave memory
 	return part
 }
+
+// Bytes implements Rows.
+func (r *tableRows[R]) Bytes() int { return r.bytes }
 
 // Parts implements Rows.
 func (r *tableRows[R]) Parts(network Network) map[Part]Rows {
@@ -106,7 +124,7 @@ func (r *tableRows[R]) Parts(network Network) map[Part]Rows {
 			rows = &tableRows[R]{table: r.table}
 			hours[hour], parts[r.table.Part(network, row)] = rows, rows
 		}
-		rows.all = append(rows.all, row)
+		rows.Take(row)
 	}
 	return parts
 }

@@ -17,11 +17,15 @@ import (
 // that a writer's memory stays small.
 const groupRows = 1 << 15
 
+// maxGroupBytes bounds what rows with bytes of any number take in a writer's memory.
+const maxGroupBytes = 32 << 20
+
 // Writer writes rows into a Parquet file. The same rows give the same bytes.
 type Writer[R any] struct {
 	table   *Table[R]
 	out     *file.Writer
 	pending []*R
+	bytes   int
 	defined []int16
 	ints    []int64
 	bools   []bool
@@ -43,7 +47,7 @@ func NewWriter[R any](table *Table[R], network Network, out io.Writer) (*Writer[
 	}
 	for _, c := range table.Columns {
 		l := physical(c.Cell(&row))
-		node, err := schema.NewPrimitiveNodeLogical(c.Name, parquet.Repetitions.Optional, l.logical, l.kind, l.length, -1)
+		node, err := nodeOf(c.Name, c.Cell(&row))
 		if err != nil {
 			return nil, fmt.Errorf("define column %s: %w", c.Name, err)
 		}
@@ -78,10 +82,20 @@ func NewWriter[R any](table *Table[R], network Network, out io.Writer) (*Writer[
 	return &Writer[R]{table: table, out: w, dictionary: dictionary{places: map[string]int32{}}}, nil
 }
 
+// nodeOf describes a column.
+func nodeOf(name string, cell any) (schema.Node, error) {
+	if _, isList := cell.(*textList); isList {
+		return listNode(name)
+	}
+	l := physical(cell)
+	return schema.NewPrimitiveNodeLogical(name, parquet.Repetitions.Optional, l.logical, l.kind, l.length, -1)
+}
+
 // Write adds a row, which must stay as it is until the writer is closed.
 func (w *Writer[R]) Write(row *R) error {
 	w.pending = append(w.pending, row)
-	if len(w.pending) < groupRows {
+	w.bytes += w.table.weigh(row)
+	if len(w.pending) < groupRows && w.bytes < maxGroupBytes {
 		return nil
 	}
 	return w.flush()
@@ -119,7 +133,7 @@ func (w *Writer[R]) flush() error {
 		}
 	}
 	clear(w.pending)
-	w.pending = w.pending[:0]
+	w.pending, w.bytes = w.pending[:0], 0
 	if err := group.Close(); err != nil {
 		return fmt.Errorf("end a row group: %w", err)
 	}
@@ -131,6 +145,9 @@ func (w *Writer[R]) column(c Column[R], chunk file.ColumnChunkWriter) error {
 	w.defined, w.ints, w.bools, w.wei, w.texts = w.defined[:0], w.ints[:0], w.bools[:0], w.wei[:0], w.texts[:0]
 	w.arena = w.arena[:0]
 	w.last = nil
+	if chunk, isText := chunk.(*file.ByteArrayColumnChunkWriter); isText && chunk.Descr().MaxRepetitionLevel() > 0 {
+		return w.lists(c, chunk)
+	}
 	if texts, is := chunk.(*file.ByteArrayColumnChunkWriter); is {
 		if done, err := w.indexed(c, texts); done || err != nil {
 			return err
@@ -167,6 +184,16 @@ func (w *Writer[R]) add(cell any) bool {
 			w.ints = append(w.ints, v.V)
 		}
 		return v.Known
+	case *Signed:
+		if v.Known {
+			w.ints = append(w.ints, v.V)
+		}
+		return v.Known
+	case *millisTime:
+		if v.Known {
+			w.ints = append(w.ints, v.Micros/1000)
+		}
+		return v.Known
 	case *Time:
 		if v.Known {
 			w.ints = append(w.ints, v.Micros)
@@ -178,21 +205,9 @@ func (w *Writer[R]) add(cell any) bool {
 		}
 		return v.Known
 	case *Wei:
-		if v.Known {
-			big := w.space(16)
-			binary.BigEndian.PutUint64(big, v.Hi)
-			binary.BigEndian.PutUint64(big[8:], v.Lo)
-			w.wei = append(w.wei, big)
-		}
-		return v.Known
+		return w.addBig(v.Hi, v.Lo, v.Known)
 	case *Change:
-		if v.Known {
-			big := w.space(16)
-			binary.BigEndian.PutUint64(big, v.Hi)
-			binary.BigEndian.PutUint64(big[8:], v.Lo)
-			w.wei = append(w.wei, big)
-		}
-		return v.Known
+		return w.addBig(v.Hi, v.Lo, v.Known)
 	case *littleWei:
 		if v.Known {
 			little := w.space(32)
@@ -214,6 +229,16 @@ func (w *Writer[R]) add(cell any) bool {
 		return w.addText(string(*v))
 	}
 	panic(fmt.Sprintf("a cell cannot be a %T", cell))
+}
+
+func (w *Writer[R]) addBig(hi, lo uint64, known bool) bool {
+	if known {
+		big := w.space(16)
+		binary.BigEndian.PutUint64(big, hi)
+		binary.BigEndian.PutUint64(big[8:], lo)
+		w.wei = append(w.wei, big)
+	}
+	return known
 }
 
 // hexDigits has the two digits of each byte. Nearly all that is written is digits.

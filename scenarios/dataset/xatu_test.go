@@ -209,20 +209,23 @@ func TestOtherParquet(t *testing.T) {
 
 // A file with any byte changed is read, or refused with an error: it never ends the program.
 func TestDamagedParquet(t *testing.T) {
-	content := xatuFile(t, false, "1", "2", "3")
-	refused := 0
-	for i := range content {
-		damaged := bytes.Clone(content)
-		damaged[i] ^= 0xff
-		rows, err := readParquet(damaged)
-		if err != nil {
-			refused++
+	for name, content := range map[string][]byte{
+		"bids": xatuFile(t, false, "1", "2", "3"), "lists": []byte(testdata(t, "mempool-dumpster.parquet")),
+	} {
+		refused := 0
+		for i := range content {
+			damaged := bytes.Clone(content)
+			damaged[i] ^= 0xff
+			rows, err := readParquet(damaged)
+			if err != nil {
+				refused++
+			}
+			if got := len(rows.bids) + len(rows.transactions) + len(rows.bad); err == nil && got != 3 {
+				t.Errorf("%s, byte %d changed: %d rows and no error", name, i, got)
+			}
 		}
-		if got := len(rows.bids) + len(rows.bad); err == nil && got != 3 {
-			t.Errorf("byte %d changed: %d rows and no error", i, got)
+		if refused == 0 {
+			t.Errorf("%s: nothing was refused", name)
 		}
-	}
-	if refused == 0 {
-		t.Error("nothing was refused")
 	}
 }

@@ -53,7 +53,7 @@ func TestShell(t *testing.T) {
 	}
 	out.Reset()
 	if err := db.Shell(t.Context(), strings.NewReader(""), &out, "table", true); err != nil ||
-		!strings.HasPrefix(out.String(), "Tables: bids, deliveries, results.") {
+		!strings.HasPrefix(out.String(), "Tables: bids, deliveries, results, transactions.") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

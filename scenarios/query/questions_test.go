@@ -63,6 +63,13 @@ FROM (SELECT relay, received_at, min(received_at) OVER same AS first, count(DIST
 	{"Of a builder who leads, how far is the best other builder behind?",
 		`SELECT slot, served_value_wei, served_value_wei - second_value_wei AS ahead_wei
 FROM results WHERE variant = 'as-archived' ORDER BY slot;`},
+	{"Of the transactions that were in the mempool when a slot began (in the sample, which is made up), how many of " +
+		"each type were waiting, with what tip, and how many are replaced later?",
+		`SELECT tx_type, count(*) AS waiting, median(tip_cap_wei) AS median_tip_wei,
+       count(*) FILTER (EXISTS (FROM transactions later WHERE later."from" = t."from" AND later.nonce = t.nonce
+                                AND later.observed_at > t.observed_at)) AS replaced
+FROM transactions t WHERE observed_at <= (SELECT any_value(slot_start) FROM bids WHERE slot = 7567001)
+GROUP BY tx_type ORDER BY tx_type;`},
 }
 
 // demo is the data set of make replay-demo, with the results of its replay.
@@ -72,6 +79,7 @@ func demo(t testing.TB) *query.DB {
 	dir, results := t.TempDir(), t.TempDir()
 	for relay, files := range map[string][]string{
 		"bloxroute": {"bloxroute-7613244.json.gz", "delivered-7613244.json"}, "flashbots": {"flashbots-7567001.json.gz"},
+		"": {"mempool-sample.parquet"},
 	} {
 		for i := range files {
 			files[i] = archives + files[i]

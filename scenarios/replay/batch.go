@@ -135,7 +135,7 @@ func (b *batch) begin(at int64) error {
 	if b.unsettled {
 		b.settled, b.unsettled = b.filled, false
 	}
-	if b.held || b.rows < int64(b.limit) && b.badBytes < maxBadBytes {
+	if b.held || b.rows < int64(b.limit) && b.badBytes < maxBadBytes && b.bytes() < maxBytes {
 		return nil
 	}
 	if err := b.handOver(b.complete()); err != nil {
@@ -147,10 +147,21 @@ func (b *batch) begin(at int64) error {
 // complete is how much of a full batch is handed over. Rows of the newest hour stay if they are few:
 // more of them follow, and the hour's file would be written once now and once with those.
 func (b *batch) complete() filled {
-	if few := b.rows - b.settled.rows; b.settled.rows > 0 && few <= int64(b.limit)/2 && b.badBytes < maxBadBytes {
+	few := b.rows-b.settled.rows <= int64(b.limit)/2
+	if b.settled.rows > 0 && few && b.badBytes < maxBadBytes && b.bytes() < maxBytes {
 		return b.settled
 	}
 	return b.filled
+}
+
+// maxBytes bounds what bytes of any number, such as raw transactions, take in a batch's rows.
+const maxBytes = 64 << 20
+
+func (b *batch) bytes() (sum int) {
+	for _, t := range b.tables {
+		sum += t.Bytes()
+	}
+	return sum
 }
 
 func (b *batch) counted(at int64) {

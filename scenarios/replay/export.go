@@ -24,7 +24,7 @@ type ExportOptions struct {
 	Relay string
 }
 
-var errNothing = errors.New("the data set has no rows of a table that the format has")
+var errNothing = errors.New("the data set has none of the tables of the format")
 
 // Export writes the rows of a data set in a format, in the order of their hours. It holds some
 // thousand rows in memory, however many there are. A file gets its name when it is whole. A table
@@ -52,7 +52,12 @@ func Export(ctx context.Context, o ExportOptions) (done []dataset.Exported, err 
 		done = append(done, one)
 	}
 	if len(done) == 0 {
-		return nil, run.Usage(fmt.Errorf("export %s to %s: %w", o.Dir, o.Format.Name, errNothing))
+		var names []string
+		for _, table := range o.Format.Tables {
+			names = append(names, table.TableName())
+		}
+		return nil, run.Usage(fmt.Errorf("export %s to %s: %w: %s", o.Dir, o.Format.Name, errNothing,
+			strings.Join(slices.Compact(names), ", ")))
 	}
 	return done, nil
 }

@@ -26,9 +26,9 @@ func TestKilled(t *testing.T) {
 		return
 	}
 	csv := write(t, "day.csv", append(sample(t, "relayscan_all.csv"), "1,2,3\n"...))
-	files := []string{csv, all[0]}
+	files := []string{csv, all[0], mempoolSample}
 	whole := options(t.TempDir())
-	whole.BatchRows = 4
+	whole.BatchRows = 8
 	steps := 0
 	whole.step = func() { steps++ }
 	imported(t, whole, files...)
@@ -38,7 +38,7 @@ func TestKilled(t *testing.T) {
 	want := tree(t, whole.Into)
 	for at := 1; at <= steps; at++ {
 		o := options(t.TempDir())
-		o.BatchRows = 4
+		o.BatchRows = 8
 		killed(t, at, o.Into, files...)
 		opened, err := openCatalogue(o.Into, o.Network, func() {})
 		if err != nil {
@@ -109,7 +109,7 @@ func importUntilKilled(t *testing.T, at, into string, files []string) {
 		t.Fatal(err)
 	}
 	o := options(into)
-	o.BatchRows = 4
+	o.BatchRows = 8
 	if IsRelay(files[0]) {
 		o = killedRelay(into)
 	}

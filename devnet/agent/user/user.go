@@ -1,7 +1,8 @@
 // Package user is the users of the devnet. Some fill the transaction pool over JSON-RPC, like any
-// wallet: with transfers of different tips, and sometimes a blob (user.go). Others send to the
-// bundle RPC only (private.go, trader.go). A payer pays delayed refunds (payer.go). What each of
-// them sends is decided by pure functions (habits.go, wishes.go, Strategy, stage).
+// wallet: with transfers of different tips, and sometimes a blob (user.go). In their place others
+// send what a file of the mempool has (replay.go). Others send to the bundle RPC only (private.go,
+// trader.go). A payer pays delayed refunds (payer.go). What each of them sends is decided by pure
+// functions (habits.go, wishes.go, Strategy, stage, package mempool).
 package user
 
 import (

@@ -104,10 +104,16 @@ func (n *node) SendRawTransaction(raw hexutil.Bytes) (common.Hash, error) {
 func (n *node) dial(t *testing.T) *rpc.Client {
 	t.Helper()
 	n.counts = map[common.Address]uint64{}
+	return n.dialAs(t, n)
+}
+
+// dialAs is a client of a node with other methods.
+func (n *node) dialAs(t *testing.T, methods any) *rpc.Client {
+	t.Helper()
 	server := rpc.NewServer()
 	server.SetBatchLimits(1000, 25<<20) // those of a go-ethereum node
 	t.Cleanup(server.Stop)
-	if err := server.RegisterName("eth", n); err != nil {
+	if err := server.RegisterName("eth", methods); err != nil {
 		t.Fatal(err)
 	}
 	client := rpc.DialInProc(server)
