@@ -25,7 +25,7 @@ type Rows interface {
 	TableName() string
 	// Take adds a row if it is of the table.
 	Take(row any) bool
-	// Bytes is about how much memory bytes of any number take in the rows, beside their other cells.
+	// Bytes is how much memory the rows take, if rows of the table may take much.
 	Bytes() int
 	// Parts splits the rows by the files that they belong to.
 	Parts(network Network) map[Part]Rows

@@ -111,8 +111,8 @@ func (b *batch) begin(at int64) error {
 	return b.stopped()
 }
 
-// maxBytes bounds what bytes of any number, such as raw transactions, take in a batch's rows.
-const maxBytes = 64 << 20
+// maxBytes bounds what the rows of a batch take in memory, if rows of their table may take much.
+const maxBytes = 24 << 20
 
 func (b *batch) bytes() (sum int) {
 	for _, t := range b.tables {
