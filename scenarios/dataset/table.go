@@ -30,7 +30,7 @@ type Table[R any] struct {
 	Relay func(*R) *Text
 	// check completes a row that was read, and says why it cannot be one.
 	check func(*R, Network) error
-	// weight is how many bytes of any number a row has; it is nil for tables whose rows are short.
+	// weight is how many bytes a row takes in memory; it is nil for tables whose rows all take few.
 	weight func(*R) int
 	// At is the moment whose day and hour say in which file the row stands, in microseconds.
 	At func(Network, *R) int64

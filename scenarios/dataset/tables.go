@@ -29,7 +29,7 @@ type Rows interface {
 	Hour(network Network) int64
 	// Split returns the first rows, which these have no more.
 	Split(first int) Rows
-	// Bytes is about how much memory bytes of any number take in the rows, beside their other cells.
+	// Bytes is how much memory the rows take, if rows of the table may take much.
 	Bytes() int
 	// Parts splits the rows by the files that they belong to.
 	Parts(network Network) map[Part]Rows

@@ -29,6 +29,9 @@ type Transaction struct {
 	Raw                               Blob
 }
 
+// transactionBytes is about what a transaction takes in memory beside its raw one.
+const transactionBytes = 500
+
 // Transactions is the table of transactions. A replay of auctions does not read it.
 var Transactions = &Table[Transaction]{
 	Name: "transactions",
@@ -36,7 +39,7 @@ var Transactions = &Table[Transaction]{
 		"`observed_at`. A transaction that two collectors saw at two moments is two rows.",
 	At:      func(_ Network, t *Transaction) int64 { return t.ObservedAt.Micros },
 	check:   (*Transaction).check,
-	weight:  func(t *Transaction) int { return len(t.Raw) },
+	weight:  func(t *Transaction) int { return transactionBytes + len(t.Raw) },
 	Columns: transactionColumns,
 }
 

@@ -17,8 +17,8 @@ import (
 // that a writer's memory stays small.
 const groupRows = 1 << 15
 
-// maxGroupBytes bounds what rows with bytes of any number take in a writer's memory.
-const maxGroupBytes = 32 << 20
+// maxGroupBytes bounds what rows that may take much do take in a writer's memory.
+const maxGroupBytes = 24 << 20
 
 // Writer writes rows into a Parquet file. The same rows give the same bytes.
 type Writer[R any] struct {

@@ -154,8 +154,8 @@ func (b *batch) complete() filled {
 	return b.filled
 }
 
-// maxBytes bounds what bytes of any number, such as raw transactions, take in a batch's rows.
-const maxBytes = 64 << 20
+// maxBytes bounds what the rows of a batch take in memory, if rows of their table may take much.
+const maxBytes = 24 << 20
 
 func (b *batch) bytes() (sum int) {
 	for _, t := range b.tables {
