@@ -69,6 +69,9 @@ type SubmissionJudged struct {
 	Sequence    uint64 `json:"sequence,omitempty"`
 	Refusal     string `json:"refusal,omitempty"`
 	Detail      string `json:"detail,omitempty"`
+	// Stages are those that the submission passed until it was judged. Facts of earlier versions lack
+	// them.
+	Stages StagesUs `json:"stages_us,omitzero"`
 }
 
 // TopChanged says that another bid is served from now on. If the value is zero, none is.
@@ -114,6 +117,9 @@ type PayloadDelivered struct {
 	// RevealMs is how long after the request a beacon node had taken the envelope, in chain time; nil
 	// in forks before gloas.
 	RevealMs *int64 `json:"reveal_ms,omitempty"`
+	// Stages are those that the proposer's request passed. Facts of earlier versions and of gloas lack
+	// them.
+	Stages StagesUs `json:"stages_us,omitzero"`
 }
 
 // PayloadWithheld says that the relay has taken a proposer's block and does not reveal its payload

@@ -52,6 +52,8 @@ type Submission struct {
 	// Identified: an API key has shown whose submission it is, so that the signature may be verified
 	// later.
 	Identified bool
+	// Stages are those of the request that are over.
+	Stages StagesUs
 	// From is the network that it came from, in the form in which allowances are counted; empty if it
 	// is not known.
 	From string

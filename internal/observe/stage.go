@@ -23,12 +23,13 @@ const (
 
 type watchKey struct{}
 
-func doNothing() {}
+func doNothing() time.Duration { return 0 }
 
-// Stage begins a stage of a request; the function that it returns ends it. The stage is measured,
-// and traced as a part of the request. The name must be a constant. In a context that is not a
-// request's, or of a server without a watcher, Stage does nothing.
-func Stage(ctx context.Context, name string) func() {
+// Stage begins a stage of a request; the function that it returns ends it, and returns how long it
+// took. The stage is measured, and traced as a part of the request. The name must be a constant. In a
+// context that is not a request's, or of a server without a watcher, Stage does nothing, and the
+// stage takes no time.
+func Stage(ctx context.Context, name string) (end func() time.Duration) {
 	watch, _ := ctx.Value(watchKey{}).(*HTTP)
 	if watch == nil {
 		return doNothing
@@ -36,16 +37,18 @@ func Stage(ctx context.Context, name string) func() {
 	return watch.stage(ctx, name)
 }
 
-func (h *HTTP) stage(ctx context.Context, name string) func() {
+func (h *HTTP) stage(ctx context.Context, name string) func() time.Duration {
 	began := time.Now()
 	var span trace.Span
 	if h.tracer != nil {
 		_, span = h.tracer.Start(ctx, name)
 	}
-	return func() {
-		h.stages.WithLabelValues(name).Observe(time.Since(began).Seconds())
+	return func() time.Duration {
+		took := time.Since(began)
+		h.stages.WithLabelValues(name).Observe(took.Seconds())
 		if span != nil {
 			span.End()
 		}
+		return took
 	}
 }

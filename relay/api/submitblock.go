@@ -59,39 +59,49 @@ func (a *builderHandlers) readSubmission(w http.ResponseWriter, r *http.Request,
 		return nil, nil, refused
 	}
 	following := a.follow(r, from, cancellable)
+	var stages relay.StagesUs
+	received := observe.Stage(r.Context(), observe.Receive)
 	body, refused := receiveBody(w, r, media, following)
+	stages.Add(observe.Receive, received())
 	if refused != nil {
 		return nil, nil, refused
 	}
 	receivedAt := a.Clock.Now()
-	defer observe.Stage(r.Context(), observe.Decode)()
-	fork, refused := a.fork(r, media, body)
-	if refused != nil {
-		return nil, nil, refused
-	}
-	submission, err := wire.DecodeSubmission(fork, media, body)
+	decoded := observe.Stage(r.Context(), observe.Decode)
+	submission, err := a.decodeSubmission(r, from, media, body)
+	stages.Add(observe.Decode, decoded())
 	if err != nil {
-		return nil, nil, relay.Malformed.With("%v", err)
-	}
-	if refused := from.owns(submission.Trace.BuilderPubkey); refused != nil {
-		return nil, nil, refused
-	}
-	if submission, err = a.hydrate(r, from, submission); err != nil {
 		return nil, nil, err
 	}
 	submission.ReceivedAt, submission.Cancellable, submission.Sequence = receivedAt, cancellable, sequence
-	submission.Identified = from.identified
+	submission.Identified, submission.Stages = from.identified, stages
 	if a.Network != nil {
 		submission.From = a.Network(r)
 	}
 	return submission, following.Ahead(), nil
 }
 
+// decodeSubmission decodes a body that has come, and fills in what a dehydrated one leaves out.
+func (a *builderHandlers) decodeSubmission(r *http.Request, from caller, media wire.Media,
+	body []byte) (*relay.Submission, error) {
+	fork, refused := a.fork(r, media, body)
+	if refused != nil {
+		return nil, refused
+	}
+	submission, err := wire.DecodeSubmission(fork, media, body)
+	if err != nil {
+		return nil, relay.Malformed.With("%v", err)
+	}
+	if refused := from.owns(submission.Trace.BuilderPubkey); refused != nil {
+		return nil, refused
+	}
+	return a.hydrate(r, from, submission)
+}
+
 // receiveBody reads a body. A whole submission in SSZ is worked on while it arrives. A dehydrated
 // one is not, since its body is not the block that will be signed.
 func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media,
 	following *speculate.Body) ([]byte, *relay.Refused) {
-	defer observe.Stage(r.Context(), observe.Receive)()
 	switch {
 	case media == wire.JSON:
 		return Body(w, r, maxJSON)

@@ -106,6 +106,7 @@ type Deliverer struct {
 type publication struct {
 	slot     phase0.Slot
 	contents *relay.Contents // what the block is published with
+	stages   relay.StagesUs  // of the request that came first
 	done     chan struct{}
 	refused  *relay.Refused
 	at       time.Time // when it was published
@@ -125,14 +126,15 @@ func New(cfg Config) *Deliverer {
 // before the guard was claimed.
 func (d *Deliverer) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock,
 	reveal bool) (*relay.Contents, error) {
+	var stages relay.StagesUs
 	signature := observe.Stage(ctx, observe.Signature)
 	refused := d.checkProposer(block)
-	signature()
+	stages.Add(observe.Signature, signature())
 	if refused != nil {
 		d.recordRefusal(at, block, refused, false)
 		return nil, refused
 	}
-	contents, err := d.deliver(ctx, at, block)
+	contents, err := d.deliver(ctx, at, block, stages)
 	if err != nil {
 		d.recordRefusal(at, block, err, true)
 		return nil, err
@@ -145,11 +147,13 @@ func (d *Deliverer) Deliver(ctx context.Context, at time.Time, block *relay.Blin
 	return contents, nil
 }
 
-// deliver delivers a block whose proposer and signature are checked.
-func (d *Deliverer) deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock) (*relay.Contents, error) {
+// deliver delivers a block whose proposer and signature are checked. The request's stages so far go
+// into the fact.
+func (d *Deliverer) deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock,
+	stages relay.StagesUs) (*relay.Contents, error) {
 	escrow := observe.Stage(ctx, observe.Escrow)
 	contents, err := d.contents(ctx, block)
-	escrow()
+	stages.Add(observe.Escrow, escrow())
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +165,8 @@ func (d *Deliverer) deliver(ctx context.Context, at time.Time, block *relay.Blin
 		return nil, err
 	}
 	// From here on the block is published even if the proposer goes away, since the guard is claimed.
-	published, refused := d.publishOnce(context.WithoutCancel(ctx), at, block, contents)
+	published, refused := d.publishOnce(context.WithoutCancel(ctx), at, block,
+		publication{slot: block.Slot, contents: contents, stages: stages})
 	if refused != nil {
 		return nil, refused
 	}

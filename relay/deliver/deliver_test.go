@@ -20,6 +20,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
+	"github.com/prometheus/client_golang/prometheus"
 
 	bitfield "github.com/OffchainLabs/go-bitfield"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/wire"
@@ -388,6 +390,33 @@ func TestRepeatsArePublishedOnce(t *testing.T) {
 		group.Wait()
 		if len(h.published) != 1 || h.deliveries() != 1 {
 			t.Errorf("%d publications, %d facts", len(h.published), h.deliveries())
+		}
+	})
+}
+
+// The fact of a delivery says how long its stages took, of the request that came first. What took no
+// time is left out.
+func TestStagesAreInTheFact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newDeliverer(t)
+		h.hold = make(chan struct{})
+		ctx := observe.NewHTTP(observe.NewSet(prometheus.NewRegistry()), nil).Context(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() {
+			if _, err := h.deliverer.Deliver(ctx, h.at(0), h.block(proposerKey, nil), false); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(time.Until(h.at(1500 * time.Millisecond))) // virtual
+		close(h.hold)
+		group.Wait()
+		for _, fact := range h.facts {
+			if f, is := fact.(relay.PayloadDelivered); is && f.Stages != (relay.StagesUs{Publish: 1_500_000}) {
+				t.Errorf("%+v", f.Stages)
+			}
+		}
+		if h.deliveries() != 1 {
+			t.Error("it was not delivered")
 		}
 	})
 }

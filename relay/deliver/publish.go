@@ -19,7 +19,7 @@ import (
 // answer. A block that is new is refused if a block of a later slot was published already. It
 // returns the contents that were published.
 func (d *Deliverer) publishOnce(
-	ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents,
+	ctx context.Context, at time.Time, block *relay.BlindedBlock, begun publication,
 ) (*relay.Contents, *relay.Refused) {
 	d.mu.Lock()
 	p, repeated := d.running[block.Root]
@@ -28,7 +28,8 @@ func (d *Deliverer) publishOnce(
 		return nil, relay.PayloadEarlierSlot.With("slot %d, published is slot %d", block.Slot, last)
 	}
 	if !repeated {
-		p = &publication{slot: block.Slot, contents: contents, done: make(chan struct{})}
+		begun.done = make(chan struct{})
+		p = &begun
 		d.running[block.Root] = p
 	}
 	d.mu.Unlock()
@@ -69,7 +70,7 @@ func (d *Deliverer) publish(ctx context.Context, at time.Time, block *relay.Blin
 	p *publication) *relay.Refused {
 	guard := observe.Stage(ctx, observe.Guard)
 	won, err := d.claim(ctx, block)
-	guard()
+	p.stages.Add(observe.Guard, guard())
 	if err != nil {
 		d.Log.Error("claim slot", "slot", block.Slot, "error", err)
 		return relay.PayloadGuardDown.Plain()
@@ -77,14 +78,17 @@ func (d *Deliverer) publish(ctx context.Context, at time.Time, block *relay.Blin
 	if !won {
 		return relay.PayloadOther.With("slot %d", block.Slot)
 	}
-	defer observe.Stage(ctx, observe.Publish)()
-	if err := d.publishAny(ctx, block, p); err != nil {
+	published := observe.Stage(ctx, observe.Publish)
+	err = d.publishAny(ctx, block, p)
+	p.stages.Add(observe.Publish, published())
+	if err != nil {
 		return relay.PayloadNotPublished.Plain()
 	}
 	trace, paidWei := d.findPromised(block.Slot, p.contents)
 	d.Facts.Record(relay.PayloadDelivered{
 		At: d.Clock.Now(), Trace: trace, PaidWei: paidWei, BlockRoot: block.Root,
 		MsIntoSlot: at.Sub(d.Spec.SlotStart(block.Slot)).Milliseconds(),
+		Stages:     p.stages,
 	})
 	return nil
 }

@@ -99,6 +99,7 @@ var (
 // that was begun while the body arrived; nil if there is none.
 func (p *Pipeline) Submit(ctx context.Context, s *relay.Submission, ahead *speculate.Ahead) (relay.Outcome, error) {
 	a := &attempt{submission: s, ahead: ahead}
+	a.judged.Stages = s.Stages
 	defer p.settle(a)
 	refused := p.run(ctx, a, admission)
 	if refused == nil && !a.answered {
@@ -152,9 +153,15 @@ func (p *Pipeline) run(ctx context.Context, a *attempt, way []step) *relay.Refus
 // timeSteps joins steps into one, whose time is measured as a stage of the request.
 func timeSteps(stage string, way ...step) step {
 	return func(p *Pipeline, ctx context.Context, a *attempt) *relay.Refused {
-		defer observe.Stage(ctx, stage)()
+		defer a.timeStage(ctx, stage)()
 		return p.run(ctx, a, way)
 	}
+}
+
+// timeStage begins a stage of the attempt's request; the function that it returns ends it.
+func (a *attempt) timeStage(ctx context.Context, stage string) func() {
+	end := observe.Stage(ctx, stage)
+	return func() { a.judged.Stages.Add(stage, end()) }
 }
 
 // answer accepts the attempt, so that no further step runs. The detail is for the fact.
