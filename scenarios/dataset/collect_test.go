@@ -21,23 +21,22 @@ type collected struct {
 	registrations []*Registration
 }
 
-func (c *collected) Registration(_ int64, row *Registration) error {
-	c.registrations = append(c.registrations, row)
-	return nil
-}
-
 func (c *collected) Note(text string) error {
 	c.notes = append(c.notes, text)
 	return nil
 }
 
-func (c *collected) Bid(_ int64, row *Bid) error {
-	c.bids = append(c.bids, row)
-	return nil
-}
-
-func (c *collected) Delivery(_ int64, row *Delivery) error {
-	c.deliveries = append(c.deliveries, row)
+func (c *collected) Row(_ int64, row any) error {
+	switch row := row.(type) {
+	case *Bid:
+		c.bids = append(c.bids, row)
+	case *Delivery:
+		c.deliveries = append(c.deliveries, row)
+	case *Registration:
+		c.registrations = append(c.registrations, row)
+	default:
+		return fmt.Errorf("a %T is a row of no table", row)
+	}
 	return nil
 }
 

@@ -166,7 +166,7 @@ func (t *trace) put(at int64, text string, source Text, from Origin, to Sink) er
 		if err != nil {
 			return to.Bad(at, text, err)
 		}
-		return to.Delivery(at, delivery)
+		return to.Row(at, delivery)
 	}
 	bid, err := t.bid(source)
 	if err == nil {
@@ -175,7 +175,7 @@ func (t *trace) put(at int64, text string, source Text, from Origin, to Sink) er
 	if err != nil {
 		return to.Bad(at, text, err)
 	}
-	return to.Bid(at, bid)
+	return to.Row(at, bid)
 }
 
 func (t *trace) bid(source Text) (*Bid, error) {

@@ -21,10 +21,12 @@ type Delivery struct {
 
 // Deliveries is the table of delivered payloads.
 var Deliveries = &Table[Delivery]{
-	Name: "deliveries",
-	Doc:  "Payloads that relays list as delivered. One payload may be in the lists of several relays.",
-	Seen: func(d *Delivery) *Time { return &d.ObservedAt },
-	At:   func(_ Network, d *Delivery) int64 { return d.SlotStart.Micros },
+	Name:  "deliveries",
+	Doc:   "Payloads that relays list as delivered. One payload may be in the lists of several relays.",
+	Seen:  func(d *Delivery) *Time { return &d.ObservedAt },
+	Relay: func(d *Delivery) *Text { return &d.Relay },
+	check: (*Delivery).check,
+	At:    func(_ Network, d *Delivery) int64 { return d.SlotStart.Micros },
 	Columns: []Column[Delivery]{
 		{"slot", "slot", "", func(d *Delivery) any { return &d.Slot }},
 		{"slot_start", "UTC", "when that slot begins", func(d *Delivery) any { return &d.SlotStart }},

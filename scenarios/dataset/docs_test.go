@@ -16,7 +16,9 @@ func TestDocs(t *testing.T) {
 	}
 	golden.Section(t, "../../docs/replay.md", "formats", formats.String())
 	golden.Section(t, "../../docs/replay.md", "exports", ExportsMarkdown())
-	golden.Section(t, "../../docs/replay.md", "schema",
-		fmt.Sprintf("Version %d.\n\n%s\n%s\n%s\n%s\n%s\n%s\n%s", Version, Bids.Markdown(), Deliveries.Markdown(), Registrations.Markdown(),
-			Requests.Markdown(), Slots.Markdown(), Stages.Markdown(), Orders.Markdown()))
+	schema := fmt.Sprintf("Version %d.\n", Version)
+	for _, table := range Tables {
+		schema += "\n" + table.Markdown()
+	}
+	golden.Section(t, "../../docs/replay.md", "schema", schema)
 }

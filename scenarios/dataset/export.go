@@ -1,25 +1,48 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
+
+	"github.com/apache/arrow-go/v18/parquet"
 )
 
 // ExportFormat is a format that rows of the data set can be written in. What is written can be
 // imported.
 type ExportFormat struct {
-	Name, Doc  string
-	Bids       Outgoing[Bid]
-	Deliveries Outgoing[Delivery]
+	Name, Doc string
+	// Tables are the tables that the format has: Outgoing of their rows' types. A table may be written
+	// in several files.
+	Tables []AnyOutgoing
 	// Refusal says why nothing can be written in the format; empty: it can.
 	Refusal string
 }
 
-// Outgoing is how a format writes a table. Without a File the format has no such table.
+// AnyOutgoing is how a format writes a table, whatever the type of its rows.
+type AnyOutgoing interface {
+	TableName() string
+	FileName() string
+	// Begin begins the file.
+	Begin(network Network, out io.Writer) (Exporter, error)
+}
+
+// Exporter writes the rows of files of the data set in a format.
+type Exporter interface {
+	// Copy writes the rows of a file: those of one relay, or with "" all. It asks stopped now and then
+	// whether to go on.
+	Copy(in parquet.ReaderAtSeeker, relay string, stopped func() error) error
+	// Close ends the file's content.
+	Close() error
+	// Counts says what was written.
+	Counts() Exported
+}
+
+// Outgoing is how a format writes a table.
 type Outgoing[R any] struct {
-	File string
+	Table *Table[R]
+	File  string
 	// Tell returns what the format can say of a row: cells that it cannot say are null, or rounded. If
 	// it cannot have the row at all, why says so.
 	Tell func(row R) (told R, why string)
@@ -69,45 +92,96 @@ type Exported struct {
 	Lost    map[string]int64 `json:"lost,omitempty"`
 }
 
-// ExportWriter writes a table in a format, and counts what the format cannot say.
-type ExportWriter[R any] struct {
-	Exported
-	table *Table[R]
-	how   Outgoing[R]
-	out   RowWriter[R]
+// TableName implements AnyOutgoing.
+func (o Outgoing[R]) TableName() string { return o.Table.Name }
+
+// FileName implements AnyOutgoing.
+func (o Outgoing[R]) FileName() string { return o.File }
+
+// Begin implements AnyOutgoing.
+func (o Outgoing[R]) Begin(network Network, out io.Writer) (Exporter, error) {
+	return newExportWriter(o, network, out)
 }
 
-// NewExportWriter begins a file.
-func NewExportWriter[R any](table *Table[R], how Outgoing[R], network Network,
-	out io.Writer) (*ExportWriter[R], error) {
+// exportWriter writes a table in a format, and counts what the format cannot say.
+type exportWriter[R any] struct {
+	counts  Exported
+	network Network
+	how     Outgoing[R]
+	out     RowWriter[R]
+}
+
+func newExportWriter[R any](how Outgoing[R], network Network, out io.Writer) (*exportWriter[R], error) {
 	w, err := how.begin(network, out)
 	if err != nil {
 		return nil, err
 	}
-	return &ExportWriter[R]{
-		Exported: Exported{File: how.File, LeftOut: map[string]int64{}, Lost: map[string]int64{}},
-		table:    table, how: how, out: w,
+	return &exportWriter[R]{
+		counts:  Exported{File: how.File, LeftOut: map[string]int64{}, Lost: map[string]int64{}},
+		network: network, how: how, out: w,
 	}, nil
 }
 
-// Write writes a row, unless the format cannot have it.
-func (w *ExportWriter[R]) Write(row *R) error {
-	told, why := w.how.Tell(*row)
-	if why != "" {
-		w.LeftOut[why]++
-		return nil
+var errUnsorted = errors.New("its rows are not sorted: it was not written by this program")
+
+// Copy implements Exporter.
+func (w *exportWriter[R]) Copy(in parquet.ReaderAtSeeker, relay string, stopped func() error) error {
+	t := w.how.Table
+	rows, err := NewReader(t, w.network, in)
+	if err != nil {
+		return err
 	}
-	for _, c := range w.table.Columns {
-		if compareCells(c.Cell(row), c.Cell(&told)) != 0 {
-			w.Lost[c.Name]++
+	var last *R
+	for n := 0; ; n++ {
+		if n%4096 == 0 {
+			if err := stopped(); err != nil {
+				return err
+			}
+		}
+		row, err := rows.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case last != nil && compareCells(t.Columns[0].Cell(last), t.Columns[0].Cell(row)) > 0:
+			return errUnsorted
+		}
+		last = row
+		switch {
+		case relay != "" && t.Relay == nil:
+			w.counts.LeftOut[whyNoRelay]++
+			continue
+		case relay != "" && *t.Relay(row) != Text(relay):
+			continue
+		}
+		if err := w.Write(row); err != nil {
+			return err
 		}
 	}
-	w.Rows++
+}
+
+// Counts implements Exporter.
+func (w *exportWriter[R]) Counts() Exported { return w.counts }
+
+// Write writes a row, unless the format cannot have it.
+func (w *exportWriter[R]) Write(row *R) error {
+	told, why := w.how.Tell(*row)
+	if why != "" {
+		w.counts.LeftOut[why]++
+		return nil
+	}
+	for _, c := range w.how.Table.Columns {
+		if compareCells(c.Cell(row), c.Cell(&told)) != 0 {
+			w.counts.Lost[c.Name]++
+		}
+	}
+	w.counts.Rows++
 	return w.out.Write(&told)
 }
 
-// Close ends the file's content.
-func (w *ExportWriter[R]) Close() error { return w.out.Close() }
+// Close implements Exporter.
+func (w *exportWriter[R]) Close() error { return w.out.Close() }
 
 // wholeRow tells all of a row.
 func wholeRow[R any](row R) (R, string) { return row, "" }
@@ -118,6 +192,7 @@ const (
 	whyRefused   = "the relay refused it, which the format cannot say"
 	whyNoTime    = "it has no time of the relay's clock, by which the format tells bids from deliveries"
 	whySeparator = "its relay's name has a separator of the format"
+	whyNoRelay   = "it is of no relay"
 	whyNoKind    = "it is of no kind that the format has"
 )
 
@@ -131,25 +206,12 @@ func onlyMillis(t Time) Time {
 func millis(t Time) Int { return Int{t.Micros / 1000, t.Known} }
 
 var exportParquet = ExportFormat{
-	Name: "parquet", Doc: "all columns of the data set, in one Parquet file for each table",
-	Bids: Outgoing[Bid]{"bids.parquet", wholeRow[Bid], func(n Network, out io.Writer) (RowWriter[Bid], error) {
-		return NewWriter(Bids, n, out)
-	}},
-	Deliveries: Outgoing[Delivery]{
-		"deliveries.parquet", wholeRow[Delivery],
-		func(n Network, out io.Writer) (RowWriter[Delivery], error) { return NewWriter(Deliveries, n, out) },
-	},
+	Name: "parquet", Doc: "all columns of the data set, in one Parquet file for each table", Tables: ownOutgoing(".parquet"),
 }
 
 var exportCSV = ExportFormat{
 	Name: "csv", Doc: "all columns of the data set, with a header; times in RFC 3339, null is an empty field",
-	Bids: Outgoing[Bid]{"bids.csv", wholeRow[Bid], func(_ Network, out io.Writer) (RowWriter[Bid], error) {
-		return NewCSVWriter(Bids, out)
-	}},
-	Deliveries: Outgoing[Delivery]{
-		"deliveries.csv", wholeRow[Delivery],
-		func(_ Network, out io.Writer) (RowWriter[Delivery], error) { return NewCSVWriter(Deliveries, out) },
-	},
+	Tables: ownOutgoing(".csv"),
 }
 
 // ExportsMarkdown is the table of formats of docs/replay.md.
@@ -157,9 +219,9 @@ func ExportsMarkdown() string {
 	var out strings.Builder
 	out.WriteString("| `--format` | files | |\n|---|---|---|\n")
 	for _, f := range Exports {
-		files := slices.DeleteFunc([]string{f.Bids.File, f.Deliveries.File}, func(s string) bool { return s == "" })
-		for i := range files {
-			files[i] = "`" + files[i] + "`"
+		var files []string
+		for _, one := range f.Tables {
+			files = append(files, "`"+one.FileName()+"`")
 		}
 		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", f.Name, strings.Join(files, ", "), f.Doc)
 	}

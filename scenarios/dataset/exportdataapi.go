@@ -12,14 +12,16 @@ var exportDataAPI = ExportFormat{
 	Name: "data-api",
 	Doc: "answers of a relay's Data API, without a limit; each row has the further field `relay`, since rows of several " +
 		"relays may be in one file",
-	Bids: Outgoing[Bid]{
-		"builder_blocks_received.json", tellReceived, func(_ Network, out io.Writer) (RowWriter[Bid], error) {
-			return beginArray(out, receivedTrace)
+	Tables: []AnyOutgoing{
+		Outgoing[Bid]{
+			Bids, "builder_blocks_received.json", tellReceived, func(_ Network, out io.Writer) (RowWriter[Bid], error) {
+				return beginArray(out, receivedTrace)
+			},
 		},
-	},
-	Deliveries: Outgoing[Delivery]{
-		"proposer_payload_delivered.json", tellDelivered, func(_ Network, out io.Writer) (RowWriter[Delivery], error) {
-			return beginArray(out, deliveredTrace)
+		Outgoing[Delivery]{
+			Deliveries, "proposer_payload_delivered.json", tellDelivered, func(_ Network, out io.Writer) (RowWriter[Delivery], error) {
+				return beginArray(out, deliveredTrace)
+			},
 		},
 	},
 }

@@ -10,13 +10,15 @@ import (
 
 var exportRelayscan = ExportFormat{
 	Name: "relayscan", Doc: "the columns of relayscan's bid archive; it has no deliveries",
-	Bids: Outgoing[Bid]{"bids.csv", tellRelayscan, func(_ Network, out io.Writer) (RowWriter[Bid], error) {
-		w := &relayscanWriter{out: bufio.NewWriter(out)}
-		if _, err := w.out.WriteString(relayscanColumns + "\n"); err != nil {
-			return nil, fmt.Errorf("begin relayscan's columns: %w", err)
-		}
-		return w, nil
-	}},
+	Tables: []AnyOutgoing{Outgoing[Bid]{
+		Bids, "bids.csv", tellRelayscan, func(_ Network, out io.Writer) (RowWriter[Bid], error) {
+			w := &relayscanWriter{out: bufio.NewWriter(out)}
+			if _, err := w.out.WriteString(relayscanColumns + "\n"); err != nil {
+				return nil, fmt.Errorf("begin relayscan's columns: %w", err)
+			}
+			return w, nil
+		}},
+	},
 }
 
 func tellRelayscan(b Bid) (Bid, string) {

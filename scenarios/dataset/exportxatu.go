@@ -9,15 +9,17 @@ var exportXatu = ExportFormat{
 	Name: "xatu",
 	Doc: "xatu's tables of bid traces and delivered payloads, in Parquet, with those of their columns that the data set " +
 		"knows; `value` has 32 bytes, the least first",
-	Bids: Outgoing[Bid]{
-		"mev_relay_bid_trace.parquet", tellXatuBid, func(n Network, out io.Writer) (RowWriter[Bid], error) {
-			return NewWriter(xatuBidTable(n), n, out)
+	Tables: []AnyOutgoing{
+		Outgoing[Bid]{
+			Bids, "mev_relay_bid_trace.parquet", tellXatuBid, func(n Network, out io.Writer) (RowWriter[Bid], error) {
+				return NewWriter(xatuBidTable(n), n, out)
+			},
 		},
-	},
-	Deliveries: Outgoing[Delivery]{
-		"mev_relay_proposer_payload_delivered.parquet", tellXatuDelivery,
-		func(n Network, out io.Writer) (RowWriter[Delivery], error) {
-			return NewWriter(xatuDeliveryTable(n), n, out)
+		Outgoing[Delivery]{
+			Deliveries, "mev_relay_proposer_payload_delivered.parquet", tellXatuDelivery,
+			func(n Network, out io.Writer) (RowWriter[Delivery], error) {
+				return NewWriter(xatuDeliveryTable(n), n, out)
+			},
 		},
 	},
 }

@@ -45,9 +45,9 @@ func readFacts(in io.Reader, from Origin, to Sink) error {
 		case err != nil:
 			return to.Bad(at, line, err)
 		case bid != nil:
-			return to.Bid(at, bid)
+			return to.Row(at, bid)
 		case delivery != nil:
-			return to.Delivery(at, delivery)
+			return to.Row(at, delivery)
 		}
 		return nil
 	})

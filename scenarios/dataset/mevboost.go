@@ -28,10 +28,10 @@ var mevboostBlocks = Format{
 			if err != nil {
 				return to.Bad(at, r.String(), err)
 			}
-			if err := to.Bid(at, bid); err != nil || !delivered {
+			if err := to.Row(at, bid); err != nil || !delivered {
 				return err
 			}
-			return to.Delivery(at, deliveryOfBid(bid))
+			return to.Row(at, deliveryOfBid(bid))
 		})
 	},
 }

@@ -79,8 +79,6 @@ func TestMevboostOfAnotherNetwork(t *testing.T) {
 // failing is a sink that takes nothing.
 type failing struct{ err error }
 
-func (f failing) Bid(int64, *Bid) error                   { return f.err }
-func (f failing) Delivery(int64, *Delivery) error         { return f.err }
-func (f failing) Registration(int64, *Registration) error { return f.err }
-func (f failing) Bad(int64, string, error) error          { return f.err }
-func (f failing) Note(string) error                       { return f.err }
+func (f failing) Row(int64, any) error           { return f.err }
+func (f failing) Bad(int64, string, error) error { return f.err }
+func (f failing) Note(string) error              { return f.err }

@@ -13,25 +13,9 @@ import (
 
 // Our own tables, as replay export writes them, and as the files of a data set are.
 
-var ownBidsCSV = ownCSV(Bids, (*Bid).check, func(b *Bid) *Text { return &b.Relay }, Sink.Bid)
-
-var ownDeliveriesCSV = ownCSV(Deliveries, (*Delivery).check, func(d *Delivery) *Text { return &d.Relay }, Sink.Delivery)
-
-var ownBidsParquet = ownParquet(Bids, (*Bid).check, func(b *Bid) *Text { return &b.Relay }, Sink.Bid)
-
-var ownDeliveriesParquet = ownParquet(Deliveries, (*Delivery).check, func(d *Delivery) *Text { return &d.Relay },
-	Sink.Delivery)
-
-var ownRegistrationsCSV = ownCSV(Registrations, (*Registration).check, func(r *Registration) *Text { return &r.Relay },
-	Sink.Registration)
-
-var ownRegistrationsParquet = ownParquet(Registrations, (*Registration).check,
-	func(r *Registration) *Text { return &r.Relay }, Sink.Registration)
-
-func ownCSV[R any](t *Table[R], check func(*R, Network) error, relay func(*R) *Text,
-	put func(Sink, int64, *R) error) Format {
+func ownCSV[R any](t *Table[R]) *Format {
 	header := strings.Join(t.names(), ",")
-	return Format{
+	return &Format{
 		Name: "csv", Place: Line, Doc: "this data set's table `" + t.Name + "`, in CSV; rows keep their `source`",
 		begins: func(head []byte) bool {
 			first, _, _ := strings.Cut(string(head), "\n")
@@ -42,25 +26,22 @@ func ownCSV[R any](t *Table[R], check func(*R, Network) error, relay func(*R) *T
 				row := new(R)
 				err := t.parse(row, fields)
 				if err == nil {
-					err = check(row, from.Network)
+					err = t.check(row, from.Network)
 				}
 				if err != nil {
 					return to.Bad(at, strings.Join(fields, ","), err)
 				}
-				if name := relay(row); *name == "" {
-					*name = Text(from.Relay)
-				}
-				return put(to, at, row)
+				t.complete(row, from)
+				return to.Row(at, row)
 			})
 		},
 	}
 }
 
-func ownParquet[R any](t *Table[R], check func(*R, Network) error, relay func(*R) *Text,
-	put func(Sink, int64, *R) error) Format {
-	return Format{
+func ownParquet[R any](t *Table[R]) *Format {
+	return &Format{
 		Name: "parquet", Place: Row, Doc: "this data set's table `" + t.Name + "`, in Parquet; rows keep their `source`",
-		columns: t.names(), needed: 8, // columns may be added
+		columns: t.names(), needed: min(8, len(t.Columns)), // columns may be added
 		ReadParquet: func(in parquet.ReaderAtSeeker, from Origin, to Sink) error {
 			rows, err := NewReader(t, from.Network, in)
 			if err != nil {
@@ -74,21 +55,29 @@ func ownParquet[R any](t *Table[R], check func(*R, Network) error, relay func(*R
 				case err != nil:
 					return fmt.Errorf("after row %d: %w", at-1, err)
 				}
-				if err := check(row, from.Network); err != nil {
+				if err := t.check(row, from.Network); err != nil {
 					err = to.Bad(at, strings.Join(t.texts(row), ","), err)
 					if err != nil {
 						return err
 					}
 					continue
 				}
-				if name := relay(row); *name == "" {
-					*name = Text(from.Relay)
-				}
-				if err := put(to, at, row); err != nil {
+				t.complete(row, from)
+				if err := to.Row(at, row); err != nil {
 					return err
 				}
 			}
 		},
+	}
+}
+
+// complete names the relay that the archive is of, if the row does not.
+func (t *Table[R]) complete(row *R, from Origin) {
+	if t.Relay == nil {
+		return
+	}
+	if name := t.Relay(row); *name == "" {
+		*name = Text(from.Relay)
 	}
 }
 

@@ -69,7 +69,7 @@ func readPlainBids(source Text) func(parquet.ReaderAtSeeker, Origin, Sink) error
 			if err != nil {
 				return to.Bad(at, r.String(), err)
 			}
-			return to.Bid(at, bid)
+			return to.Row(at, bid)
 		})
 	}
 }
@@ -108,7 +108,7 @@ func readPlainPayloads(source Text, names []string) func(parquet.ReaderAtSeeker,
 			if err != nil {
 				return to.Bad(at, r.String(), err)
 			}
-			return to.Delivery(at, delivery)
+			return to.Row(at, delivery)
 		})
 	}
 }

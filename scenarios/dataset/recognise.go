@@ -29,12 +29,11 @@ type Format struct {
 }
 
 // Formats are the formats that can be imported.
-var Formats = []*Format{
-	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &ownBidsCSV,
-	&ownDeliveriesCSV, &ownBidsParquet, &ownDeliveriesParquet, &RunFacts, &mevboostBlocks, &xatuRegistrations,
-	&ownRegistrationsCSV, &ownRegistrationsParquet, &edenBidsParquet, &edenPayloadsParquet, &plainCSV,
-	&dataverseBids, &dataverseBlocks,
-}
+var Formats = append(ownFormats(),
+	&relayscanCSV, &relayscanTSV, &DataAPI, &edenLines, &dataAPILines, &xatuBids, &xatuDelivered, &RunFacts,
+	&mevboostBlocks, &xatuRegistrations, &edenBidsParquet, &edenPayloadsParquet, &plainCSV, &dataverseBids,
+	&dataverseBlocks,
+)
 
 // HeadBytes is how much of an archive Recognise should see, unless the archive is shorter.
 const HeadBytes = 16 << 10

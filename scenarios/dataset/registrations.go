@@ -19,11 +19,12 @@ type Registration struct {
 
 // Registrations is the table of registrations. A replay does not read it.
 var Registrations = &Table[Registration]{
-	Name: "registrations",
-	Doc: "Registrations of validators that relays show. Replays do not read them, and exports do not write them; files " +
-		"of the table can be imported.",
-	Seen: func(r *Registration) *Time { return &r.ObservedAt },
-	At:   func(_ Network, r *Registration) int64 { return r.SlotStart.Micros },
+	Name:  "registrations",
+	Doc:   "Registrations of validators that relays show. Replays do not read them.",
+	Seen:  func(r *Registration) *Time { return &r.ObservedAt },
+	Relay: func(r *Registration) *Text { return &r.Relay },
+	check: (*Registration).check,
+	At:    func(_ Network, r *Registration) int64 { return r.SlotStart.Micros },
 	Columns: []Column[Registration]{
 		{"slot", "slot", "the slot that the archive names", func(r *Registration) any { return &r.Slot }},
 		{"slot_start", "UTC", "when that slot begins", func(r *Registration) any { return &r.SlotStart }},
@@ -71,7 +72,7 @@ var xatuRegistrations = Format{
 			if err != nil {
 				return to.Bad(at, r.String(), err)
 			}
-			return to.Registration(at, row)
+			return to.Row(at, row)
 		})
 	},
 }

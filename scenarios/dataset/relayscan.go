@@ -54,7 +54,7 @@ func readRelayscan(in io.Reader, comma byte, from Origin, to Sink) error {
 		if err != nil {
 			return to.Bad(at, line, err)
 		}
-		return to.Bid(at, bid)
+		return to.Row(at, bid)
 	})
 }
 

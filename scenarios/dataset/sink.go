@@ -2,9 +2,8 @@ package dataset
 
 // Sink takes the rows of an archive. An error from it ends the reading.
 type Sink interface {
-	Bid(at int64, row *Bid) error
-	Delivery(at int64, row *Delivery) error
-	Registration(at int64, row *Registration) error
+	// Row takes a row of one of Tables, such as a *Bid.
+	Row(at int64, row any) error
 	// Bad takes a row that cannot be one, in the archive's own words, and why.
 	Bad(at int64, text string, why error) error
 	// Note takes how something about the whole archive was found out.

@@ -26,6 +26,10 @@ type Table[R any] struct {
 	// Seen is the moment at which a collector saw the row; of several the earliest is kept. It is nil
 	// for tables without.
 	Seen func(*R) *Time
+	// Relay is the relay that the row is of; it is nil for tables of what no relay tells.
+	Relay func(*R) *Text
+	// check completes a row that was read, and says why it cannot be one.
+	check func(*R, Network) error
 	// At is the moment whose day and hour say in which file the row stands, in microseconds.
 	At func(Network, *R) int64
 }

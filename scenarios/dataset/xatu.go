@@ -36,7 +36,7 @@ var xatuBids = Format{
 			if err != nil {
 				return to.Bad(at, r.String(), err)
 			}
-			return to.Bid(at, bid)
+			return to.Row(at, bid)
 		}, to)
 	},
 }
@@ -54,7 +54,7 @@ var xatuDelivered = Format{
 			if err != nil {
 				return to.Bad(at, r.String(), err)
 			}
-			return to.Delivery(at, delivery)
+			return to.Row(at, delivery)
 		}, to)
 	},
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/parquet"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/scenarios/dataset"
@@ -35,50 +36,29 @@ type batch struct {
 	// none is.
 	writing chan error
 
-	bids       []*dataset.Bid
-	deliveries []*dataset.Delivery
-	registered []*dataset.Registration
-	bad        bytes.Buffer
-	rows       int64
-	badRows    int64
-	at         int64
+	tables  []dataset.Rows
+	bad     bytes.Buffer
+	rows    int64
+	badRows int64
+	at      int64
 }
 
-// Bid implements dataset.Sink.
-func (b *batch) Bid(at int64, row *dataset.Bid) error {
+// Row implements dataset.Sink.
+func (b *batch) Row(at int64, row any) error {
 	if at <= b.from {
 		return nil
 	}
 	if err := b.begin(at); err != nil {
 		return err
 	}
-	b.bids = append(b.bids, row)
-	b.counted(at)
-	return nil
-}
-
-// Delivery implements dataset.Sink.
-func (b *batch) Delivery(at int64, row *dataset.Delivery) error {
-	if at <= b.from {
-		return nil
+	if b.tables == nil {
+		for _, table := range dataset.Tables {
+			b.tables = append(b.tables, table.NewRows())
+		}
 	}
-	if err := b.begin(at); err != nil {
-		return err
+	if !slices.ContainsFunc(b.tables, func(t dataset.Rows) bool { return t.Take(row) }) {
+		return fmt.Errorf("a %T is a row of no table", row)
 	}
-	b.deliveries = append(b.deliveries, row)
-	b.counted(at)
-	return nil
-}
-
-// Registration implements dataset.Sink.
-func (b *batch) Registration(at int64, row *dataset.Registration) error {
-	if at <= b.from {
-		return nil
-	}
-	if err := b.begin(at); err != nil {
-		return err
-	}
-	b.registered = append(b.registered, row)
 	b.counted(at)
 	return nil
 }
@@ -143,7 +123,7 @@ func (b *batch) handOver() error {
 		return err
 	}
 	full := *b
-	b.bids, b.deliveries, b.registered, b.bad, b.rows, b.badRows = nil, nil, nil, bytes.Buffer{}, 0, 0
+	b.tables, b.bad, b.rows, b.badRows = nil, bytes.Buffer{}, 0, 0
 	b.writing = make(chan error, 1)
 	go func() { b.writing <- full.commit() }()
 	return nil
@@ -164,16 +144,8 @@ func (b *batch) settle() error {
 func (b *batch) commit() error {
 	var renames [][2]string
 	added, known := int64(0), b.rows-b.badRows
-	for _, merge := range []func() ([][2]string, dataset.Merged, error){
-		func() ([][2]string, dataset.Merged, error) { return mergeTable(b.catalogue, dataset.Bids, b.bids) },
-		func() ([][2]string, dataset.Merged, error) {
-			return mergeTable(b.catalogue, dataset.Deliveries, b.deliveries)
-		},
-		func() ([][2]string, dataset.Merged, error) {
-			return mergeTable(b.catalogue, dataset.Registrations, b.registered)
-		},
-	} {
-		made, merged, err := merge()
+	for _, rows := range b.tables {
+		made, merged, err := mergeTable(b.catalogue, rows)
 		if err != nil {
 			return err
 		}
@@ -215,21 +187,16 @@ func (b *batch) writeBad() ([2]string, error) {
 
 // mergeTable writes, for each hour that the rows are of, a new file with the old file's rows and
 // these. Several hours are written at a time.
-func mergeTable[R any](c *catalogue, table *dataset.Table[R], rows []*R) (_ [][2]string, all dataset.Merged,
-	err error) {
-	parts := map[dataset.Part][]*R{}
-	for _, row := range rows {
-		part := table.Part(c.Network, row)
-		parts[part] = append(parts[part], row)
-	}
+func mergeTable(c *catalogue, rows dataset.Rows) (_ [][2]string, all dataset.Merged, err error) {
+	parts := rows.Parts(c.Network)
 	sorted := slices.SortedFunc(maps.Keys(parts), dataset.ComparePart)
 	renames, counts := make([][2]string, len(sorted)), make([]dataset.Merged, len(sorted))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, part := range sorted {
 		group.Go(func() (err error) {
-			place := path.Join(table.Name, part.Path())
-			if renames[i], counts[i], err = mergePart(c, table, place, table.Sort(parts[part])); err != nil {
+			place := path.Join(rows.TableName(), part.Path())
+			if renames[i], counts[i], err = mergePart(c, place, parts[part]); err != nil {
 				return fmt.Errorf("write %s: %w", place, err)
 			}
 			c.changed()
@@ -246,16 +213,13 @@ func mergeTable[R any](c *catalogue, table *dataset.Table[R], rows []*R) (_ [][2
 	return renames, all, nil
 }
 
-func mergePart[R any](c *catalogue, table *dataset.Table[R], place string, rows []*R) (rename [2]string,
-	merged dataset.Merged, err error) {
-	var old *dataset.Reader[R]
+func mergePart(c *catalogue, place string, rows dataset.Rows) (rename [2]string, merged dataset.Merged, err error) {
+	var old parquet.ReaderAtSeeker
 	was, err := os.Open(filepath.Join(c.dir, place))
 	switch {
 	case err == nil:
 		defer func() { err = errors.Join(err, was.Close()) }()
-		if old, err = dataset.NewReader(table, c.Network, was); err != nil {
-			return rename, merged, err
-		}
+		old = was
 	case !errors.Is(err, fs.ErrNotExist):
 		return rename, merged, err
 	}
@@ -263,10 +227,6 @@ func mergePart[R any](c *catalogue, table *dataset.Table[R], place string, rows 
 	if err != nil {
 		return rename, merged, err
 	}
-	out, err := dataset.NewWriter(table, c.Network, file)
-	if err != nil {
-		return rename, merged, errors.Join(err, file.Close())
-	}
-	merged, err = dataset.Merge(table, old, rows, out)
-	return rename, merged, errors.Join(err, out.Close(), file.Sync(), file.Close())
+	merged, err = rows.Merge(c.Network, old, file)
+	return rename, merged, errors.Join(err, file.Sync(), file.Close())
 }

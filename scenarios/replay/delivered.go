@@ -20,7 +20,7 @@ type payload struct {
 // deliveredOf returns what a data set knows of delivered payloads, an hour at a time. It is nil if
 // there are none.
 func deliveredOf(c *catalogue) (func(int64, dataset.Hash) ([]dataset.Wei, error), error) {
-	files, err := filepath.Glob(filepath.Join(c.dir, dataset.Deliveries.Name, "day=*", "*.parquet"))
+	files, err := filesOf(c.dir, dataset.Deliveries.Name)
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 )
 
@@ -23,50 +24,43 @@ type ExportOptions struct {
 	Relay string
 }
 
-// Export writes the rows of a data set in a format, in the order of their slots. It holds some
-// thousand rows in memory, however many there are. A file gets its name when it is whole.
+var errNothing = errors.New("the data set has no rows of a table that the format has")
+
+// Export writes the rows of a data set in a format, in the order of the table's files. It holds some
+// thousand rows in memory, however many there are. A file gets its name when it is whole. A table of
+// which the data set has no file is not written.
 func Export(ctx context.Context, o ExportOptions) (done []dataset.Exported, err error) {
 	network, err := networkOf(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	hours, err := hoursOf(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the export: %w", err)
 	}
-	e := exporting{ctx: ctx, options: o, network: network}
-	if o.Format.Bids.File != "" {
-		one, err := exportTable(&e, hours, dataset.Bids, o.Format.Bids, func(h hour) string { return h.bids },
-			func(b *dataset.Bid) dataset.Text { return b.Relay })
+	for _, table := range o.Format.Tables {
+		hours, err := filesOf(o.Dir, table.TableName())
+		if err != nil {
+			return nil, err
+		}
+		if len(hours) == 0 {
+			continue
+		}
+		one, err := exportTable(ctx, o, table, network, hours)
 		if err != nil {
 			return nil, err
 		}
 		done = append(done, one)
 	}
-	if o.Format.Deliveries.File != "" {
-		one, err := exportTable(&e, hours, dataset.Deliveries, o.Format.Deliveries,
-			func(h hour) string { return h.deliveries }, func(d *dataset.Delivery) dataset.Text { return d.Relay })
-		if err != nil {
-			return nil, err
-		}
-		done = append(done, one)
+	if len(done) == 0 {
+		return nil, run.Usage(fmt.Errorf("export %s to %s: %w", o.Dir, o.Format.Name, errNothing))
 	}
 	return done, nil
 }
 
-type exporting struct {
-	ctx     context.Context
-	options ExportOptions
-	network dataset.Network
-}
-
 // exportTable writes a table's file.
-func exportTable[R any](e *exporting, hours []hour, table *dataset.Table[R], how dataset.Outgoing[R],
-	name func(hour) string, relay func(*R) dataset.Text) (done dataset.Exported, err error) {
-	path := filepath.Join(e.options.Out, how.File)
+func exportTable(ctx context.Context, o ExportOptions, table dataset.AnyOutgoing, network dataset.Network,
+	hours []string) (done dataset.Exported, err error) {
+	path := filepath.Join(o.Out, table.FileName())
 	file, err := os.Create(path + newMark + "export")
 	if err != nil {
 		return done, fmt.Errorf("begin the export: %w", err)
@@ -76,49 +70,31 @@ func exportTable[R any](e *exporting, hours []hour, table *dataset.Table[R], how
 			err = errors.Join(fmt.Errorf("export to %s: %w", path, err), os.Remove(file.Name()))
 		}
 	}()
-	out, err := dataset.NewExportWriter(table, how, e.network, file)
+	out, err := table.Begin(network, file)
 	if err != nil {
 		return done, errors.Join(err, file.Close())
 	}
-	for _, h := range hours {
-		err := exportHour(e, table, name(h), func(row *R) error {
-			if e.options.Relay != "" && relay(row) != dataset.Text(e.options.Relay) {
-				return nil
-			}
-			return out.Write(row)
-		})
-		if err != nil {
+	for _, hour := range hours {
+		if err := exportHour(ctx, hour, o.Relay, out); err != nil {
 			return done, errors.Join(err, file.Close())
 		}
 	}
 	if err := errors.Join(out.Close(), file.Sync(), file.Close()); err != nil {
 		return done, err
 	}
-	return out.Exported, os.Rename(file.Name(), path)
+	return out.Counts(), os.Rename(file.Name(), path)
 }
 
-// exportHour reads the rows of one file of the data set.
-func exportHour[R any](e *exporting, table *dataset.Table[R], name string, put func(*R) error) (err error) {
-	in, err := openRows(table, e.network, name, nil)
+// exportHour writes the rows of one file of the data set.
+func exportHour(ctx context.Context, hour, relay string, out dataset.Exporter) error {
+	in, err := os.Open(hour)
 	if err != nil {
-		return err
+		return fmt.Errorf("open a file of the data set: %w", err)
 	}
-	defer func() { err = errors.Join(err, in.close()) }()
-	for n := 0; ; n++ {
-		if n%4096 == 0 {
-			if err := e.ctx.Err(); err != nil {
-				return err
-			}
-		}
-		row, err := in.peek()
-		if err != nil || row == nil {
-			return err
-		}
-		in.next = nil
-		if err := put(row); err != nil {
-			return err
-		}
+	if err := out.Copy(in, relay, ctx.Err); err != nil {
+		return errors.Join(fmt.Errorf("read %s: %w", hour, err), in.Close())
 	}
+	return in.Close()
 }
 
 // WriteExported says what was written, and what the format could not say.

@@ -97,3 +97,25 @@ func TestExportStopped(t *testing.T) {
 		t.Errorf("it left %q", names(left))
 	}
 }
+
+// A table that the data set does not have gives no file, and a format without any of its tables
+// nothing at all. A row that is of no table is a mistake of the reader.
+func TestExportWithoutTable(t *testing.T) {
+	dir := t.TempDir()
+	imported(t, options(dir), filepath.Join("testdata", "demo", "delivered-7613244.json"))
+	if _, done := mustExport(t, dir, "csv", ""); len(done) != 1 || done[0].File != "deliveries.csv" {
+		t.Errorf("%+v", done)
+	}
+	f, err := dataset.ExportNamed("relayscan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Export(context.Background(), ExportOptions{Dir: dir, Out: t.TempDir(), Format: f})
+	if !errors.Is(err, errNothing) {
+		t.Error(err)
+	}
+	b := batch{stopped: func() error { return nil }, limit: 1}
+	if err := b.Row(1, dataset.Bid{}); err == nil {
+		t.Error("a bid that is no pointer is taken")
+	}
+}

@@ -159,16 +159,8 @@ type sinkErrors struct {
 	err error
 }
 
-func (s *sinkErrors) Bid(at int64, row *dataset.Bid) error {
-	return s.keep(s.Sink.Bid(at, row))
-}
-
-func (s *sinkErrors) Delivery(at int64, row *dataset.Delivery) error {
-	return s.keep(s.Sink.Delivery(at, row))
-}
-
-func (s *sinkErrors) Registration(at int64, row *dataset.Registration) error {
-	return s.keep(s.Sink.Registration(at, row))
+func (s *sinkErrors) Row(at int64, row any) error {
+	return s.keep(s.Sink.Row(at, row))
 }
 
 func (s *sinkErrors) Bad(at int64, text string, why error) error {

@@ -241,15 +241,16 @@ type badRow struct {
 	why  error
 }
 
-// Bid implements dataset.Sink.
-func (a *page) Bid(_ int64, row *dataset.Bid) error {
-	a.bids = append(a.bids, row)
-	return a.checkSize()
-}
-
-// Delivery implements dataset.Sink.
-func (a *page) Delivery(_ int64, row *dataset.Delivery) error {
-	a.deliveries = append(a.deliveries, row)
+// Row implements dataset.Sink.
+func (a *page) Row(_ int64, row any) error {
+	switch row := row.(type) {
+	case *dataset.Bid:
+		a.bids = append(a.bids, row)
+	case *dataset.Delivery:
+		a.deliveries = append(a.deliveries, row)
+	default:
+		return errNotAsked // these lists have nothing else
+	}
 	return a.checkSize()
 }
 
@@ -258,9 +259,6 @@ func (a *page) Bad(at int64, text string, why error) error {
 	a.bad = append(a.bad, badRow{text, fmt.Errorf("%s: row %d: %w", a.asked, at, why)})
 	return a.checkSize()
 }
-
-// Registration implements dataset.Sink. These lists have none.
-func (a *page) Registration(int64, *dataset.Registration) error { return errNotAsked }
 
 // Note implements dataset.Sink. Answers have none.
 func (a *page) Note(string) error { return nil }
@@ -300,12 +298,12 @@ func (r *relayImport) list(name string, query url.Values) (*page, error) {
 // add puts the rows of an answer into the batch, and says where the import goes on.
 func (r *relayImport) add(a *page, next int64) error {
 	for _, row := range a.bids {
-		if err := r.batch.Bid(next, row); err != nil {
+		if err := r.batch.Row(next, row); err != nil {
 			return err
 		}
 	}
 	for _, row := range a.deliveries {
-		if err := r.batch.Delivery(next, row); err != nil {
+		if err := r.batch.Row(next, row); err != nil {
 			return err
 		}
 	}

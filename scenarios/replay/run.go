@@ -194,13 +194,22 @@ func readCatalogue(dir string) (*catalogue, error) {
 // hour is the files of one hour and their place below their tables; either file may be missing.
 type hour struct{ at, bids, deliveries string }
 
+// filesOf lists the files of a table in the order of their hours.
+func filesOf(dir, table string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, table, "day=*", "*.parquet"))
+	if err != nil {
+		return nil, fmt.Errorf("list the files of a data set: %w", err)
+	}
+	return files, nil
+}
+
 // hoursOf lists the hours of a data set in order.
 func hoursOf(dir string) ([]hour, error) {
 	found := map[string]hour{}
 	for _, table := range []string{dataset.Bids.Name, dataset.Deliveries.Name} {
-		files, err := filepath.Glob(filepath.Join(dir, table, "day=*", "*.parquet"))
+		files, err := filesOf(dir, table)
 		if err != nil {
-			return nil, fmt.Errorf("list the files of a data set: %w", err)
+			return nil, err
 		}
 		for _, file := range files {
 			at, err := filepath.Rel(filepath.Join(dir, table), file)
