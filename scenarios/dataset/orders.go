@@ -30,7 +30,8 @@ var Orders = &Table[Order]{
 	Name: "orders",
 	Doc: "Orders that a bundle RPC accepted, a row for each: the steps that it passed, and how it ended. A replay does " +
 		"not read them.",
-	At: func(_ Network, o *Order) int64 { return o.SlotStart.Micros },
+	check: (*Order).check,
+	At:    func(_ Network, o *Order) int64 { return o.SlotStart.Micros },
 	Columns: []Column[Order]{
 		{"slot", "slot", "the slot in which the order came", func(o *Order) any { return &o.Slot }},
 		{"slot_start", "UTC", "when that slot begins", func(o *Order) any { return &o.SlotStart }},

@@ -48,8 +48,10 @@ var Requests = &Table[Request]{
 	Name: "requests",
 	Doc: "Requests of proposers for headers and payloads, as the relay or the proposer tells it: the same request by " +
 		"both is two rows with different `source`. A replay does not read them.",
-	Seen: func(r *Request) *Time { return &r.ObservedAt },
-	At:   func(_ Network, r *Request) int64 { return r.SlotStart.Micros },
+	Seen:  func(r *Request) *Time { return &r.ObservedAt },
+	Relay: func(r *Request) *Text { return &r.Relay },
+	check: (*Request).check,
+	At:    func(_ Network, r *Request) int64 { return r.SlotStart.Micros },
 	Columns: []Column[Request]{
 		{"slot", "slot", "the slot that is asked for", func(r *Request) any { return &r.Slot }},
 		{"slot_start", "UTC", "when that slot begins", func(r *Request) any { return &r.SlotStart }},

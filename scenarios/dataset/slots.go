@@ -36,9 +36,10 @@ var outcomesOfSlots = []Text{Landed, Local, Missed, Orphaned, Empty}
 
 // Slots is the table of what the chain has.
 var Slots = &Table[Slot]{
-	Name: "slots",
-	Doc:  "What the chain has for each slot. A replay does not read it.",
-	At:   func(_ Network, s *Slot) int64 { return s.SlotStart.Micros },
+	Name:  "slots",
+	Doc:   "What the chain has for each slot. A replay does not read it.",
+	check: (*Slot).check,
+	At:    func(_ Network, s *Slot) int64 { return s.SlotStart.Micros },
 	Columns: []Column[Slot]{
 		{"slot", "slot", "", func(s *Slot) any { return &s.Slot }},
 		{"slot_start", "UTC", "when the slot begins", func(s *Slot) any { return &s.SlotStart }},

@@ -18,7 +18,9 @@ var Stages = &Table[Stage]{
 	Name: "stages",
 	Doc: "How long the stages of a relay's work took: of submissions and of payloads, in the order in which they run. " +
 		"A replay does not read them.",
-	At: func(_ Network, s *Stage) int64 { return s.SlotStart.Micros },
+	Relay: func(s *Stage) *Text { return &s.Relay },
+	check: (*Stage).check,
+	At:    func(_ Network, s *Stage) int64 { return s.SlotStart.Micros },
 	Columns: []Column[Stage]{
 		{"slot", "slot", "", func(s *Stage) any { return &s.Slot }},
 		{"slot_start", "UTC", "when that slot begins", func(s *Stage) any { return &s.SlotStart }},

@@ -8,7 +8,7 @@ import (
 
 // Tables are the tables of the data set. Whoever adds one lists it here: import, export, the
 // formats csv and parquet, questions in SQL and docs/replay.md take it from this list.
-var Tables = []AnyTable{Bids, Deliveries, Registrations}
+var Tables = []AnyTable{Bids, Deliveries, Registrations, Requests, Slots, Stages, Orders}
 
 // AnyTable is a table, whatever the type of its rows.
 type AnyTable interface {
