@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
 	"github.com/gavel-relay/gavel/devnet"
 )
 
@@ -62,6 +65,12 @@ const (
 	// PayloadReceived comes from a proposer: the relay's answer contained the payload.
 	PayloadReceived = devnet.PayloadReceived
 	HeaderReceived  = devnet.HeaderReceived
+	// NoHeader comes from a proposer: a relay has none for it. BlockTaken: a relay has taken the signed
+	// block.
+	NoHeader   = devnet.NoHeader
+	BlockTaken = devnet.BlockTaken
+	// BidMade comes from a builder, before it sends the bid.
+	BidMade = devnet.BidMade
 	BidCancelled    = devnet.BidCancelled
 	// TopChanged comes from a relay: another bid leads. TopHeard comes from an agent that heard of
 	// it.
@@ -105,10 +114,37 @@ const (
 	RefundListed   = devnet.RefundListed
 	RefundReceived = devnet.RefundReceived
 	BooksRight     = devnet.BooksRight
+	// What follows comes from the bundle RPC.
+	OrderAccepted  = "order_accepted"
+	OrderSimulated = "order_simulated"
+	OrderSent      = "order_sent"
+	OrderEnded     = "order_ended"
+	OrderReturned  = "order_returned"
+	BlockReverted  = "block_reverted"
 	BackrunLanded  = "backrun_landed"
 	PrivateLanded  = "private_transaction_landed"
 	OrderCancelled = "order_cancelled"
 )
+
+// ChainBlock is what a fact of a finished slot says of the block on the chain. A field may be added,
+// never renamed; facts of earlier versions lack all but the hash and the number of transactions.
+type ChainBlock struct {
+	// BlockHash is the payload's, or from gloas on without the payload that of the bid.
+	BlockHash  phase0.Hash32 `json:"block_hash"`
+	ParentHash phase0.Hash32 `json:"parent_hash,omitzero"`
+	Number     uint64        `json:"block_number,omitempty"`
+	GasUsed    uint64        `json:"gas_used,omitempty"`
+	Txs        int           `json:"txs"`
+	// ProposerKey is that of the slot's duty, also if the chain has no block. BuilderKey is whose
+	// payload a relay has delivered, Relay the one that did so first.
+	ProposerKey phase0.BLSPubKey `json:"proposer_pubkey,omitzero"`
+	BuilderKey  phase0.BLSPubKey `json:"builder_pubkey,omitzero"`
+	Relay       string           `json:"relay,omitempty"`
+	// PaidWei is what the block's transactions pay the proposer: by how much the balance of its fee
+	// recipient grew, without withdrawals. It is nil if another block pays a part of what was promised,
+	// as for a bid from a stake.
+	PaidWei *uint256.Int `json:"paid,omitempty"`
+}
 
 // Outcomes of a slot.
 const (

@@ -248,6 +248,7 @@ func (c *Cast) sidecar(role ProposerRole, keys map[phase0.ValidatorIndex]*bls.Se
 	for _, one := range c.Relays {
 		made, err := c.relay(devnet.ProposersName, one, &proposer.Witness{
 			RoundTripper: &http.Transport{MaxIdleConnsPerHost: 16}, Name: devnet.ProposersName, Relay: one.Name, Tell: c.tell,
+			Clock: c.clockOf(devnet.ProposersName),
 		})
 		if err != nil {
 			return nil, err

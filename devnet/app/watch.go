@@ -71,26 +71,9 @@ func (l *lab) paid(_ context.Context, shown display.Slot, delivered *relay.Paylo
 	if delivered == nil || !shown.Landed {
 		return nil, nil
 	}
-	bc := l.network.Chain.Chain()
-	b := bc.GetBlockByHash(common.Hash(delivered.BlockHash))
-	if b == nil {
-		return nil, fmt.Errorf("the chain does not have block %#x", delivered.BlockHash[:])
-	}
-	parent := bc.GetHeaderByHash(b.ParentHash())
-	before, err := bc.StateAt(parent.Root, parent.Number, parent.Time)
+	paid, err := l.network.PaidBy(delivered.BlockHash, common.Address(delivered.FeeRecipient))
 	if err != nil {
-		return nil, fmt.Errorf("read the state before: %w", err)
-	}
-	after, err := bc.StateAt(b.Root(), b.Number(), b.Time())
-	if err != nil {
-		return nil, fmt.Errorf("read the state after: %w", err)
-	}
-	payee := common.Address(delivered.FeeRecipient)
-	paid := new(uint256.Int).Sub(after.GetBalance(payee), before.GetBalance(payee))
-	for _, w := range b.Withdrawals() {
-		if w.Address == payee {
-			paid.Sub(paid, new(uint256.Int).Mul(uint256.NewInt(w.Amount), uint256.NewInt(1e9)))
-		}
+		return nil, err
 	}
 	promised := delivered.ValueWei.Clone()
 	if shown.Payload != nil { // the beacon chain pays the value

@@ -115,7 +115,7 @@ func (l *planRun) record(e devnet.Event) {
 	if e.Subject == devnet.RequestRefused {
 		r.ID = cmp.Or(e.Refusal, "http-"+strconv.Itoa(e.Status))
 	}
-	l.book.add(r, time.Time{}, nil)
+	l.book.add(r, time.Time{}, e.Fact)
 }
 
 // offline disconnects the validators from their node in the slots in which the plan has them

@@ -132,6 +132,16 @@ func (b *book) trace(r *scenarios.Record, t relay.Trace) {
 		b.spec.ForkAt(t.Slot).String()
 }
 
+// keyOf returns the key of a builder.
+func (b *book) keyOf(name string) (key phase0.BLSPubKey) {
+	for one, of := range b.names {
+		if of == name {
+			return one
+		}
+	}
+	return key
+}
+
 // bidder finds a block's builder among the earlier facts of the relay's instances, because the fact
 // of a served header does not name it.
 func (b *book) bidder(relayName string, slot phase0.Slot, hash phase0.Hash32) string {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,10 +52,10 @@ func (l *planRun) closeLedger() error {
 
 // ChainSlot is the fact of a finished slot: what the chain has for it.
 type ChainSlot struct {
-	BlockHash phase0.Hash32         `json:"block_hash"`
-	Proposer  phase0.ValidatorIndex `json:"proposer_index"`
-	Txs       int                   `json:"txs"`
-	Blobs     int                   `json:"blobs"`
+	scenarios.ChainBlock
+
+	Proposer phase0.ValidatorIndex `json:"proposer_index"`
+	Blobs    int                   `json:"blobs"`
 	// Delivered are the blocks that relays published.
 	Delivered []phase0.Hash32 `json:"delivered,omitempty"`
 	// Withdrawn is what the payload pays from builders' stakes.
@@ -71,8 +72,8 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 	r := scenarios.Record{Slot: int(slot), Actor: "chain", Subject: scenarios.SlotFinished,
 		Fork: l.network.Spec.ForkAt(slot).String()}
 	has := l.network.SlotAt(slot)
-	found := ChainSlot{BlockHash: has.BlockHash, Proposer: has.Proposer, Txs: has.Txs, Blobs: has.Blobs,
-		Withdrawn: has.Withdrawn, Sale: has.Sale}
+	found := ChainSlot{ChainBlock: l.blockOf(has), Proposer: has.Proposer, Blobs: has.Blobs, Withdrawn: has.Withdrawn,
+		Sale: has.Sale}
 	r.ID = scenarios.Local
 	if !has.Canonical {
 		r.ID = scenarios.Missed
@@ -91,9 +92,13 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 		switch {
 		case has.Canonical && full && delivered.BlockHash == has.BlockHash:
 			r.ID, r.About, r.ValueWei = scenarios.Landed, fact.About, fact.ValueWei
+			found.BuilderKey, found.Relay = delivered.Builder, cmp.Or(found.Relay, l.plan.RelayOf(fact.Actor))
 		case r.ID != scenarios.Landed && r.ID != scenarios.Empty:
 			r.ID = scenarios.Orphaned
 		}
+	}
+	if found.BuilderKey == (phase0.BLSPubKey{}) && r.ID == scenarios.Landed { // sold by the network
+		found.BuilderKey = l.book.keyOf(r.About)
 	}
 	l.book.add(r, at, found)
 	for _, one := range has.Withdrawn {
@@ -106,6 +111,23 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 		}, at, one)
 	}
 	return nil
+}
+
+// blockOf says what the chain has of a slot's block.
+func (l *planRun) blockOf(has network.Slot) scenarios.ChainBlock {
+	b := scenarios.ChainBlock{
+		BlockHash: has.BlockHash, ParentHash: has.ParentHash, Number: has.Number, GasUsed: has.GasUsed, Txs: has.Txs,
+		ProposerKey: l.network.Beacon.ValidatorKey(has.Proposer).PublicKey(),
+	}
+	if has.Number == 0 || has.Sale != nil && has.Sale.ValueGwei > 0 {
+		return b
+	}
+	paid, err := l.network.PaidBy(has.BlockHash, common.Address(l.network.Payee(has.Proposer)))
+	if err != nil {
+		l.log.Warn("what a block has paid is not known", "block", has.Number, "error", err)
+	}
+	b.PaidWei = paid
+	return b
 }
 
 // isOwed says whether a withdrawal pays the proposer of a slot up to one what the slot's bid has

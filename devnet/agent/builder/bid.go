@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
@@ -33,6 +34,7 @@ func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, d Dec
 		return nil, err
 	}
 	one.cancellations = d.Cancellable
+	b.tellMade(a.Slot, built)
 	if d.TakeBack {
 		b.Tell(devnet.Event{Actor: b.Name, Subject: devnet.BidCancelled, Slot: int(a.Slot)})
 	}
@@ -44,6 +46,16 @@ func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, d Dec
 	}
 	b.burst(ctx, a, duty, built)
 	return built.PaidWei, nil
+}
+
+// tellMade reports a bid that is about to be sent, with what its block earns.
+func (b *Builder) tellMade(slot phase0.Slot, built *chain.Built) {
+	b.Tell(devnet.Event{
+		Actor: b.Name, Subject: devnet.BidMade, Slot: int(slot), ValueWei: built.PaidWei.Dec(),
+		Fact: devnet.MadeBid{
+			BlockHash: built.Hash(), Builder: b.Key.PublicKey(), ValueWei: built.PaidWei, WorthWei: built.CoinbaseGainWei,
+		},
+	})
 }
 
 // block builds a block with as many orders as fit together, filled up with pending transactions. It

@@ -22,6 +22,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/chain/chaintest"
 	"github.com/gavel-relay/gavel/internal/clock"
@@ -116,18 +117,30 @@ func TestBids(t *testing.T) {
 			node := opened(t, spec)
 			r, c := newRelay(t, registered(3))
 			b, a := newBuilder(spec, node, c), attributesFor(node, 3)
+			var made []devnet.MadeBid
+			b.Tell = func(e devnet.Event) {
+				if e.Subject == devnet.BidMade {
+					made = append(made, e.Fact.(devnet.MadeBid))
+				}
+			}
 			b.auction(t.Context(), a)
 			got := r.got()
-			if len(got) != 3 {
-				t.Fatalf("%d bids, want 3", len(got))
+			if len(got) != 3 || len(made) != 3 {
+				t.Fatalf("%d bids, %d of them told, want 3", len(got), len(made))
 			}
 			last := new(uint256.Int)
-			for _, submission := range got {
+			for i, submission := range got {
 				value := wantBid(t, node, fork, a, submission, b.Spec.BuilderDomain())
 				if !value.Gt(last) {
 					t.Errorf("a bid of %s after %s", value, last)
 				}
 				last = value
+				// The builder earns a Gwei for each unit of gas.
+				worth := new(uint256.Int).Mul(uint256.NewInt(uint64(len(node.pending))*params.TxGas), uint256.NewInt(params.GWei))
+				if one := made[i]; one.BlockHash != blockOf(submission).payload.BlockHash || !one.ValueWei.Eq(value) ||
+					one.Builder != b.Key.PublicKey() || !one.WorthWei.Eq(worth) {
+					t.Errorf("told of %+v, bid %s of %s", one, value, worth)
+				}
 			}
 			if now, latest := b.Clock.Now(), spec.SlotStart(3).Add(-2*time.Second); now.After(latest) {
 				t.Errorf("the last bid is made at %v, later than %v", now, latest)

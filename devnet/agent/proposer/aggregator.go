@@ -62,7 +62,7 @@ func (a *Aggregator) Header(ctx context.Context, slot phase0.Slot, parent phase0
 	proposer phase0.BLSPubKey) (*Bid, error) {
 	bids := make([]*Bid, len(a.Relays))
 	errs := forEach(a.Relays, func(i int, r Relay) error {
-		versioned, err := r.Client.Header(ctx, slot, parent, proposer)
+		versioned, err := askHeader(ctx, r, slot, parent, proposer)
 		if err != nil || versioned == nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (a *Aggregator) offering(block *api.VersionedSignedBlindedBeaconBlock) (lis
 // have version 2.
 func publish(ctx context.Context, relay *client.Client, block *api.VersionedSignedBlindedBeaconBlock,
 	hash phase0.Hash32) error {
-	err := relay.SubmitBlindedBlock(ctx, block)
+	err := relay.SubmitBlindedBlock(askPayload(ctx, block, hash), block)
 	if client.IsRefused(err, http.StatusNotFound) {
 		_, err = unblind(ctx, relay, block, hash)
 	}
@@ -161,7 +161,7 @@ func publish(ctx context.Context, relay *client.Client, block *api.VersionedSign
 // the answer.
 func unblind(ctx context.Context, relay *client.Client, block *api.VersionedSignedBlindedBeaconBlock,
 	hash phase0.Hash32) (*builderapi.VersionedSubmitBlindedBlockResponse, error) {
-	payload, err := relay.UnblindBlock(ctx, block)
+	payload, err := relay.UnblindBlock(askPayload(ctx, block, hash), block)
 	if err != nil {
 		return nil, err
 	}

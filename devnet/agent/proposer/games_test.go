@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,11 +17,13 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/api"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/relay/client"
 )
 
 // diary is an honest sidecar that writes down what it is asked, at chain time against the slot.
@@ -120,11 +124,62 @@ func TestRegistrationStorm(t *testing.T) {
 	}
 }
 
+// What a witness tells of requests for headers and payloads has the moment at which they were sent,
+// and what was asked and served.
+func TestWitnessOfAggregator(t *testing.T) {
+	a := newAuction(t)
+	var told []devnet.Event
+	r := &relay{name: "relay", bid: a.offer(t, 5, a.low)}
+	at := clock.NewStepped(a.spec.SlotStart(1).Add(time.Second))
+	c, err := client.New("http://relay", client.Options{JSON: true, HTTP: &http.Client{Transport: &Witness{
+		RoundTripper: memory{r.handler()}, Relay: "relay-1", Clock: at, Tell: func(e devnet.Event) { told = append(told, e) },
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Aggregator{Spec: a.spec, Relays: []Relay{{Client: c, Pubkey: relayKey.PublicKey()}}}
+	proposer := phase0.BLSPubKey{7}
+	ask := func() *Bid {
+		bid, _ := s.Header(t.Context(), 1, a.parent, proposer)
+		return bid
+	}
+	block := blindedFor(t, ask())
+	if err := s.Submit(t.Context(), block); err != nil {
+		t.Error(err)
+	}
+	s.V1 = true
+	_ = s.Submit(t.Context(), block) // it reveals nothing
+	r.bid = nil
+	ask()
+	r.status = http.StatusServiceUnavailable
+	ask()
+	header := devnet.RelayRequest{Kind: "header", Slot: 1, SentAt: at.Now(), Proposer: proposer}
+	served, payload := header, devnet.RelayRequest{Kind: "payload", Slot: 1, SentAt: at.Now(),
+		BlockHash: a.low.Payload.BlockHash}
+	served.BlockHash, served.ValueWei = a.low.Payload.BlockHash, uint256.NewInt(5)
+	want := []devnet.Event{
+		{Subject: "header_received", Slot: 1, Fact: served}, {Subject: "block_taken", Fact: payload},
+		{Subject: "request_refused", Status: http.StatusBadRequest, Fact: payload},
+		{Subject: "no_header", Slot: 1, Fact: header},
+		{Subject: "request_refused", Slot: 1, Status: http.StatusServiceUnavailable, Fact: header},
+	}
+	for i := range want {
+		want[i].At = "relay-1"
+	}
+	if !reflect.DeepEqual(told, want) {
+		t.Errorf("told\n%+v\nwant\n%+v", told, want)
+	}
+}
+
 // A witness tells what a relay answers, and leaves the answer whole.
 func TestWitness(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/eth/v1/builder/header/7/0x/0x", "/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks":
+		case "/eth/v1/builder/header/6/0x/0x":
+			w.WriteHeader(http.StatusNoContent)
+		case "/eth/v2/builder/blinded_blocks":
+			w.WriteHeader(http.StatusAccepted)
 		case "/eth/v1/builder/status":
 			http.Error(w, "down", http.StatusInternalServerError)
 		default:
@@ -135,12 +190,14 @@ func TestWitness(t *testing.T) {
 	defer server.Close()
 	var got []string
 	client := &http.Client{Transport: &Witness{RoundTripper: http.DefaultTransport, Name: "proposers", Relay: "relay-1",
+		Clock: clock.Real{},
 		Tell: func(e devnet.Event) {
 			got = append(got, strings.TrimSpace(fmt.Sprintf("%s at %s: %s %d %d %s", e.Actor, e.At, e.Subject, e.Slot,
 				e.Status, e.Refusal)))
 		}}}
-	for _, path := range []string{"header/7/0x/0x", "header/8/0x/0x", "validators", "blinded_blocks", "status"} {
-		response, err := client.Get(server.URL + "/eth/v1/builder/" + path)
+	for _, way := range []string{"header/7/0x/0x", "header/8/0x/0x", "validators", "blinded_blocks", "status",
+		"header/6/0x/0x", "../../v2/builder/blinded_blocks"} {
+		response, err := client.Get(server.URL + path.Join("/eth/v1/builder", way))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +211,8 @@ func TestWitness(t *testing.T) {
 	want := []string{
 		"proposers at relay-1: header_received 7 0", "proposers at relay-1: request_refused 8 400 too-late",
 		"proposers at relay-1: registration_sent 0 0", "proposers at relay-1: payload_received 0 0",
-		"proposers at relay-1: request_refused 0 500", "proposers at relay-1: request_failed 9 0",
+		"proposers at relay-1: request_refused 0 500", "proposers at relay-1: no_header 6 0",
+		"proposers at relay-1: block_taken 0 0", "proposers at relay-1: request_failed 9 0",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
