@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// StagesUs is how long the stages of a request took, in microseconds of the machine's clock, rounded
-// up. 0 is a stage that the request did not pass, or that was not measured. Names are those of
-// gavel_stage_seconds.
+// StagesUs is how long the stages of a request took, in microseconds of the machine's clock,
+// rounded up. 0 is a stage that the request did not pass, or that was not measured. Names are those
+// of gavel_stage_seconds.
 type StagesUs struct {
 	Receive   int64 `json:"receive,omitempty"`
 	Decode    int64 `json:"decode,omitempty"`
@@ -35,8 +35,8 @@ func (s *StagesUs) fields() [9]stage {
 	}
 }
 
-// Add adds what a stage took. A request may pass a stage more than once. It returns false for a name
-// that is none.
+// Add adds what a stage took. A request may pass a stage more than once. It returns false for a
+// name that is none.
 func (s *StagesUs) Add(name string, took time.Duration) bool {
 	for _, one := range s.fields() {
 		if one.name == name {

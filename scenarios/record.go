@@ -65,13 +65,13 @@ const (
 	// PayloadReceived comes from a proposer: the relay's answer contained the payload.
 	PayloadReceived = devnet.PayloadReceived
 	HeaderReceived  = devnet.HeaderReceived
-	// NoHeader comes from a proposer: a relay has none for it. BlockTaken: a relay has taken the signed
-	// block.
+	// NoHeader comes from a proposer: a relay has none for it. BlockTaken: a relay has taken the
+	// signed block.
 	NoHeader   = devnet.NoHeader
 	BlockTaken = devnet.BlockTaken
 	// BidMade comes from a builder, before it sends the bid.
-	BidMade = devnet.BidMade
-	BidCancelled    = devnet.BidCancelled
+	BidMade      = devnet.BidMade
+	BidCancelled = devnet.BidCancelled
 	// TopChanged comes from a relay: another bid leads. TopHeard comes from an agent that heard of
 	// it.
 	TopChanged = "top_changed"
@@ -126,8 +126,9 @@ const (
 	OrderCancelled = "order_cancelled"
 )
 
-// ChainBlock is what a fact of a finished slot says of the block on the chain. A field may be added,
-// never renamed; facts of earlier versions lack all but the hash and the number of transactions.
+// ChainBlock is what a fact of a finished slot says of the block on the chain. A field may be
+// added, never renamed; facts of earlier versions lack all but the hash and the number of
+// transactions.
 type ChainBlock struct {
 	// BlockHash is the payload's, or from gloas on without the payload that of the bid.
 	BlockHash  phase0.Hash32 `json:"block_hash"`
@@ -141,8 +142,8 @@ type ChainBlock struct {
 	BuilderKey  phase0.BLSPubKey `json:"builder_pubkey,omitzero"`
 	Relay       string           `json:"relay,omitempty"`
 	// PaidWei is what the block's transactions pay the proposer: by how much the balance of its fee
-	// recipient grew, without withdrawals. It is nil if another block pays a part of what was promised,
-	// as for a bid from a stake.
+	// recipient grew, without withdrawals. It is nil if another block pays a part of what was
+	// promised, as for a bid from a stake.
 	PaidWei *uint256.Int `json:"paid,omitempty"`
 }
 

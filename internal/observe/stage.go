@@ -26,8 +26,8 @@ type watchKey struct{}
 func doNothing() time.Duration { return 0 }
 
 // Stage begins a stage of a request; the function that it returns ends it, and returns how long it
-// took. The stage is measured, and traced as a part of the request. The name must be a constant. In a
-// context that is not a request's, or of a server without a watcher, Stage does nothing, and the
+// took. The stage is measured, and traced as a part of the request. The name must be a constant. In
+// a context that is not a request's, or of a server without a watcher, Stage does nothing, and the
 // stage takes no time.
 func Stage(ctx context.Context, name string) (end func() time.Duration) {
 	watch, _ := ctx.Value(watchKey{}).(*HTTP)

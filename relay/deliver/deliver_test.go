@@ -394,8 +394,8 @@ func TestRepeatsArePublishedOnce(t *testing.T) {
 	})
 }
 
-// The fact of a delivery says how long its stages took, of the request that came first. What took no
-// time is left out.
+// The fact of a delivery says how long its stages took, of the request that came first. What took
+// no time is left out.
 func TestStagesAreInTheFact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newDeliverer(t)

@@ -19,6 +19,11 @@ type collected struct {
 	notes      []string
 
 	registrations []*Registration
+	requests      []*Request
+	slots         []*Slot
+	stages        []*Stage
+	orders        []*Order
+	places        []int64 // of all rows but bad ones
 }
 
 func (c *collected) Note(text string) error {
@@ -26,7 +31,8 @@ func (c *collected) Note(text string) error {
 	return nil
 }
 
-func (c *collected) Row(_ int64, row any) error {
+func (c *collected) Row(at int64, row any) error {
+	c.places = append(c.places, at)
 	switch row := row.(type) {
 	case *Bid:
 		c.bids = append(c.bids, row)
@@ -34,6 +40,14 @@ func (c *collected) Row(_ int64, row any) error {
 		c.deliveries = append(c.deliveries, row)
 	case *Registration:
 		c.registrations = append(c.registrations, row)
+	case *Request:
+		c.requests = append(c.requests, row)
+	case *Slot:
+		c.slots = append(c.slots, row)
+	case *Stage:
+		c.stages = append(c.stages, row)
+	case *Order:
+		c.orders = append(c.orders, row)
 	default:
 		return fmt.Errorf("a %T is a row of no table", row)
 	}

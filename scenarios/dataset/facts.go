@@ -16,96 +16,197 @@ import (
 	"github.com/gavel-relay/gavel/scenarios"
 )
 
-// RunFacts are the facts of a run folder that a scenario has written: what its relays' journals say
-// of bids, refusals, leading bids, served headers and delivered payloads. Other facts are about
-// something else than these tables, and are passed over.
+// RunFacts are the facts of a run folder that a scenario has written: what its relays, proposers,
+// builders, the chain and the bundle RPC tell that these tables are about. Other facts are passed
+// over.
 var RunFacts = Format{
 	Name: "run", Place: Line,
-	Doc: "`facts.ndjson` of a run folder: what relays judged, also what they refused, leading bids, served headers and " +
-		"delivered payloads",
+	Doc: "`facts.ndjson` of a run folder: what relays judged, also what they refused, and how long it took; leading " +
+		"bids, served headers and delivered payloads; requests, as relays and proposers tell them; what the chain has; " +
+		"and orders",
 	begins: func(head []byte) bool { return bytes.HasPrefix(head, []byte(`{"seq":`)) },
 	Read:   readFacts,
 }
 
+// factReader makes rows of facts. It remembers what later facts need.
+type factReader struct {
+	from   Origin
+	worths worths
+	orders orderBook
+}
+
+// readersOf are for subjects the rows that a fact is, or that it only leaves something behind for
+// later rows.
+var readersOf = map[string]func(*factReader, *scenarios.Record) ([]any, error){
+	scenarios.SubmissionJudged: (*factReader).submission,
+	scenarios.TopChanged:       (*factReader).top,
+	scenarios.HeaderServed:     (*factReader).header,
+	scenarios.PayloadDelivered: (*factReader).delivered,
+	scenarios.PayloadRefused:   (*factReader).payloadRefused,
+	scenarios.HeaderReceived:   (*factReader).request,
+	scenarios.NoHeader:         (*factReader).request,
+	scenarios.PayloadReceived:  (*factReader).request,
+	scenarios.BlockTaken:       (*factReader).request,
+	scenarios.RequestRefused:   (*factReader).request,
+	scenarios.RequestFailed:    (*factReader).request,
+	scenarios.SlotFinished:     (*factReader).slot,
+	scenarios.BidMade:          (*factReader).made,
+	scenarios.OrderAccepted:    (*factReader).orderAccepted,
+	scenarios.OrderSimulated:   (*factReader).orderSimulated,
+	scenarios.HintSeen:         (*factReader).orderShared,
+	scenarios.OrderSent:        (*factReader).orderSent,
+	scenarios.OrderReturned:    (*factReader).orderReturned,
+	scenarios.OrderEnded:       (*factReader).orderEnded,
+	scenarios.OrderCancelled:   (*factReader).orderEnded,
+	scenarios.BundleLanded:     (*factReader).orderEnded,
+	scenarios.BackrunLanded:    (*factReader).orderEnded,
+	scenarios.PrivateLanded:    (*factReader).orderEnded,
+	scenarios.RefundCredited:   (*factReader).refundCredited,
+	scenarios.RefundPaid:       (*factReader).refundPaid,
+	scenarios.BlockReverted:    (*factReader).blockReverted,
+}
+
+// checked is a row that can say why it cannot be one.
+type checked interface{ check(n Network) error }
+
 func readFacts(in io.Reader, from Origin, to Sink) error {
-	return eachLine(in, func(at int64, line string) error {
-		var r scenarios.Record
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			return to.Bad(at, line, fmt.Errorf("not a fact: %w", err))
-		}
-		relayName := Text(cmp.Or(from.Instances[r.Actor], r.Actor, from.Relay))
-		bid, delivery, err := rowOfFact(&r, relayName)
-		switch {
-		case err == nil && bid != nil:
-			err = bid.check(from.Network)
-		case err == nil && delivery != nil:
-			err = delivery.check(from.Network)
-		}
-		switch {
-		case err != nil:
+	r, last := factReader{from: from}, int64(0)
+	err := eachLine(in, func(at int64, line string) error {
+		last = at
+		rows, err := r.rows(line)
+		if err != nil {
 			return to.Bad(at, line, err)
-		case bid != nil:
-			return to.Row(at, bid)
-		case delivery != nil:
-			return to.Row(at, delivery)
+		}
+		for _, row := range rows {
+			if err := to.Row(at, row); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return r.orders.put(last, from.Network, to)
 }
 
-// rowOfFact returns the row that a fact is, or none.
-func rowOfFact(r *scenarios.Record, relayName Text) (bid *Bid, delivery *Delivery, err error) {
-	switch r.Subject {
-	case scenarios.SubmissionJudged:
-		var f relay.SubmissionJudged
-		if err := decodeFact(r, &f); err != nil {
-			return nil, nil, err
-		}
-		bid, err = bidOfTrace(f.Trace, Submission, relayName)
-		if err != nil {
-			return nil, nil, err
-		}
-		bid.ReceivedAt, bid.ReceivedUnitUs, bid.EligibleAt = timeOf(f.ReceivedAt), Int{1, true}, timeOf(f.EligibleAt)
-		// A block that is not verified was refused, or not executed: nobody has found it invalid.
-		bid.Verified, bid.Optimistic = Bool{f.Verified, f.Verified}, Bool{f.Optimistic, true}
-		bid.Cancellable, bid.Sequence = Bool{f.Cancellable, true}, Int{int64(f.Sequence), f.Sequence > 0}
-		bid.Refusal = Text(f.Refusal)
-		return bid, nil, checkSequence(f.Sequence)
-	case scenarios.TopChanged:
-		var f relay.TopChanged
-		if err := decodeFact(r, &f); err != nil || f.ValueWei == nil || f.ValueWei.IsZero() {
-			return nil, nil, err // no bid leads any more
-		}
-		if bid, err = bidOfTrace(f.Trace, TopStream, relayName); err == nil {
-			bid.ObservedAt = timeOf(f.At)
-		}
-		return bid, nil, err
-	case scenarios.HeaderServed:
-		var f relay.HeaderServed
-		if err := decodeFact(r, &f); err != nil {
-			return nil, nil, err
-		}
-		bid = &Bid{
-			Source: "run", Kind: HeaderPoll, Relay: relayName, Slot: Int{int64(f.Slot), true}, ObservedAt: timeOf(f.At),
-			BlockHash: Hash{f.BlockHash, true}, Builder: Key{f.Builder, true}, Proposer: Key{f.Proposer, true},
-			FeeRecipient: Address{f.FeeRecipient, f.FeeRecipient != relay.FeeRecipient{}},
-		}
-		bid.ValueWei, err = weiOf(f.ValueWei)
-		return bid, nil, err
-	case scenarios.PayloadDelivered:
-		var f relay.PayloadDelivered
-		if err := decodeFact(r, &f); err != nil {
-			return nil, nil, err
-		}
-		delivery, err = deliveryOfFact(&f, relayName)
-		return nil, delivery, err
+// rows are the rows that a line is: all of them, or an error.
+func (r *factReader) rows(line string) ([]any, error) {
+	var record scenarios.Record
+	if err := json.Unmarshal([]byte(line), &record); err != nil {
+		return nil, fmt.Errorf("not a fact: %w", err)
 	}
-	return nil, nil, nil
+	read := readersOf[record.Subject]
+	if read == nil {
+		return nil, nil
+	}
+	rows, err := read(r, &record)
+	for _, row := range rows {
+		if err == nil {
+			err = row.(checked).check(r.from.Network)
+		}
+	}
+	return rows, err
+}
+
+// relayOf is the relay of which a service is an instance.
+func (r *factReader) relayOf(service string) Text {
+	return Text(cmp.Or(r.from.Instances[service], service, r.from.Relay))
+}
+
+func (r *factReader) submission(record *scenarios.Record) ([]any, error) {
+	var f relay.SubmissionJudged
+	if err := decodeFact(record, &f); err != nil {
+		return nil, err
+	}
+	bid, err := bidOfTrace(f.Trace, Submission, r.relayOf(record.Actor))
+	if err != nil {
+		return nil, err
+	}
+	bid.ReceivedAt, bid.ReceivedUnitUs, bid.EligibleAt = timeOf(f.ReceivedAt), Int{1, true}, timeOf(f.EligibleAt)
+	// A block that is not verified was refused, or not executed: nobody has found it invalid.
+	bid.Verified, bid.Optimistic = Bool{f.Verified, f.Verified}, Bool{f.Optimistic, true}
+	bid.Cancellable, bid.Sequence = Bool{f.Cancellable, true}, Int{int64(f.Sequence), f.Sequence > 0}
+	bid.Refusal, bid.WorthWei = Text(f.Refusal), r.worths.of(madeBlock{f.BlockHash, f.Builder})
+	if err := checkSequence(f.Sequence); err != nil {
+		return nil, err
+	}
+	return append([]any{bid}, stagesOf(&f.Stages, Stage{
+		Slot: bid.Slot, BeganAt: bid.ReceivedAt, Source: "run", Relay: bid.Relay, Request: SubmissionStages,
+		BlockHash: bid.BlockHash, Builder: bid.Builder,
+	})...), nil
+}
+
+func (r *factReader) top(record *scenarios.Record) ([]any, error) {
+	var f relay.TopChanged
+	if err := decodeFact(record, &f); err != nil || f.ValueWei == nil || f.ValueWei.IsZero() {
+		return nil, err // no bid leads any more
+	}
+	bid, err := bidOfTrace(f.Trace, TopStream, r.relayOf(record.Actor))
+	if err != nil {
+		return nil, err
+	}
+	bid.ObservedAt = timeOf(f.At)
+	return []any{bid}, nil
+}
+
+// header is a bid that was served, and the request that it was the answer to.
+func (r *factReader) header(record *scenarios.Record) ([]any, error) {
+	var f relay.HeaderServed
+	if err := decodeFact(record, &f); err != nil {
+		return nil, err
+	}
+	value, err := weiOf(f.ValueWei)
+	if err != nil {
+		return nil, err
+	}
+	bid := &Bid{
+		Source: "run", Kind: HeaderPoll, Relay: r.relayOf(record.Actor), Slot: Int{int64(f.Slot), true},
+		ObservedAt: timeOf(f.At), BlockHash: Hash{f.BlockHash, true}, Builder: Key{f.Builder, true},
+		Proposer: Key{f.Proposer, true}, FeeRecipient: Address{f.FeeRecipient, f.FeeRecipient != relay.FeeRecipient{}},
+		ValueWei: value,
+	}
+	return []any{bid, &Request{
+		Slot: bid.Slot, ReceivedAt: bid.ObservedAt, Source: "run", Kind: HeaderRequest, Relay: bid.Relay,
+		Proposer: bid.Proposer, Outcome: Served, BlockHash: bid.BlockHash, Builder: bid.Builder, ValueWei: value,
+		Times: Int{int64(f.Count()), true},
+	}}, nil
+}
+
+// deliveredAt tells whether a fact says when the request came.
+type deliveredAt struct {
+	relay.PayloadDelivered
+
+	MsIntoSlot *int64 `json:"ms_into_slot"`
+}
+
+// delivered is a delivered payload, the request for it, and the stages of that.
+func (r *factReader) delivered(record *scenarios.Record) ([]any, error) {
+	var f deliveredAt
+	if err := decodeFact(record, &f); err != nil {
+		return nil, err
+	}
+	d, err := deliveryOfFact(&f.PayloadDelivered, r.relayOf(record.Actor))
+	if err != nil || f.MsIntoSlot == nil {
+		return []any{d}, err
+	}
+	came, err := r.from.Network.momentIn(int64(f.Slot), *f.MsIntoSlot)
+	if err != nil {
+		return nil, fmt.Errorf("ms_into_slot: %w", err)
+	}
+	rows := []any{d, &Request{
+		Slot: d.Slot, ReceivedAt: came, Source: "run", Kind: PayloadRequest, Relay: d.Relay, Proposer: d.Proposer,
+		Outcome: Served, BlockHash: d.BlockHash, Builder: d.Builder, ValueWei: d.ValueWei, Times: Int{1, true},
+	}}
+	return append(rows, stagesOf(&f.Stages, Stage{
+		Slot: d.Slot, BeganAt: came, Source: "run", Relay: d.Relay, Request: PayloadStages, BlockHash: d.BlockHash,
+		Builder: d.Builder,
+	})...), nil
 }
 
 func decodeFact(r *scenarios.Record, into any) error {
 	if len(r.Fact) == 0 {
-		return fmt.Errorf("%s without the relay's own fact", r.Subject)
+		return fmt.Errorf("%s without what its actor wrote", r.Subject)
 	}
 	if err := json.Unmarshal(r.Fact, into); err != nil {
 		return fmt.Errorf("%s: %w", r.Subject, err)

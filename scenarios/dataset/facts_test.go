@@ -92,7 +92,7 @@ func TestBadFacts(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{lines[1][:300], "28: not a fact"},
 		{"{}x", "28: not a fact"},
-		{`{"subject":"submission_judged"}`, "28: submission_judged without the relay's own fact"},
+		{`{"subject":"submission_judged"}`, "28: submission_judged without what its actor wrote"},
 		{`{"subject":"submission_judged","fact":[]}`, "28: submission_judged: "},
 		{`{"subject":"submission_judged","fact":{"slot":"1"}}`, "28: no value"},
 		{strings.Replace(lines[1], `"slot":"1"`, `"slot":"68719476736"`, 1), "28: slot 68719476736 is beyond 2^36"},

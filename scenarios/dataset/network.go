@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,6 +62,16 @@ func (n Network) checkTime(name string, slot int64, t Time) error {
 			name, slot, n.Name)
 	}
 	return nil
+}
+
+var errFarMoment = errors.New("more than a day away from its slot")
+
+// momentIn is a moment so many milliseconds after a slot began.
+func (n Network) momentIn(slot, ms int64) (Time, error) {
+	if slot < 0 || slot >= maxSlot || ms < -farMicros/1000 || ms > farMicros/1000 {
+		return Time{}, errFarMoment
+	}
+	return Time{n.startMicros(slot) + ms*1000, true}, nil
 }
 
 // Part names the file of a table that a row belongs to: the day and the hour (UTC) in which its

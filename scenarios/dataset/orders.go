@@ -22,8 +22,16 @@ type Order struct {
 	ValueWei, RefundWei              Wei
 }
 
-// OrderStates are how an order's life ended; Alive if it had not.
-var OrderStates = []Text{"alive", "landed", "expired", "cancelled", "failed"}
+// States of orders that others look at.
+const (
+	// OrderAlive: its life has not ended.
+	OrderAlive Text = "alive"
+	// OrderLanded: it is in a block of the chain.
+	OrderLanded Text = "landed"
+)
+
+// orderStates are how an order's life ended, or that it had not.
+var orderStates = []Text{OrderAlive, OrderLanded, "expired", "cancelled", "failed"}
 
 // Orders is the table of orders.
 var Orders = &Table[Order]{
@@ -70,9 +78,12 @@ func (o *Order) check(n Network) error {
 	switch {
 	case !o.Hash.Known || !o.ReceivedAt.Known:
 		return errNoOrderHash
-	case !slices.Contains(OrderStates, o.State):
-		return fmt.Errorf("state %q is none of %q", cut(string(o.State)), OrderStates)
+	case !slices.Contains(orderStates, o.State):
+		return fmt.Errorf("state %q is none of %q", cut(string(o.State)), orderStates)
 	}
 	o.SlotStart = Time{n.startMicros(o.Slot.V), true}
-	return n.checkTime("received_at", o.Slot.V, o.ReceivedAt)
+	return errors.Join(n.checkTime("received_at", o.Slot.V, o.ReceivedAt),
+		n.checkTime("simulated_at", o.Slot.V, o.SimulatedAt), n.checkTime("shared_at", o.Slot.V, o.SharedAt),
+		n.checkTime("matched_at", o.Slot.V, o.MatchedAt), n.checkTime("sent_at", o.Slot.V, o.SentAt),
+		n.checkTime("ended_at", o.Slot.V, o.EndedAt))
 }

@@ -47,7 +47,7 @@ var outcomesOfRequests = []Text{Served, NoBid, Refused, Failed}
 var Requests = &Table[Request]{
 	Name: "requests",
 	Doc: "Requests of proposers for headers and payloads, as the relay or the proposer tells it: the same request by " +
-		"both is two rows with different `source`. A replay does not read them.",
+		"both is two rows, one with `sent_at` and one with `received_at`. A replay does not read them.",
 	Seen:  func(r *Request) *Time { return &r.ObservedAt },
 	Relay: func(r *Request) *Text { return &r.Relay },
 	check: (*Request).check,

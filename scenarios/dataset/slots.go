@@ -57,7 +57,9 @@ var Slots = &Table[Slot]{
 		{"gas_used", "gas", "", func(s *Slot) any { return &s.GasUsed }},
 		{"num_tx", "transactions", "", func(s *Slot) any { return &s.NumTx }},
 		{"value_wei", "wei", "what the proposer was promised", func(s *Slot) any { return &s.ValueWei }},
-		{"paid_wei", "wei", "what the proposer was paid, as the chain says", func(s *Slot) any { return &s.PaidWei }},
+		{"paid_wei", "wei", "by how much the block's transactions raised the balance of " +
+			"the proposer's fee recipient; null if another block pays a part, as for bids from a stake",
+			func(s *Slot) any { return &s.PaidWei }},
 	},
 }
 

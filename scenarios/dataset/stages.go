@@ -13,6 +13,12 @@ type Stage struct {
 	TookUs             Int
 }
 
+// Whose stages they are.
+const (
+	SubmissionStages Text = "submission"
+	PayloadStages    Text = "payload"
+)
+
 // Stages is the table of relay-internal times.
 var Stages = &Table[Stage]{
 	Name: "stages",
@@ -24,7 +30,8 @@ var Stages = &Table[Stage]{
 	Columns: []Column[Stage]{
 		{"slot", "slot", "", func(s *Stage) any { return &s.Slot }},
 		{"slot_start", "UTC", "when that slot begins", func(s *Stage) any { return &s.SlotStart }},
-		{"began_at", "UTC, relay's clock", "when the request came", func(s *Stage) any { return &s.BeganAt }},
+		{"began_at", "UTC, relay's clock", "when the relay had the request: its body, if it is a submission",
+			func(s *Stage) any { return &s.BeganAt }},
 		{"source", "", "the format that the row is from", func(s *Stage) any { return &s.Source }},
 		{"relay", "", "the relay's name or host", func(s *Stage) any { return &s.Relay }},
 		{"request", "", "`submission` or `payload`", func(s *Stage) any { return &s.Request }},

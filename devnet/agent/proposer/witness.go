@@ -28,7 +28,8 @@ type Witness struct {
 
 type askedKey struct{}
 
-// asked is what is known of a request beside its bytes. A witness finds it in the request's context.
+// asked is what is known of a request beside its bytes. A witness finds it in the request's
+// context.
 type asked struct {
 	request devnet.RelayRequest
 	// received is the event of a header, which is told when it is decoded; nil if there is none.
