@@ -206,7 +206,8 @@ func onlyMillis(t Time) Time {
 func millis(t Time) Int { return Int{t.Micros / 1000, t.Known} }
 
 var exportParquet = ExportFormat{
-	Name: "parquet", Doc: "all columns of the data set, in one Parquet file for each table", Tables: ownOutgoing(".parquet"),
+	Name: "parquet", Doc: "all columns of the data set, in one Parquet file for each table",
+	Tables: ownOutgoing(".parquet"),
 }
 
 var exportCSV = ExportFormat{

@@ -19,7 +19,8 @@ var exportDataAPI = ExportFormat{
 			},
 		},
 		Outgoing[Delivery]{
-			Deliveries, "proposer_payload_delivered.json", tellDelivered, func(_ Network, out io.Writer) (RowWriter[Delivery], error) {
+			Deliveries, "proposer_payload_delivered.json", tellDelivered,
+			func(_ Network, out io.Writer) (RowWriter[Delivery], error) {
 				return beginArray(out, deliveredTrace)
 			},
 		},

@@ -26,9 +26,9 @@ type ExportOptions struct {
 
 var errNothing = errors.New("the data set has no rows of a table that the format has")
 
-// Export writes the rows of a data set in a format, in the order of the table's files. It holds some
-// thousand rows in memory, however many there are. A file gets its name when it is whole. A table of
-// which the data set has no file is not written.
+// Export writes the rows of a data set in a format, in the order of their hours. It holds some
+// thousand rows in memory, however many there are. A file gets its name when it is whole. A table
+// of which the data set has no file is not written.
 func Export(ctx context.Context, o ExportOptions) (done []dataset.Exported, err error) {
 	network, err := networkOf(o.Dir)
 	if err != nil {
