@@ -71,6 +71,9 @@ func checkSlot(slot Int) error {
 	if !slot.Known {
 		return errors.New("no slot")
 	}
+	if slot.V < 0 {
+		return fmt.Errorf("slot %d: %w", slot.V, errNotInt)
+	}
 	if slot.V >= maxSlot {
 		return fmt.Errorf("slot %d is beyond 2^36", slot.V)
 	}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,10 +114,23 @@ func FuzzRunFacts(f *testing.F) {
 		f.Add(line)
 	}
 	f.Add(servedFact + deliveredFact)
+	for _, text := range someOrders(f) {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, content string) {
 		var rows collected
 		if err := RunFacts.Read(strings.NewReader(content), Origin{Network: mainnet}, &rows); err != nil {
 			return
+		}
+		for _, o := range rows.orders {
+			if !o.Slot.Known || !o.ReceivedAt.Known || o.BlockNumber.V < 0 || !slices.Contains(orderStates, o.State) {
+				t.Errorf("%+v", o)
+			}
+		}
+		for _, s := range rows.slots {
+			if !s.SlotStart.Known || s.GasUsed.V < 0 || !slices.Contains(outcomesOfSlots, s.Outcome) {
+				t.Errorf("%+v", s)
+			}
 		}
 		for _, b := range rows.bids {
 			if !b.Slot.Known || !b.ValueWei.Known || !b.SlotStart.Known || b.GasUsed.V < 0 {

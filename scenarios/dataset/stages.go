@@ -22,8 +22,8 @@ const (
 // Stages is the table of relay-internal times.
 var Stages = &Table[Stage]{
 	Name: "stages",
-	Doc: "How long the stages of a relay's work took: of submissions and of payloads, in the order in which they run. " +
-		"A replay does not read them.",
+	Doc: "How long the stages of a relay's work took, of submissions and of requests for payloads. A replay does not " +
+		"read them.",
 	Relay: func(s *Stage) *Text { return &s.Relay },
 	check: (*Stage).check,
 	At:    func(_ Network, s *Stage) int64 { return s.SlotStart.Micros },
