@@ -35,6 +35,15 @@ func (s *StagesUs) fields() [9]stage {
 	}
 }
 
+// StageNames are the names of all stages, in the order in which they run.
+func StageNames() (names []string) {
+	var s StagesUs
+	for _, one := range s.fields() {
+		names = append(names, one.name)
+	}
+	return names
+}
+
 // Add adds what a stage took. A request may pass a stage more than once. It returns false for a
 // name that is none.
 func (s *StagesUs) Add(name string, took time.Duration) bool {

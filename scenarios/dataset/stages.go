@@ -1,6 +1,11 @@
 package dataset
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gavel-relay/gavel/relay"
+)
 
 // Stage is how long one stage of a relay's work on one request took.
 type Stage struct {
@@ -18,6 +23,9 @@ const (
 	SubmissionStages Text = "submission"
 	PayloadStages    Text = "payload"
 )
+
+// StageNames are the stages of gavel's own relay, in the order in which they run.
+var StageNames = relay.StageNames()
 
 // Stages is the table of relay-internal times.
 var Stages = &Table[Stage]{
@@ -48,6 +56,9 @@ var errNoStage = errors.New("no stage, or no time that it took")
 func (s *Stage) check(n Network) error {
 	if err := checkSlot(s.Slot); err != nil {
 		return err
+	}
+	if s.Request != SubmissionStages && s.Request != PayloadStages {
+		return fmt.Errorf("request %q is neither submission nor payload", cut(string(s.Request)))
 	}
 	if s.Stage == "" || !s.TookUs.Known || s.TookUs.V < 0 {
 		return errNoStage

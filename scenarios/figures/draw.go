@@ -172,7 +172,7 @@ func (s *Series) draw(p *plot.Plot, named bool, colour color.NRGBA) error {
 		}
 	}
 	if bounded {
-		if err := drawBounds(p, xys, bounds, points, named, colour); err != nil {
+		if err := drawBounds(p, xys, bounds, points, named || s.Form == Marker, colour); err != nil {
 			return err
 		}
 	}
@@ -203,9 +203,9 @@ func (s *Series) draw(p *plot.Plot, named bool, colour color.NRGBA) error {
 }
 
 // drawBounds draws bounds as bars, or along a line as an area.
-func drawBounds(p *plot.Plot, xys plotter.XYs, bounds plotter.YErrors, points []Point, named bool,
+func drawBounds(p *plot.Plot, xys plotter.XYs, bounds plotter.YErrors, points []Point, asBars bool,
 	colour color.NRGBA) error {
-	if named {
+	if asBars {
 		bars, err := plotter.NewYErrorBars(struct {
 			plotter.XYs
 			plotter.YErrors

@@ -123,8 +123,8 @@ func TestNumbers(t *testing.T) {
 		{"cancellations", "200", "200 1 1 5000000000000000 1"},
 		{"cancellations", "100", "100 0 0 0 1"},
 		// A led for 1000 + 100 ms of 2000 ms, B for 150 + 750.
-		{"builders", a, a + " 3 1 -1000 250 0.550000 0 0 "},
-		{"builders", b, b + " 1 1 0 0 0.450000 1 25000000000000000 5000000000000000"},
+		{"builders", a, a + " 3 1 -1000 250 0.550000 0 0   "},
+		{"builders", b, b + " 1 1 0 0 0.450000 1 25000000000000000 5000000000000000  "},
 		{"promised-and-paid", "7", "7 r 25000000000000000 24000000000000000 -1000000000000000"},
 		{"concentration", "2023-10-18T11:00Z", "2023-10-18T11:00Z 1 1 10000 10000"},
 		{"what-if", "final", "final 1 5000000000000000 0.005000000 0.005000000 1 no"},
@@ -255,6 +255,7 @@ func hostileFigures() []Figure {
 	p.Add([]backtest.Course{auction(hostile)}, []backtest.Result{
 		result(backtest.AsArchived, 'B', 25), result(hostile, 'A', 30),
 	})
+	addTables(p, hostile)
 	return p.Figures(map[string][]string{hostile: {hostile}})
 }
 

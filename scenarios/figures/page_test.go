@@ -37,7 +37,7 @@ func TestPageInABrowser(t *testing.T) {
 	defer cancel()
 	var pictures, images, scripts int
 	var sticksOut bool
-	var curve, named, before, after string
+	var curve, named, stages, missed, shading, before, after string
 	const press = `(id, times) => { const p = document.querySelector("#" + id + " .picture"); ` +
 		`for (let i = 0; i < times; i++) p.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"})); ` +
 		`return document.querySelector("#" + id + " .readout").textContent; }`
@@ -50,13 +50,16 @@ func TestPageInABrowser(t *testing.T) {
 		chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &sticksOut),
 		chromedp.Evaluate(`(`+press+`)("bid-curve", 80)`, &curve),
 		chromedp.Evaluate(`(`+press+`)("what-if", 1)`, &named),
+		chromedp.Evaluate(`(`+press+`)("stages", 1)`, &stages),
+		chromedp.Evaluate(`(`+press+`)("missed", 1)`, &missed),
+		chromedp.Evaluate(`(`+press+`)("shading", 1)`, &shading),
 		chromedp.Evaluate(topBuilder, &before),
 		chromedp.Evaluate(`document.querySelectorAll("#builders th")[1].click()`, nil),
 		chromedp.Evaluate(topBuilder, &after))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pictures != 10 || images != 0 || scripts != 1 || sticksOut {
+	if pictures != 14 || images != 0 || scripts != 1 || sticksOut {
 		t.Errorf("%d pictures, %d images, %d scripts, sticks out: %v", pictures, images, scripts, sticksOut)
 	}
 	if !strings.Contains(curve, "served at 1,000: 0.025") || !strings.Contains(curve, "leading bid at 250: 0.025") {
@@ -64,6 +67,15 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	if !strings.Contains(named, hostile+" *: 0.005 (0.005 to 0.005)") {
 		t.Errorf("the variant reads %q", named)
+	}
+	for id, c := range map[string][2]string{
+		"stages":  {stages, "90 % at submission: " + hostile + ": 0.007"},
+		"missed":  {missed, "share, and its bounds at 1,200: 1 (0.34238023 to 1)"},
+		"shading": {shading, "mean of all bids at 100: -0.1 (-0.1 to -0.1)"},
+	} {
+		if !strings.Contains(c[0], c[1]) {
+			t.Errorf("%s reads %q, want %q", id, c[0], c[1])
+		}
 	}
 	// B won and is first; A has more bids.
 	if before != keyText(key('B')) || after != keyText(key('A')) {

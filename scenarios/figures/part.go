@@ -14,6 +14,10 @@ type Part struct {
 	winning  *concentration
 	whatIfs  *whatIfs
 	curve    *backtest.Course
+	shading  *shading
+	stages   stages
+	funnel   *funnel
+	missed   missed
 }
 
 // NewPart begins with no slots. The bid curve is that of a slot, or if it is 0 of the auction
@@ -21,6 +25,7 @@ type Part struct {
 func NewPart(slot int64) *Part {
 	return &Part{
 		slot: slot, clock: newClock(), builders: newBuilders(), winning: newConcentration(), whatIfs: newWhatIfs(),
+		shading: newShading(), funnel: newFunnel(),
 	}
 }
 
@@ -66,6 +71,10 @@ func (p *Part) Merge(other *Part) {
 	p.payments.deliveries += other.payments.deliveries
 	p.winning.merge(other.winning)
 	p.whatIfs.merge(other.whatIfs)
+	p.shading.merge(other.shading)
+	p.stages.merge(&other.stages)
+	p.funnel.merge(other.funnel)
+	p.missed.merge(&other.missed)
 	if other.curve != nil {
 		p.show(other.curve)
 	}
@@ -76,7 +85,7 @@ func (p *Part) Merge(other *Part) {
 func (p *Part) Figures(models map[string][]string) []Figure {
 	return []Figure{
 		curveFigure(p.curve), p.clock.topFigure(), p.clock.riseFigure(), p.winners.figure(), p.clock.turnFigure(),
-		p.clock.cancelFigure(), p.builders.figure(), p.spreads.figure(), p.payments.figure(), p.winning.figure(),
-		p.whatIfs.figure(models),
+		p.clock.cancelFigure(), p.builders.figure(p.shading), p.spreads.figure(), p.payments.figure(), p.winning.figure(),
+		p.whatIfs.figure(models), p.shading.figure(), p.stages.figure(), p.funnel.figure(), p.missed.figure(),
 	}
 }

@@ -182,16 +182,16 @@ func (b *builders) ordered() (keys [][48]byte) {
 // drawnBuilders is how many builders the figure shows; its table has all.
 const drawnBuilders = 12
 
-func (b *builders) figure() Figure {
+func (b *builders) figure(of *shading) Figure {
 	f := Figure{
 		ID: "builders", Title: "Builders",
 		Doc: "What each builder did: bids, auctions, the mean of its first and its last bid in ms of the slot, its share " +
 			"of the time in which anybody led before the proposer asked, auctions that it won in the replay, " +
-			"and by how much it " +
-			"won over the best other builder, in the mean of auctions that had one. Drawn is the share of the time on top.",
+			"by how much it won over the best other builder, in the mean of auctions that had one, and what part of its " +
+			"blocks' worth it did not bid, if it tells. Drawn is the share of the time on top.",
 		X: "builder", Y: "share of the time on top", Named: true,
 		Header: []string{"builder_pubkey", "bids", "auctions", "mean_first_ms", "mean_last_ms", "share_of_time_on_top",
-			"wins", "won_wei", "mean_gap_to_second_wei"},
+			"wins", "won_wei", "mean_gap_to_second_wei", "mean_shading", "median_shading"},
 	}
 	s := Series{Name: "share of the time on top", Form: Marker}
 	for i, key := range b.ordered() {
@@ -203,6 +203,7 @@ func (b *builders) figure() Figure {
 		f.Rows = append(f.Rows, []string{
 			keyText(key), decimal(one.bids), decimal(one.auctions), meanMs(one.firstUs, one.auctions),
 			meanMs(one.lastUs, one.auctions), ratio(one.ledUs, b.ledUs), decimal(one.wins), one.winsWei.String(), gap,
+			of.builders[key].mean(), of.builders[key].median(),
 		})
 		if i < drawnBuilders {
 			s.Points = append(s.Points, Point{X: float64(i), Y: share(one.ledUs, b.ledUs), Label: shortKey(key)})

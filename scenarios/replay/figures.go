@@ -3,14 +3,17 @@ package replay
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/scenarios/dataset"
 	"github.com/gavel-relay/gavel/scenarios/figures"
 )
 
@@ -29,6 +32,9 @@ func Figures(ctx context.Context, o FigureOptions) (all []figures.Figure, err er
 	o.part = func() *figures.Part { return figures.NewPart(o.Slot) }
 	report, whole, err := replayed(ctx, o.RunOptions)
 	if err != nil {
+		return nil, err
+	}
+	if err := addTables(ctx, o.RunOptions, report.Network, whole); err != nil {
 		return nil, err
 	}
 	all = whole.Figures(report.Models)
@@ -52,6 +58,117 @@ func Figures(ctx context.Context, o FigureOptions) (all []figures.Figure, err er
 	return all, writeWhole(filepath.Join(o.To, "index.html"), func(out io.Writer) error {
 		return figures.WritePage(out, about, all)
 	})
+}
+
+// addTables adds the tables that a replay does not read, row by row, of the wanted relay if they are
+// of relays.
+func addTables(ctx context.Context, o RunOptions, network dataset.Network, to *figures.Part) error {
+	err := eachRow(ctx, o.Dir, dataset.Stages, network, func(s *dataset.Stage) {
+		if o.wants(s.Relay) {
+			to.AddStage(s)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := eachRow(ctx, o.Dir, dataset.Orders, network, to.AddOrder); err != nil {
+		return err
+	}
+	files, err := filesOf(o.Dir, dataset.Slots.Name)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := addSlots(ctx, o, network, file, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachRow reads a table.
+func eachRow[R any](ctx context.Context, dir string, table *dataset.Table[R], network dataset.Network,
+	do func(*R)) error {
+	files, err := filesOf(dir, table.Name)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := eachRowOf(ctx, table, network, file, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowsBetween is how many rows are read between two looks at whether to stop.
+const rowsBetween = 4096
+
+func eachRowOf[R any](ctx context.Context, table *dataset.Table[R], network dataset.Network, file string,
+	do func(*R)) (err error) {
+	in, err := openRows(table, network, file, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.close()) }()
+	for n := 0; ; n++ {
+		if n%rowsBetween == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		row, err := in.pop()
+		if err != nil || row == nil {
+			return err
+		}
+		do(row)
+	}
+}
+
+// addSlots adds the slots of an hour, each with what was asked in it. A slot that several sources
+// tell of counts once.
+func addSlots(ctx context.Context, o RunOptions, network dataset.Network, file string, to *figures.Part) (err error) {
+	at, err := filepath.Rel(filepath.Join(o.Dir, dataset.Slots.Name), file)
+	if err != nil {
+		return fmt.Errorf("find the requests of an hour: %w", err)
+	}
+	name := filepath.Join(o.Dir, dataset.Requests.Name, at)
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		name = ""
+	}
+	requests, err := openRows(dataset.Requests, network, name, []string{"slot", "kind", "relay", "sent_at", "received_at"})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, requests.close()) }()
+	last, now := int64(-1), 0
+	var failed error
+	err = eachRowOf(ctx, dataset.Slots, network, file, func(s *dataset.Slot) {
+		if s.Slot.V == last || failed != nil {
+			return
+		}
+		last = s.Slot.V
+		var asked figures.Asked
+		asked, failed = askedIn(ctx, requests, last, o, &now)
+		to.AddSlot(s, asked)
+	})
+	return errors.Join(err, failed)
+}
+
+// askedIn looks at the requests up to a slot, and returns those of the slot.
+func askedIn(ctx context.Context, requests *rows[dataset.Request], slot int64, o RunOptions,
+	read *int) (asked figures.Asked, err error) {
+	for {
+		r, err := requests.peek()
+		if err != nil || r == nil || r.Slot.V > slot {
+			return asked, err
+		}
+		if *read++; *read%rowsBetween == 0 && ctx.Err() != nil {
+			return asked, ctx.Err()
+		}
+		requests.next = nil
+		if r.Slot.V == slot && o.wants(r.Relay) {
+			asked.Add(r)
+		}
+	}
 }
 
 // writeFigure writes the pictures and the table of a figure. One that has nothing to draw has

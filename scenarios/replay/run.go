@@ -269,7 +269,11 @@ func replayHour(ctx context.Context, network dataset.Network, h hour, o RunOptio
 // eachSlot reads an hour slot by slot: the wanted relay's bids, and the deliveries of all relays.
 func eachSlot(ctx context.Context, network dataset.Network, h hour, o RunOptions,
 	each func(number int64, slot backtest.Slot) error) (err error) {
-	bids, err := openRows(dataset.Bids, network, h.bids, bidColumns)
+	columns := bidColumns
+	if o.part != nil {
+		columns = append(slices.Clone(columns), "worth_wei") // which only figures look at
+	}
+	bids, err := openRows(dataset.Bids, network, h.bids, columns)
 	if err != nil {
 		return err
 	}
@@ -308,6 +312,7 @@ func (h *hourly) add(slot backtest.Slot, o RunOptions) {
 	if h.part != nil {
 		courses = slices.DeleteFunc(courses, func(c backtest.Course) bool { return !o.wants(c.Relay) })
 		h.part.Add(courses, results)
+		h.part.AddBids(slot.Bids)
 	}
 }
 
@@ -386,6 +391,13 @@ func (r *rows[R]) peek() (*R, error) {
 	}
 	r.next, r.last = row, r.slot(row)
 	return row, nil
+}
+
+// pop returns the next row, nil at the end, and goes on.
+func (r *rows[R]) pop() (*R, error) {
+	row, err := r.peek()
+	r.next = nil
+	return row, err
 }
 
 // take returns the rows of a slot that are wanted.
