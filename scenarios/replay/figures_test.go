@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gavel-relay/gavel/scenarios"
 	"github.com/gavel-relay/gavel/scenarios/backtest"
+	"github.com/gavel-relay/gavel/scenarios/figures"
 )
 
 // The auctions of make replay-demo: the block that bloXroute delivered leads in the replay, too,
@@ -90,5 +92,65 @@ func TestFigures(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(out, "what-if.*")); len(left) > 0 || err != nil {
 		t.Errorf("files of an earlier run are left: %q, %v", left, err)
+	}
+}
+
+// The tables that a replay does not read are drawn, of the relay that is wanted, and a data set without
+// them says so. A slot that two sources tell of counts once.
+func TestFiguresOfTables(t *testing.T) {
+	folder := runFolder(t, content(t, "../testdata/facts.ndjson")+orderFacts(), "")
+	o := runOf(t, folder)
+	imported(t, o, folder)
+	row := "slot,slot_start,source,fork,outcome,because,relay,proposer_pubkey,builder_pubkey,block_hash,parent_hash," +
+		"block_number,gas_used,num_tx,value_wei,paid_wei\n2,,second,,landed,,,,,,,,,,,\n9,,second,,landed,,,,,,,,,,,\n"
+	imported(t, o, write(t, "slots.csv", []byte(row)))
+	for relay, want := range map[string]string{
+		"":        "\n200,1,1,0,0,1.000000,0.206549,1.000000\n,1,0,0,0,0.000000,0.000000,0.793451\n",
+		"relay-2": "No request for a header is known of any of the 2 slots.",
+	} {
+		draw := FigureOptions{RunOptions: runOptions(t, o.Into, ""), To: t.TempDir()}
+		draw.Relay = relay
+		all, err := Figures(t.Context(), draw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range all {
+			text := f.Missing
+			if text == "" {
+				text = content(t, draw.To, f.ID+".csv")
+			}
+			switch f.ID {
+			case "missed":
+				if !strings.HasSuffix(text, want) {
+					t.Errorf("%q: %s", relay, text)
+				}
+			case "orders":
+				if !strings.Contains(text, "\nall,landed,1,0.500000\n") || !strings.Contains(text,
+					"\nprivate-transaction,matched,1,1.000000\n") {
+					t.Errorf("%q: %s", relay, text)
+				}
+			case "stages", "shading":
+				if f.Missing == "" {
+					t.Errorf("%q: %s is drawn of nothing", relay, f.ID)
+				}
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var part figures.Part
+	if err := addTables(ctx, RunOptions{Dir: o.Into}, o.Network, &part); !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	broken, err := filepath.Glob(filepath.Join(o.Into, "requests", "day=*", "*.parquet"))
+	if err != nil || len(broken) != 1 {
+		t.Fatal(broken, err)
+	}
+	if err := os.WriteFile(broken[0], []byte("PAR1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	draw := FigureOptions{RunOptions: runOptions(t, o.Into, ""), To: t.TempDir()}
+	if _, err := Figures(t.Context(), draw); err == nil || !strings.Contains(err.Error(), broken[0]) {
+		t.Errorf("of a file that is broken: %v", err)
 	}
 }

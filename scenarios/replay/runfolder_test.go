@@ -3,8 +3,10 @@ package replay
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -108,5 +110,62 @@ func TestRunNetworkRefuses(t *testing.T) {
 		if !errors.Is(err, ErrIncomplete) || !strings.Contains(results[0].Failure, want) {
 			t.Errorf("%s: %v, %+v", want, err, results)
 		}
+	}
+}
+
+// orderFacts are two orders in the run of testdata, of which the second follows the first and lands,
+// a request, and what the chain has.
+func orderFacts() string {
+	const hash = `"0x00000000000000000000000000000000000000000000000000000000000000`
+	var facts strings.Builder
+	for _, line := range []string{
+		`"slot":1,"actor":"rpc","subject":"order_accepted","fact":{"at":"2026-11-21T15:14:29Z","order":{"id":1,"kind":` +
+			`"private_transaction","bundle":{"hash":` + hash + `01"}}}`,
+		`"slot":1,"actor":"rpc","subject":"order_accepted","fact":{"at":"2026-11-21T15:14:30Z","order":{"id":2,"kind":` +
+			`"mev_bundle","follows":1,"bundle":{"hash":` + hash + `02"}}}`,
+		`"slot":2,"actor":"rpc","subject":"backrun_landed","fact":{"at":"2026-11-21T15:14:41Z","id":2,"hash":` + hash +
+			`02","state":"landed","block":2,"block_hash":` + hash + `0b","value":"5"}`,
+		`"slot":2,"actor":"proposers","at":"relay-1","subject":"no_header","fact":{"kind":"header","slot":"2","sent_at":` +
+			`"2026-11-21T15:14:40.25Z"}`,
+		`"slot":2,"actor":"chain","subject":"slot_finished","id":"missed","fact":{"txs":0}`,
+	} {
+		facts.WriteString(`{"seq":1,` + line + "}\n")
+	}
+	return facts.String()
+}
+
+// A run's tables are the same in batches of any size, and if the import is killed after any batch and
+// given again; also orders, which become rows only when all facts are read.
+func TestRunFolderInPieces(t *testing.T) {
+	folder := runFolder(t, content(t, "../testdata/facts.ndjson")+orderFacts(), "")
+	whole := runOf(t, folder)
+	r := imported(t, whole, folder)[0]
+	if r.Rows != 31 || r.Added != 31 || r.Bad != 0 {
+		t.Errorf("%+v", r.Input)
+	}
+	want := tables(tree(t, whole.Into))
+	for _, name := range []string{"orders", "requests", "slots", "bids"} {
+		if !slices.ContainsFunc(names(want), func(file string) bool { return strings.HasPrefix(file, name+"/") }) {
+			t.Errorf("there are no %s", name)
+		}
+	}
+	pieces := runOf(t, folder)
+	pieces.BatchRows = 1
+	batches := 0
+	for done := false; !done; {
+		ctx, cancel := context.WithCancel(t.Context())
+		pieces.step = cancel // before its first batch is in place: the next one is not begun
+		results, err := Import(ctx, []string{folder}, pieces)
+		cancel()
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		done = err == nil && results[0].Done
+		if batches++; batches > 100 {
+			t.Fatal("the import does not come to an end")
+		}
+	}
+	if batches < 10 || !maps.Equal(tables(tree(t, pieces.Into)), want) {
+		t.Errorf("after %d pieces the tables differ", batches)
 	}
 }
