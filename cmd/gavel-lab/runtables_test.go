@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/scenarios"
 )
 
-// A run with orders, in which one slot is missed without a request, one after the proposer has asked,
-// and one request is late. The second relay has no bids.
+// A run with orders, in which one slot is missed without a request, one after the proposer has
+// asked, and one request is late. The second relay has no bids.
 const runOfTables = `
 why: What a run leaves behind can be counted.
 slots: 6
@@ -138,8 +138,8 @@ func TestRunBecomesTables(t *testing.T) {
 	}
 	defer file.Close()
 	facts := told{}
-	if err := scenarios.EachRecord(file, func(r scenarios.Record) { facts[r.Subject] = append(facts[r.Subject], r) }); err !=
-		nil {
+	err = scenarios.EachRecord(file, func(r scenarios.Record) { facts[r.Subject] = append(facts[r.Subject], r) })
+	if err != nil {
 		t.Fatal(err)
 	}
 	lab(t, "replay", "import", folder, "--into", set)

@@ -65,8 +65,8 @@ func (f *funnel) merge(other *funnel) {
 func (f *funnel) figure() Figure {
 	figure := Figure{
 		ID: "orders", Title: "Funnel of orders",
-		Doc: "Of orders that a bundle RPC has accepted, those that a simulation found good, that were shared as a hint, that " +
-			"another order followed, that a builder took, that landed on the chain, and for which a refund was paid there. " +
+		Doc: "Of orders that a bundle RPC has accepted, those that a simulation found good, that were shared as a hint, " +
+			"that another order followed, that a builder took, that landed on the chain, and for which a refund was paid. " +
 			"Each step counts for itself: an order may land without having been shared.",
 		X: "step", Y: "orders", Named: true, Header: []string{"kind", "step", "orders", "share_of_accepted"},
 	}

@@ -36,7 +36,8 @@ func (s *shading) of(key [48]byte) *shades {
 	return s.builders[key]
 }
 
-// shadeOf is the part of a bid's worth that is not bid, in millionths. It is negative if more is bid.
+// shadeOf is the part of a bid's worth that is not bid, in millionths. It is negative if more is
+// bid.
 func shadeOf(b *dataset.Bid) *big.Int {
 	worth := weiOf(b.WorthWei)
 	kept := new(big.Int).Sub(worth, weiOf(b.ValueWei))
@@ -190,7 +191,8 @@ func (s *shading) figure() Figure {
 	}
 	f.Series = []Series{line}
 	if len(line.Points) == 0 {
-		f.Missing, f.Series, f.Rows = "No bid of which the worth is known has a time within 4 s of its slot's beginning.", nil, nil
+		f.Missing = "No bid of which the worth is known has a time within 4 s of its slot's beginning."
+		f.Series, f.Rows = nil, nil
 	}
 	return f
 }

@@ -60,7 +60,8 @@ func addTables(p *Part, hostile dataset.Text) {
 	for i, kind := range []dataset.Text{"bundle", "share", "share", hostile} {
 		o := &dataset.Order{Kind: kind, State: dataset.OrderAlive, SimulatedAt: known(1)}
 		if i == 1 {
-			o.SharedAt, o.MatchedAt, o.SentAt, o.State, o.RefundWei = known(2), known(3), known(4), dataset.OrderLanded, milliCell(1)
+			o.SharedAt, o.MatchedAt, o.SentAt = known(2), known(3), known(4)
+			o.State, o.RefundWei = dataset.OrderLanded, milliCell(1)
 		}
 		if i == 2 {
 			o.SimulatedAt, o.RefundWei = dataset.Time{}, dataset.Wei{Known: true}

@@ -60,8 +60,8 @@ func Figures(ctx context.Context, o FigureOptions) (all []figures.Figure, err er
 	})
 }
 
-// addTables adds the tables that a replay does not read, row by row, of the wanted relay if they are
-// of relays.
+// addTables adds the tables that a replay does not read, row by row, of the wanted relay if they
+// are of relays.
 func addTables(ctx context.Context, o RunOptions, network dataset.Network, to *figures.Part) error {
 	err := eachRow(ctx, o.Dir, dataset.Stages, network, func(s *dataset.Stage) {
 		if o.wants(s.Relay) {

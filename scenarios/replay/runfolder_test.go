@@ -113,8 +113,8 @@ func TestRunNetworkRefuses(t *testing.T) {
 	}
 }
 
-// orderFacts are two orders in the run of testdata, of which the second follows the first and lands,
-// a request, and what the chain has.
+// orderFacts are two orders in the run of testdata, of which the second follows the first and
+// lands, a request, and what the chain has.
 func orderFacts() string {
 	const hash = `"0x00000000000000000000000000000000000000000000000000000000000000`
 	var facts strings.Builder
@@ -134,8 +134,8 @@ func orderFacts() string {
 	return facts.String()
 }
 
-// A run's tables are the same in batches of any size, and if the import is killed after any batch and
-// given again; also orders, which become rows only when all facts are read.
+// A run's tables are the same in batches of any size, and if the import is killed after any batch
+// and given again; also orders, which become rows only when all facts are read.
 func TestRunFolderInPieces(t *testing.T) {
 	folder := runFolder(t, content(t, "../testdata/facts.ndjson")+orderFacts(), "")
 	whole := runOf(t, folder)
