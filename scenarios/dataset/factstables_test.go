@@ -332,7 +332,7 @@ func TestBadFactsOfTables(t *testing.T) {
 
 // An order takes a bounded place in memory, however many facts there are about it.
 func TestManyOrders(t *testing.T) {
-	const orders = 20_000
+	const orders = 2_000
 	l := &life{t: t}
 	l.accept(1, 13, rpc.KindBundle, 0)
 	l.simulate(1, 14, true)
