@@ -12,6 +12,13 @@ import (
 // Parts of a builder's worth are counted in millionths.
 const millionths = 1_000_000
 
+// Bids are looked at from 12 s before their slot until 4 s into it, since builders begin when the
+// slot before does.
+const (
+	shadeFromUs = -12_000_000
+	shadeSteps  = 160
+)
+
 // shades are the parts that one builder has not bid.
 type shades struct {
 	bids int64
@@ -23,8 +30,8 @@ type shades struct {
 // shading has the parts of what blocks were worth to their builders that these did not bid.
 type shading struct {
 	builders map[[48]byte]*shades
-	// times has for each step of the grid the sums of the slots that have such bids.
-	times [gridLen][]slotSum
+	// times has for each step of the time the sums of the slots that have such bids.
+	times [shadeSteps][]slotSum
 }
 
 func newShading() *shading { return &shading{builders: map[[48]byte]*shades{}} }
@@ -76,14 +83,15 @@ func (p *Part) AddBids(bids []*dataset.Bid) {
 
 // add adds bids of a slot, in their order.
 func (s *shading) add(bids []*dataset.Bid) {
-	var sums [gridLen]*big.Int
-	var counts [gridLen]int64
+	var sums [shadeSteps]*big.Int
+	var counts [shadeSteps]int64
 	for _, b := range bids {
 		shade, one := shadeOf(b), s.of(b.Builder.V)
 		one.bids++
 		one.sum.Add(one.sum, shade)
 		one.by[thousandths(shade)]++
-		if i := bin(b.ReceivedAt.Micros - b.SlotStart.Micros); b.ReceivedAt.Known && i >= 0 {
+		since := b.ReceivedAt.Micros - b.SlotStart.Micros - shadeFromUs
+		if i := since / gridStepUs; b.ReceivedAt.Known && since >= 0 && i < shadeSteps {
 			if sums[i] == nil {
 				sums[i] = new(big.Int)
 			}
@@ -175,11 +183,12 @@ func (s *shading) figure() Figure {
 			continue
 		}
 		low, high := bootstrap(slots)
+		from := shadeFromUs + int64(i)*gridStepUs
 		line.Points = append(line.Points, Point{
-			X: float64(gridUs(i)) / 1000, Y: sum / float64(n), Low: low, High: high, Bounded: true,
+			X: float64(from) / 1000, Y: sum / float64(n), Low: low, High: high, Bounded: true,
 		})
 		f.Rows = append(f.Rows, []string{
-			"all", "", msText(gridUs(i)), decimal(n), partText(sum / float64(n)), "", bound(low), bound(high),
+			"all", "", msText(from), decimal(n), partText(sum / float64(n)), "", bound(low), bound(high),
 		})
 	}
 	keys := slices.SortedFunc(maps.Keys(s.builders), func(a, b [48]byte) int { return slices.Compare(a[:], b[:]) })
@@ -191,7 +200,7 @@ func (s *shading) figure() Figure {
 	}
 	f.Series = []Series{line}
 	if len(line.Points) == 0 {
-		f.Missing = "No bid of which the worth is known has a time within 4 s of its slot's beginning."
+		f.Missing = "No bid of which the worth is known came from 12 s before its slot until 4 s into it."
 		f.Series, f.Rows = nil, nil
 	}
 	return f

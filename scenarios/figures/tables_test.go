@@ -219,10 +219,10 @@ func TestMissingTables(t *testing.T) {
 	p := NewPart(0)
 	p.AddSlot(&dataset.Slot{Outcome: dataset.Missed, SlotStart: known(startUs)}, Asked{})
 	far := worthy('A', 1, 9000, 8, 10)
-	p.AddBids([]*dataset.Bid{far})
+	p.AddBids([]*dataset.Bid{far, worthy('B', 1, -12_001, 8, 10), worthy('C', 1, 4000, 8, 10)})
 	for id, want := range map[string]string{
 		"missed":  "No request for a header is known of any of the 1 slots.",
-		"shading": "No bid of which the worth is known has a time within 4 s of its slot's beginning.",
+		"shading": "No bid of which the worth is known came from 12 s before its slot until 4 s into it.",
 		"stages":  "The data set has no stages of relays: archives do not have them, runs of gavel's own do.",
 		"orders":  "The data set has no orders: archives do not have them, runs of gavel's own do.",
 	} {
