@@ -2,6 +2,7 @@ package relay
 
 import (
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -20,47 +21,55 @@ type StagesUs struct {
 	Publish   int64 `json:"publish,omitempty"`
 }
 
-// stage is a field with its name in JSON.
-type stage struct {
-	name string
-	us   *int64
+// stageNames are in the order in which stages run.
+var stageNames = []string{
+	"receive", "decode", "check", "simulate", "eligible", "signature", "escrow", "guard", "publish",
 }
 
-// fields are in the order in which stages run.
-func (s *StagesUs) fields() [9]stage {
-	return [...]stage{
-		{"receive", &s.Receive}, {"decode", &s.Decode}, {"check", &s.Check}, {"simulate", &s.Simulate},
-		{"eligible", &s.Eligible}, {"signature", &s.Signature}, {"escrow", &s.Escrow}, {"guard", &s.Guard},
-		{"publish", &s.Publish},
+// of is a stage's field, nil for a name that is none.
+func (s *StagesUs) of(name string) *int64 {
+	switch name {
+	case "receive":
+		return &s.Receive
+	case "decode":
+		return &s.Decode
+	case "check":
+		return &s.Check
+	case "simulate":
+		return &s.Simulate
+	case "eligible":
+		return &s.Eligible
+	case "signature":
+		return &s.Signature
+	case "escrow":
+		return &s.Escrow
+	case "guard":
+		return &s.Guard
+	case "publish":
+		return &s.Publish
 	}
+	return nil
 }
 
 // StageNames are the names of all stages, in the order in which they run.
-func StageNames() (names []string) {
-	var s StagesUs
-	for _, one := range s.fields() {
-		names = append(names, one.name)
-	}
-	return names
-}
+func StageNames() []string { return slices.Clone(stageNames) }
 
 // Add adds what a stage took. A request may pass a stage more than once. It returns false for a
 // name that is none.
 func (s *StagesUs) Add(name string, took time.Duration) bool {
-	for _, one := range s.fields() {
-		if one.name == name {
-			*one.us += int64((took + time.Microsecond - 1) / time.Microsecond)
-			return true
-		}
+	us := s.of(name)
+	if us == nil {
+		return false
 	}
-	return false
+	*us += int64((took + time.Microsecond - 1) / time.Microsecond)
+	return true
 }
 
 // All yields the stages that the request passed.
 func (s *StagesUs) All() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
-		for _, one := range s.fields() {
-			if *one.us != 0 && !yield(one.name, *one.us) {
+		for _, name := range stageNames {
+			if us := *s.of(name); us != 0 && !yield(name, us) {
 				return
 			}
 		}

@@ -15,8 +15,8 @@ func TestStagesUs(t *testing.T) {
 	kind := reflect.TypeFor[StagesUs]()
 	for i := range kind.NumField() {
 		name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
-		if !s.Add(name, time.Duration(i)*time.Microsecond) {
-			t.Errorf("%s is no stage", name)
+		if !s.Add(name, time.Duration(i)*time.Microsecond) || StageNames()[i] != name {
+			t.Errorf("%s is no stage, or not number %d", name, i)
 		}
 	}
 	if s.Add("other", time.Second) {

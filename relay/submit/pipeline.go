@@ -17,6 +17,7 @@ package submit
 
 import (
 	"context"
+	"time"
 
 	"github.com/holiman/uint256"
 
@@ -153,16 +154,14 @@ func (p *Pipeline) run(ctx context.Context, a *attempt, way []step) *relay.Refus
 // timeSteps joins steps into one, whose time is measured as a stage of the request.
 func timeSteps(stage string, way ...step) step {
 	return func(p *Pipeline, ctx context.Context, a *attempt) *relay.Refused {
-		defer a.timeStage(ctx, stage)()
+		defer a.endStage(stage, observe.Stage(ctx, stage))
 		return p.run(ctx, a, way)
 	}
 }
 
-// timeStage begins a stage of the attempt's request; the function that it returns ends it.
-func (a *attempt) timeStage(ctx context.Context, stage string) func() {
-	end := observe.Stage(ctx, stage)
-	return func() { a.judged.Stages.Add(stage, end()) }
-}
+// endStage ends a stage of the attempt's request. It has no closure, which would be allocated for each
+// stage.
+func (a *attempt) endStage(stage string, end func() time.Duration) { a.judged.Stages.Add(stage, end()) }
 
 // answer accepts the attempt, so that no further step runs. The detail is for the fact.
 func (a *attempt) answer(outcome relay.Outcome, detail string) {

@@ -22,7 +22,7 @@ func (p *Pipeline) refuseCancellation(_ context.Context, a *attempt) *relay.Refu
 // checkRules applies the rules of relay/check. The signature of a bid that an API key vouches for
 // is verified later: during the simulation, or after the bid counts.
 func (p *Pipeline) checkRules(ctx context.Context, a *attempt) *relay.Refused {
-	defer a.timeStage(ctx, observe.Check)()
+	defer a.endStage(observe.Check, observe.Stage(ctx, observe.Check))
 	a.rules = p.caseOf(a.submission)
 	a.rules.Header, a.rules.SignatureLater = a.header, a.submission.Identified
 	refused := p.firstBroken(a)
