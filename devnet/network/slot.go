@@ -23,7 +23,9 @@ type Slot struct {
 	ParentHash phase0.Hash32
 	// Number and GasUsed are those of the payload.
 	Number, GasUsed uint64
-	Txs, Blobs      int
+	// FeeRecipient is that of the payload: a builder's own account, or a proposer's.
+	FeeRecipient common.Address
+	Txs, Blobs   int
 	// Withdrawn is what the payload pays from builders' stakes.
 	Withdrawn []Withdrawal
 	// Sale is set from gloas on. Without the payload (EMPTY), BlockHash is that of the bid, and the
@@ -65,6 +67,7 @@ func (n *Network) SlotAt(slot phase0.Slot) (found Slot) {
 		}
 	}
 	found.ParentHash, found.Number, found.GasUsed = phase0.Hash32(block.ParentHash()), block.NumberU64(), block.GasUsed()
+	found.FeeRecipient = block.Coinbase()
 	found.Txs = len(block.Transactions())
 	for _, tx := range block.Transactions() {
 		found.Blobs += len(tx.BlobHashes())

@@ -159,8 +159,8 @@ func timeSteps(stage string, way ...step) step {
 	}
 }
 
-// endStage ends a stage of the attempt's request. It has no closure, which would be allocated for each
-// stage.
+// endStage ends a stage of the attempt's request. It has no closure, which would be allocated for
+// each stage.
 func (a *attempt) endStage(stage string, end func() time.Duration) { a.judged.Stages.Add(stage, end()) }
 
 // answer accepts the attempt, so that no further step runs. The detail is for the fact.

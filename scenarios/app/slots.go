@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
@@ -72,6 +73,7 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 	r := scenarios.Record{Slot: int(slot), Actor: "chain", Subject: scenarios.SlotFinished,
 		Fork: l.network.Spec.ForkAt(slot).String()}
 	has := l.network.SlotAt(slot)
+	payee := l.payeeOf(has)
 	found := ChainSlot{ChainBlock: l.blockOf(has), Proposer: has.Proposer, Blobs: has.Blobs, Withdrawn: has.Withdrawn,
 		Sale: has.Sale}
 	r.ID = scenarios.Local
@@ -93,6 +95,7 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 		case has.Canonical && full && delivered.BlockHash == has.BlockHash:
 			r.ID, r.About, r.ValueWei = scenarios.Landed, fact.About, fact.ValueWei
 			found.BuilderKey, found.Relay = delivered.Builder, cmp.Or(found.Relay, l.plan.RelayOf(fact.Actor))
+			payee = cmp.Or(delivered.FeeRecipient, payee) // a proposer may have asked for another one
 		case r.ID != scenarios.Landed && r.ID != scenarios.Empty:
 			r.ID = scenarios.Orphaned
 		}
@@ -100,6 +103,7 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 	if found.BuilderKey == (phase0.BLSPubKey{}) && r.ID == scenarios.Landed { // sold by the network
 		found.BuilderKey = l.book.keyOf(r.About)
 	}
+	found.PaidWei = l.paidIn(has, common.Address(payee))
 	l.book.add(r, at, found)
 	for _, one := range has.Withdrawn {
 		if !l.isOwed(slot, one) {
@@ -115,19 +119,32 @@ func (l *planRun) finishSlot(slot phase0.Slot, at time.Time) error {
 
 // blockOf says what the chain has of a slot's block.
 func (l *planRun) blockOf(has network.Slot) scenarios.ChainBlock {
-	b := scenarios.ChainBlock{
+	return scenarios.ChainBlock{
 		BlockHash: has.BlockHash, ParentHash: has.ParentHash, Number: has.Number, GasUsed: has.GasUsed, Txs: has.Txs,
 		ProposerKey: l.network.Beacon.ValidatorKey(has.Proposer).PublicKey(),
 	}
-	if has.Number == 0 || has.Sale != nil && has.Sale.ValueGwei > 0 {
-		return b
+}
+
+// payeeOf is the account that the block of a slot pays as its proposer's, if no relay says: the
+// block's own fee recipient, or if that is a builder, the proposer's usual one.
+func (l *planRun) payeeOf(has network.Slot) bellatrix.ExecutionAddress {
+	if slices.Contains(network.Addresses(l.network.Builders), has.FeeRecipient) {
+		return l.network.Payee(has.Proposer)
 	}
-	paid, err := l.network.PaidBy(has.BlockHash, common.Address(l.network.Payee(has.Proposer)))
+	return bellatrix.ExecutionAddress(has.FeeRecipient)
+}
+
+// paidIn is what the block of a slot pays to the proposer's account; nil if there is none, or if a
+// later one pays a part.
+func (l *planRun) paidIn(has network.Slot, payee common.Address) *uint256.Int {
+	if has.Number == 0 || has.Sale != nil && has.Sale.ValueGwei > 0 {
+		return nil
+	}
+	paid, err := l.network.PaidBy(has.BlockHash, payee)
 	if err != nil {
 		l.log.Warn("what a block has paid is not known", "block", has.Number, "error", err)
 	}
-	b.PaidWei = paid
-	return b
+	return paid
 }
 
 // isOwed says whether a withdrawal pays the proposer of a slot up to one what the slot's bid has

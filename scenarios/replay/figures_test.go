@@ -95,8 +95,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// The tables that a replay does not read are drawn, of the relay that is wanted, and a data set without
-// them says so. A slot that two sources tell of counts once.
+// The tables that a replay does not read are drawn, of the relay that is wanted, and a data set
+// without them says so. A slot that two sources tell of counts once.
 func TestFiguresOfTables(t *testing.T) {
 	folder := runFolder(t, content(t, "../testdata/facts.ndjson")+orderFacts(), "")
 	o := runOf(t, folder)
