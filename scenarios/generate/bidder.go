@@ -36,7 +36,7 @@ var lineup = []part{
 	{strategy: rising(45, 88, 98), takesOrders: true},
 	{strategy: usual, takesOrders: true, cheats: notPaying},
 	{strategy: adaptive, takesOrders: true},
-	{strategy: lastMinute},
+	{strategy: lastMinute, takesOrders: true},
 	{strategy: takingBack, takesOrders: true},
 	{strategy: stealth, takesOrders: true, numbered: true, hasty: true, away: 60 * time.Millisecond},
 	{strategy: bluff, takesOrders: true},
@@ -114,7 +114,7 @@ func bluff(_ uint64, r *rand.Rand) builder.Strategy {
 
 // notPaying does not pay the proposer, now and then, with its last bid.
 func notPaying(r *rand.Rand, bids int) []builder.Cheat {
-	if bids == 2 && happens(r, 30) {
+	if bids == 2 && happens(r, 60) {
 		return []builder.Cheat{builder.CheatPayment}
 	}
 	return nil

@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 )
@@ -18,17 +19,20 @@ type Rows struct {
 	Orders        []*dataset.Order
 }
 
-// Run plays an auction house, and hands over the rows of some slots at a time. It is a function of
-// the configuration: the same one gives the same rows, in the same order. take is called after each
-// slot; rows is nil if they are handed over with a later one.
-func Run(ctx context.Context, cfg Config, every int, take func(slot int, rows *Rows) error) (err error) {
+// SlotsPerHour is how many slots are in an hour, which is what a file of a table has.
+const SlotsPerHour = 3600 / slotSeconds
+
+// Run plays an auction house, and hands over the rows of an hour at a time, and at the end the
+// others. It is a function of the configuration: the same one gives the same rows, in the same
+// order. take is called after each slot; rows is nil if they are handed over with a later one.
+func Run(ctx context.Context, cfg Config, take func(slot int, rows *Rows) error) (err error) {
 	w, err := open(cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.node.Close()) }()
 	return w.run(ctx, func(slot int) error {
-		if slot < cfg.Slots && slot%every != 0 {
+		if slot < cfg.Slots && (slot+1)%SlotsPerHour != 0 {
 			return take(slot, nil)
 		}
 		if slot == cfg.Slots {
@@ -36,6 +40,23 @@ func Run(ctx context.Context, cfg Config, every int, take func(slot int, rows *R
 		}
 		return take(slot, w.rows.cut(int64(slot)))
 	})
+}
+
+// All iterates over the rows of all tables.
+func (r *Rows) All() iter.Seq[any] {
+	return func(yield func(any) bool) {
+		_ = each(r.Bids, yield) && each(r.Deliveries, yield) && each(r.Registrations, yield) && each(r.Requests, yield) &&
+			each(r.Slots, yield) && each(r.Stages, yield) && each(r.Orders, yield)
+	}
+}
+
+func each[R any](rows []*R, yield func(any) bool) bool {
+	for _, row := range rows {
+		if !yield(row) {
+			return false
+		}
+	}
+	return true
 }
 
 // cut takes out the rows of slots up to one that is over, so that nothing changes them any more.

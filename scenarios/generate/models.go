@@ -42,7 +42,7 @@ const (
 	// missedAt is when all know that a slot is missed.
 	missedAt = 4500 * time.Millisecond
 	// executesLate is when in its slot a relay begins to execute bids that counted at once.
-	executesLate = 4 * time.Second
+	executesLate = 4200 * time.Millisecond
 )
 
 // Models are what is made up.
@@ -52,12 +52,12 @@ var Models = []Model{
 		"no influence. Builders wait for an answer before they send their next bid, but for `builder-6`."},
 	{"stages", "The durations of a relay's stages are drawn. Execution takes longer with more gas. Rules and floor are " +
 		"judged at the moment at which a bid is received; the stages' durations then pass until the bid counts."},
-	{"optimistic bids", "Blocks of bids that count at once are executed from 4 s into their slot on, one after another."},
+	{"optimistic bids", "Blocks of bids that count at once are executed from 4.2 s into their slot on, when its payload is out."},
 	{"clocks", "Each relay, the bundle RPC and each proposer has a clock that is wrong by a constant: of relays by up to 8 " +
 		"ms, of the RPC by up to 8 ms, of proposers by up to 40 ms. `slot_start` is right."},
 	{"proposers", "Of 64 validators, 3 have not registered, and their blocks are local. The others have a habit each: most " +
-		"ask for headers 50 to 900 ms into the slot; one of six plays a timing game and asks 1.1 to 2.7 s into it; one of 16 " +
-		"asks between 2.9 and 3.95 s, and then misses the slot if its signed header comes later than 4 s; one of 16 is " +
+		"ask for headers 50 to 900 ms into the slot; one of six plays a timing game and asks 1.1 to 2.7 s into it; one of 13 " +
+		"asks between 3.3 and 4.05 s, and then misses the slot if its signed header comes later than 4 s; one of 16 is " +
 		"offline in every other slot. One request for a header in 100 has no answer."},
 	{"builders", "Eight builders with the strategies of the devnet. Which rule `builder-8` breaks, and when `builder-2`, " +
 		"whose bids count at once, does not pay, is drawn. A demoted builder counts at once again after 48 slots. One " +

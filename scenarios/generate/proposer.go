@@ -34,7 +34,7 @@ const (
 var asks = map[habit]span{
 	prompt:  {50 * time.Millisecond, 900 * time.Millisecond},
 	playing: {1100 * time.Millisecond, 2700 * time.Millisecond},
-	greedy:  {2900 * time.Millisecond, 3950 * time.Millisecond},
+	greedy:  {3300 * time.Millisecond, 4050 * time.Millisecond},
 	absent:  {50 * time.Millisecond, 900 * time.Millisecond},
 }
 
@@ -54,7 +54,7 @@ type proposer struct {
 
 func proposersOf(seed uint64) []*proposer {
 	habits := []habit{playing, playing, playing, playing, playing, playing, playing, playing, playing, playing, playing,
-		greedy, greedy, greedy, greedy, absent, absent, absent, absent}
+		greedy, greedy, greedy, greedy, greedy, absent, absent, absent, absent}
 	all := make([]*proposer, validators)
 	places := drawsOf(seed, 0, "habits").Perm(validators)
 	for i := range all {
