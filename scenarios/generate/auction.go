@@ -66,6 +66,7 @@ func (w *world) announce(ctx context.Context, slot phase0.Slot) {
 	}
 	if a.duty != nil {
 		for _, b := range w.builders {
+			b.tops = make([]*topHeard, len(w.relays))
 			w.after(w.draw(b.Name, gossip), func() error {
 				if w.auction == a {
 					w.enter(ctx, b, a)

@@ -176,7 +176,6 @@ func (w *world) openBidders() (all []*bidder) {
 // enter begins a builder's work on an auction.
 func (w *world) enter(ctx context.Context, b *bidder, a *slotAuction) {
 	b.plan = b.strategy(b.Seed, w.of(b.Name))
-	b.tops = make([]*topHeard, len(w.relays))
 	b.situation = builder.Situation{
 		Slot: uint64(a.attributes.Slot), Length: w.spec.SlotDuration, Began: w.now.Sub(w.spec.SlotStart(a.attributes.Slot)),
 	}

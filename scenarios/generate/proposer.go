@@ -128,7 +128,7 @@ func (w *world) ask(ctx context.Context, a *slotAuction) error {
 			continue
 		}
 		w.after(there, func() error {
-			answer := answerOf{h, h.serve(a, row, w.now)}
+			answer := answerOf{h, w.serve(a, h, row)}
 			w.after(back, func() error {
 				answers = append(answers, answer)
 				if left--; left == 0 {
@@ -146,14 +146,19 @@ func (w *world) ask(ctx context.Context, a *slotAuction) error {
 }
 
 // serve answers a request for a header.
-func (h *house) serve(a *slotAuction, row *dataset.Request, at time.Time) *relay.Bid {
-	row.ReceivedAt, row.Outcome = timeOf(h.clock(at)), dataset.NoBid
+func (w *world) serve(a *slotAuction, h *house, row *dataset.Request) *relay.Bid {
+	row.ReceivedAt, row.Outcome = timeOf(h.clock(w.now)), dataset.NoBid
 	top := h.books.Of(a.key).Top()
 	if top == nil {
 		return nil
 	}
 	row.Outcome, row.BlockHash, row.Builder = dataset.Served, hashOf(top.BlockHash), keyOf(top.Builder)
 	row.ValueWei = weiOf(top.ValueWei)
+	w.rows.Bids = append(w.rows.Bids, &dataset.Bid{
+		Slot: row.Slot, SlotStart: row.SlotStart, ObservedAt: row.ReceivedAt, Source: Source, Kind: dataset.HeaderPoll,
+		Relay: row.Relay, ValueWei: row.ValueWei, BlockHash: row.BlockHash, ParentHash: hashOf(a.key.ParentHash),
+		Builder: row.Builder, Proposer: row.Proposer, FeeRecipient: addressOf(top.FeeRecipient),
+	})
 	bid := *top
 	return &bid
 }

@@ -53,6 +53,8 @@ func (t *Tally) Add(rows *Rows) {
 // endOfBid says what became of a bid.
 func endOfBid(b *dataset.Bid) string {
 	switch {
+	case b.Kind == dataset.HeaderPoll:
+		return "header that was served"
 	case b.Refusal != "":
 		return "refused: " + string(b.Refusal)
 	case !b.EligibleAt.Known && !b.Optimistic.Known:
