@@ -31,6 +31,19 @@ var leftOut = []string{
 	"Reputation at the bundle RPC: no signer has one.",
 }
 
+// Explained says what is real in a generated data set, what is a model, and what is left out.
+func Explained() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "What is real:\n\n- %s\n\n", strings.Join(real, "\n- "))
+	out.WriteString("A model are all times, and with them all that depends on who was first: `*_at`, `took_us`, and " +
+		"which slots are missed or local.\n\n| model | |\n|---|---|\n")
+	for _, m := range Models {
+		fmt.Fprintf(&out, "| %s | %s |\n", m.Name, m.Doc)
+	}
+	fmt.Fprintf(&out, "\nWhat is left out:\n\n- %s\n", strings.Join(leftOut, "\n- "))
+	return out.String()
+}
+
 // Dictionary describes a generated data set: README.md in its folder.
 func Dictionary(cfg Config, tally *Tally) string {
 	network := NetworkOf(cfg.Seed)
@@ -45,13 +58,7 @@ func Dictionary(cfg Config, tally *Tally) string {
 		network.Name, time.Unix(network.GenesisTime, 0).UTC().Format(time.RFC3339), network.SlotSeconds, Source)
 	out.WriteString("It is made by an auction house played in one loop over chain time. It is no record of a public " +
 		"network, and nothing in it was measured.\n\n")
-	fmt.Fprintf(&out, "## What is real\n- %s\n\n", strings.Join(real, "\n- "))
-	out.WriteString("## What is a model\nAll times, and with them all that depends on who was first: `*_at`, " +
-		"`took_us`, and which slots are missed or local.\n\n| model | |\n|---|---|\n")
-	for _, m := range Models {
-		fmt.Fprintf(&out, "| %s | %s |\n", m.Name, m.Doc)
-	}
-	fmt.Fprintf(&out, "\n## What is left out\n- %s\n\n", strings.Join(leftOut, "\n- "))
+	out.WriteString(Explained() + "\n")
 	fmt.Fprintf(&out, "## Rows\n%s\n## Tables\n", tally.markdown())
 	for _, table := range dataset.Tables {
 		out.WriteString("\n" + table.Markdown())
