@@ -29,6 +29,8 @@ type slotAuction struct {
 	// row is what becomes of the slot.
 	row  *dataset.Slot
 	over bool
+	// asked is of how many relays the payload was asked that have not refused it.
+	asked int
 }
 
 // relayAttributes are the attributes as relays keep them.
@@ -62,7 +64,9 @@ func (w *world) announce(ctx context.Context, slot phase0.Slot) {
 	clear(w.verdicts)
 	for _, h := range w.relays {
 		h.books.Close(slot)
-		h.counts = nil
+		h.before, h.counts = h.counts, nil
+		h.deliverer.Close(slot - 1)
+		h.deliverer.Slots.Close(slot - 1)
 	}
 	if a.duty != nil {
 		for _, b := range w.builders {

@@ -16,7 +16,7 @@ var real = []string{
 		"block before it paid, `paid_wei` of `deliveries` what an execution found, and of `slots` by how much the " +
 		"proposer's balance rose.",
 	"Who leads, what is refused, and why: relays judge by their own rules (relay/check), executions and auction " +
-		"(relay/auction). `refusal` has the names of docs/relay.md.",
+		"(relay/auction), and deliver by their own code (relay/deliver). `refusal` has the names of docs/relay.md.",
 	"Orders: the bundle RPC's own lifecycle accepts, simulates, matches, sends and ends them, and counts refunds from the " +
 		"blocks in which they landed.",
 	"Hints: the stream's own code makes them, and searchers see nothing else of others' orders.",
@@ -27,7 +27,7 @@ var real = []string{
 var leftOut = []string{
 	"HTTP, journals, databases, rate limits and overload: no request is refused for such a reason.",
 	"Header-first and dehydrated submissions, several instances of a relay, gloas.",
-	"Equivocation and wrong signed headers of proposers: a payload is refused only for coming too late.",
+	"Equivocation and wrong blocks of proposers: a payload is refused only for coming too late.",
 	"Reputation at the bundle RPC: no signer has one.",
 }
 

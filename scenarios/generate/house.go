@@ -9,11 +9,14 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
+	"github.com/gavel-relay/gavel/devnet/network"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/auction"
 	"github.com/gavel-relay/gavel/relay/check"
+	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/wire"
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 )
@@ -26,13 +29,17 @@ type house struct {
 	// records say how it treats builders; demoted until when a builder's bids do not count at once.
 	records map[phase0.BLSPubKey]relay.Builder
 	demoted map[phase0.BLSPubKey]phase0.Slot
-	// delivered is the newest slot whose payload it has delivered.
-	delivered phase0.Slot
-	books     auction.Books
+	// key signs its headers.
+	key       *bls.SecretKey
+	deliverer *deliver.Deliverer
+	// guarded is the newest slot of which it has let a block pass, the one with the root guardedRoot.
+	guarded     phase0.Slot
+	guardedRoot phase0.Root
+	books       auction.Books
 	// entered is when the last bid entered, so that no two enter in the same microsecond.
 	entered time.Time
-	// counts has the bids of the slot that count, with their rows.
-	counts []*counted
+	// counts has the bids of the slot that count, with their rows; before those of the slot before.
+	counts, before []*counted
 }
 
 // counted is a bid that counts.
@@ -57,6 +64,7 @@ func (w *world) openHouses() []*house {
 	all := []*house{{name: "relay-1"}, {name: "relay-2"}}
 	for i, h := range all {
 		h.index, h.skew = i, skewOf(w.seed, h.name, 8*time.Millisecond)
+		h.key, h.deliverer = network.RelayKey(w.seed, i), w.openDeliverer(h)
 		h.records, h.demoted = map[phase0.BLSPubKey]relay.Builder{}, map[phase0.BLSPubKey]phase0.Slot{}
 	}
 	return all
@@ -154,7 +162,7 @@ func (w *world) judge(ctx context.Context, h *house, b *bidder, s *sent, submiss
 	book := h.books.Of(key)
 	rules := &check.Case{
 		Spec: w.spec, Submission: submission, HeadSlot: w.head.slot, NowSlot: w.spec.SlotAt(h.clock(w.now)),
-		Builder: h.record(submission.Trace.BuilderPubkey, key.Slot), Delivered: h.delivered >= key.Slot,
+		Builder: h.record(submission.Trace.BuilderPubkey, key.Slot), Delivered: h.guarded >= key.Slot,
 		Duty: w.dutyOf(key.Slot), Attributes: w.announced(key), Verified: s.verified,
 	}
 	switch refused := check.Run(rules); {
@@ -220,7 +228,7 @@ func (w *world) answer(ctx context.Context, b *bidder, s *sent, d time.Duration,
 // enterBook puts a bid into the auction.
 func (w *world) enterBook(ctx context.Context, h *house, b *bidder, one *counted) error {
 	slot := one.sent.auction.attributes.Slot
-	if h.delivered >= slot {
+	if h.guarded >= slot {
 		one.row.Refusal = dataset.Text(relay.SubmissionDelivered.Plain().ID)
 		w.answered(ctx, b, one.sent, false)
 		return nil

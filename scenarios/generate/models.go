@@ -37,7 +37,7 @@ var (
 )
 
 const (
-	// cutOff is how far into its slot a relay takes a signed header.
+	// cutOff is how far into its slot a relay takes a signed block.
 	cutOff = 4 * time.Second
 	// missedAt is when all know that a slot is missed.
 	missedAt = 4500 * time.Millisecond
@@ -57,14 +57,14 @@ var Models = []Model{
 		"ms, of the RPC by up to 8 ms, of proposers by up to 40 ms. `slot_start` is right."},
 	{"proposers", "Of 64 validators, 3 have not registered, and their blocks are local. The others have a habit each: most " +
 		"ask for headers 50 to 900 ms into the slot; one of six plays a timing game and asks 1.1 to 2.7 s into it; one of 13 " +
-		"asks between 3.3 and 4.05 s, and then misses the slot if its signed header comes later than 4 s; one of 16 is " +
+		"asks between 3.3 and 4.05 s, and then misses the slot if its signed block comes later than 4 s; one of 16 is " +
 		"offline in every other slot. One request for a header in 100 has no answer."},
 	{"builders", "Eight builders with the strategies of the devnet. Which rule `builder-8` breaks, and when `builder-2`, " +
 		"whose bids count at once, does not pay, is drawn. A demoted builder counts at once again after 48 slots. One " +
 		"submission in 25 is sent a second time."},
 	{"users", "Habits are those of the devnet's users: what they swap is drawn, and follows no market outside."},
-	{"signatures", "Builders sign their bids, users and searchers their transactions, and all these signatures are " +
-		"verified. Headers, blinded blocks and registrations are not signed."},
+	{"signatures", "Bids, headers, blinded blocks and transactions are signed, and these signatures are verified. " +
+		"Registrations are not signed."},
 	{"beacon chain", "RANDAO, block roots and withdrawals are made up; there are no other consensus data, no blocks are " +
 		"orphaned, and none is lost between relay and chain."},
 	{"collector", "`observed_at` is when a collector that reads both relays' lists sees a bid that counts or a " +

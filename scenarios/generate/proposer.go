@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
@@ -17,6 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/check"
+	"github.com/gavel-relay/gavel/relay/wire"
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 )
 
@@ -42,10 +45,12 @@ var asks = map[habit]span{
 type proposer struct {
 	index phase0.ValidatorIndex
 	key   phase0.BLSPubKey
-	payee bellatrix.ExecutionAddress
-	name  string
-	skew  time.Duration
-	habit habit
+	// secret signs its blocks.
+	secret *bls.SecretKey
+	payee  bellatrix.ExecutionAddress
+	name   string
+	skew   time.Duration
+	habit  habit
 	// registers: relays know it. gasLimit is the one that it has registered, at the time registered.
 	registers  bool
 	gasLimit   uint64
@@ -59,8 +64,9 @@ func proposersOf(seed uint64) []*proposer {
 	places := drawsOf(seed, 0, "habits").Perm(validators)
 	for i := range all {
 		name := fmt.Sprintf("validator-%d", i)
+		secret := bls.Derive(fmt.Sprintf("generated validator %d", seed), uint64(i))
 		all[i] = &proposer{
-			index: phase0.ValidatorIndex(i), key: bls.Derive(fmt.Sprintf("generated validator %d", seed), uint64(i)).PublicKey(),
+			index: phase0.ValidatorIndex(i), key: secret.PublicKey(), secret: secret,
 			payee: payeeOf(seed, i), name: name, skew: skewOf(seed, name, 40*time.Millisecond), gasLimit: network.GasLimit,
 			registers: true, registered: time.Unix(genesisTime, 0).UTC(),
 		}
@@ -107,7 +113,9 @@ func (w *world) plan(ctx context.Context, a *slotAuction) {
 // answerOf is a relay's answer to a request for a header.
 type answerOf struct {
 	relay *house
-	top   *relay.Bid
+	// one is the bid that leads, nil without one. header is its signed header.
+	one    *counted
+	header []byte
 }
 
 // ask asks all relays for headers, and goes on when all have answered.
@@ -128,7 +136,10 @@ func (w *world) ask(ctx context.Context, a *slotAuction) error {
 			continue
 		}
 		w.after(there, func() error {
-			answer := answerOf{h, w.serve(a, h, row)}
+			answer, err := w.serve(a, h, row)
+			if err != nil {
+				return err
+			}
 			w.after(back, func() error {
 				answers = append(answers, answer)
 				if left--; left == 0 {
@@ -146,11 +157,12 @@ func (w *world) ask(ctx context.Context, a *slotAuction) error {
 }
 
 // serve answers a request for a header.
-func (w *world) serve(a *slotAuction, h *house, row *dataset.Request) *relay.Bid {
+func (w *world) serve(a *slotAuction, h *house, row *dataset.Request) (answer answerOf, err error) {
 	row.ReceivedAt, row.Outcome = timeOf(h.clock(w.now)), dataset.NoBid
+	answer.relay = h
 	top := h.books.Of(a.key).Top()
 	if top == nil {
-		return nil
+		return answer, nil
 	}
 	row.Outcome, row.BlockHash, row.Builder = dataset.Served, hashOf(top.BlockHash), keyOf(top.Builder)
 	row.ValueWei = weiOf(top.ValueWei)
@@ -159,77 +171,90 @@ func (w *world) serve(a *slotAuction, h *house, row *dataset.Request) *relay.Bid
 		Relay: row.Relay, ValueWei: row.ValueWei, BlockHash: row.BlockHash, ParentHash: hashOf(a.key.ParentHash),
 		Builder: row.Builder, Proposer: row.Proposer, FeeRecipient: addressOf(top.FeeRecipient),
 	})
-	bid := *top
-	return &bid
+	at := slices.IndexFunc(h.counts, func(c *counted) bool { return nameOf(&c.bid) == nameOf(top) })
+	if at < 0 {
+		return answer, fmt.Errorf("%s has no payload for the bid that leads", h.name)
+	}
+	answer.one = h.counts[at]
+	answer.header, err = h.header(w.spec, answer.one)
+	return answer, err
 }
 
-// choose takes the most valuable header, of equal ones the first that came, and signs it.
+// choose takes the most valuable header, of equal ones the first that came, signs it, and hands the
+// signed block to all relays that have served that header.
 func (w *world) choose(ctx context.Context, a *slotAuction, answers []answerOf) error {
-	var best answerOf
-	for _, answer := range answers {
-		if answer.top != nil && (best.top == nil || answer.top.ValueWei.Gt(best.top.ValueWei)) {
-			best = answer
+	var best *answerOf
+	for i := range answers {
+		if one := answers[i].one; one != nil && (best == nil || one.bid.ValueWei.Gt(best.one.bid.ValueWei)) {
+			best = &answers[i]
 		}
 	}
-	if best.top == nil {
+	if best == nil {
 		return w.buildLocally(ctx, a)
 	}
-	p := a.proposer
-	signs := w.draw("proposer", signing)
-	sentAt := w.now.Add(signs)
-	w.after(signs+w.draw("proposer", toProposer), func() error {
-		row := &dataset.Request{
-			Slot: a.row.Slot, SlotStart: a.row.SlotStart, SentAt: timeOf(sentAt.Add(p.skew)),
-			ReceivedAt: timeOf(best.relay.clock(w.now)), Source: Source, Kind: dataset.PayloadRequest,
-			Relay: dataset.Text(best.relay.name), Proposer: keyOf(p.key), BlockHash: hashOf(best.top.BlockHash),
-			Builder: keyOf(best.top.Builder), ValueWei: weiOf(best.top.ValueWei), Times: intOf(1),
+	body, err := a.proposer.sign(w.spec, a, best.relay.key.PublicKey(), best.header)
+	if err != nil {
+		return err
+	}
+	sentAt := w.now.Add(w.draw("proposer", signing))
+	for _, answer := range answers {
+		if answer.one == nil || answer.one.bid.BlockHash != best.one.bid.BlockHash {
+			continue
 		}
-		w.rows.Requests = append(w.rows.Requests, row)
-		return w.deliver(ctx, a, best, row)
-	})
+		a.asked++
+		w.add(sentAt.Add(w.draw("proposer", toProposer)), func() error {
+			return w.deliver(ctx, a, answer, body, sentAt)
+		})
+	}
 	return nil
 }
 
-// deliver publishes the payload of a header that was signed, if that is not too late.
-func (w *world) deliver(ctx context.Context, a *slotAuction, best answerOf, row *dataset.Request) error {
-	h, draws := best.relay, w.of(best.relay.name)
+// deliver hands a signed block to a relay, which publishes it, or refuses.
+func (w *world) deliver(ctx context.Context, a *slotAuction, to answerOf, body []byte, sentAt time.Time) error {
+	h, one, p := to.relay, to.one, a.proposer
+	row := &dataset.Request{
+		Slot: a.row.Slot, SlotStart: a.row.SlotStart, SentAt: timeOf(sentAt.Add(p.skew)), ReceivedAt: timeOf(h.clock(w.now)),
+		Source: Source, Kind: dataset.PayloadRequest, Relay: dataset.Text(h.name), Proposer: keyOf(p.key),
+		Outcome: dataset.Served, BlockHash: hashOf(one.bid.BlockHash), Builder: keyOf(one.bid.Builder),
+		ValueWei: weiOf(one.bid.ValueWei), Times: intOf(1),
+	}
+	w.rows.Requests = append(w.rows.Requests, row)
+	blinded, err := wire.DecodeBlinded(a.fork, wire.SSZ, body)
+	if err != nil {
+		return fmt.Errorf("decode a blinded block: %w", err)
+	}
+	contents, err := h.deliverer.Deliver(ctx, h.clock(w.now), blinded, false)
+	draws := w.of(h.name)
 	k := &work{rows: w.rows, row: dataset.Stage{
 		Slot: row.Slot, SlotStart: row.SlotStart, BeganAt: row.ReceivedAt, Source: Source, Relay: row.Relay,
 		Request: "payload", BlockHash: row.BlockHash, Builder: row.Builder,
 	}}
 	k.stage(observe.Signature, micros(draws, verifying.from, verifying.to))
 	k.stage(observe.Escrow, micros(draws, finding.from, finding.to))
-	if h.clock(w.now).Sub(w.spec.SlotStart(a.attributes.Slot)) > cutOff {
-		row.Outcome, row.Refusal = dataset.Refused, dataset.Text(relay.PayloadTooLate.Plain().ID)
-		w.miss(ctx, a, "the proposer asked too late")
+	var no *relay.Refused
+	switch {
+	case errors.As(err, &no):
+		row.Outcome, row.Refusal = dataset.Refused, dataset.Text(no.ID)
+		if a.asked--; a.asked == 0 {
+			w.miss(ctx, a, "the relays refused: "+row.Refusal)
+		}
 		return nil
+	case err != nil:
+		return err
 	}
-	one := h.find(best.top)
-	if one == nil {
-		return fmt.Errorf("%s has no payload for the header that it served", h.name)
-	}
-	row.Outcome = dataset.Served
 	k.stage(observe.Guard, micros(draws, guarding.from, guarding.to))
-	h.delivered = a.attributes.Slot // the guard is won: no bid enters any more
 	k.stage(observe.Publish, micros(draws, publishes.from, publishes.to))
 	w.after(k.total, func() error {
-		paidWei, err := w.paidBy(ctx, a, one.contents)
+		paidWei, err := w.paidBy(ctx, a, contents)
 		if err != nil {
 			return err
 		}
 		w.rows.Deliveries = append(w.rows.Deliveries, w.deliveryRow(a, h, one, weiOf(paidWei)))
-		return w.land(ctx, a, block{contents: one.contents, sold: best.top, relay: h})
-	})
-	return nil
-}
-
-// find returns a bid that counts.
-func (h *house) find(bid *relay.Bid) *counted {
-	for _, c := range h.counts {
-		if nameOf(&c.bid) == nameOf(bid) {
-			return c
+		if a.over { // another relay was faster
+			return nil
 		}
-	}
+		return w.land(ctx, a, block{contents: contents, sold: &one.bid, relay: h})
+	})
 	return nil
 }
 
