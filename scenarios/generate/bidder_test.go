@@ -43,7 +43,9 @@ func TestListed(t *testing.T) {
 		}
 	}()
 	one := uint256.NewInt(1)
-	for i, want := range []struct{ first, second, blocked bool }{{true, false, false}, {true, true, false}, {}, {blocked: true}} {
+	for i, want := range []struct{ first, second, blocked bool }{
+		{true, false, false}, {true, true, false}, {}, {blocked: true},
+	} {
 		key := w.builders[i].key
 		first, second := w.relays[0].record(key, 1), w.relays[1].record(key, 1)
 		if first.Trusts(one) != want.first || second.Trusts(one) != want.second || second.Blocked != want.blocked {

@@ -78,12 +78,13 @@ func (w *world) sendPrivate(ctx context.Context, slot phase0.Slot, turn int) err
 	return nil
 }
 
-// sendBundle has somebody send a bundle for the next block: a transfer and a swap, one of which pays
-// the block. Some demand more than the pool gives, some are replaced by a better version, and some
-// are sent so late that the next block is built without them.
+// sendBundle has somebody send a bundle for the next block: a transfer and a swap, one of which
+// pays the block. Some demand more than the pool gives, some are replaced by a better version, and
+// some are sent so late that the next block is built without them.
 func (w *world) sendBundle(ctx context.Context, draws *rand.Rand) error {
 	wallet := w.bundlers[draws.IntN(len(w.bundlers))]
-	signer, replacement := network.Address(wallet), uuid.NewSHA1(uuid.Nil, binary.BigEndian.AppendUint64(nil, draws.Uint64()))
+	signer := network.Address(wallet)
+	replacement := uuid.NewSHA1(uuid.Nil, binary.BigEndian.AppendUint64(nil, draws.Uint64()))
 	least := new(uint256.Int)
 	if happens(draws, 150) {
 		least.Mul(uint256.NewInt(1e18), uint256.NewInt(1e9)) // more tokens than there are

@@ -47,7 +47,8 @@ func TestRowsAreOfTheChain(t *testing.T) {
 		blocks++
 		block := w.node.Chain().GetBlockByHash(s.BlockHash.V)
 		if block == nil || int64(block.GasUsed()) != s.GasUsed.V || len(block.Transactions()) != int(s.NumTx.V) ||
-			block.Time() != uint64(s.SlotStart.Micros/1e6) || w.node.Chain().GetCanonicalHash(block.NumberU64()) != block.Hash() {
+			block.Time() != uint64(s.SlotStart.Micros/1e6) ||
+			w.node.Chain().GetCanonicalHash(block.NumberU64()) != block.Hash() {
 			t.Errorf("the row of slot %d is of another block than %v", s.Slot.V, block)
 		}
 	}

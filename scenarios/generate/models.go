@@ -47,26 +47,30 @@ const (
 
 // Models are what is made up.
 var Models = []Model{
-	{"messages and work", "How long messages travel, and how long building, signing and simulating take, is drawn evenly " +
-		"between two bounds. A builder's way to a relay has a fixed part and a tail. The machine that generates the data has " +
-		"no influence. Builders wait for an answer before they send their next bid, but for `builder-6`."},
-	{"stages", "The durations of a relay's stages are drawn. Execution takes longer with more gas. Rules and floor are " +
-		"judged at the moment at which a bid is received; the stages' durations then pass until the bid counts."},
-	{"optimistic bids", "Blocks of bids that count at once are executed from 4.2 s into their slot on, when its payload is out."},
-	{"clocks", "Each relay, the bundle RPC and each proposer has a clock that is wrong by a constant: of relays by up to 8 " +
-		"ms, of the RPC by up to 8 ms, of proposers by up to 40 ms. `slot_start` is right."},
-	{"proposers", "Of 64 validators, 3 have not registered, and their blocks are local. The others have a habit each: most " +
-		"ask for headers 50 to 900 ms into the slot; one of six plays a timing game and asks 1.1 to 2.7 s into it; one of 13 " +
-		"asks between 3.3 and 4.05 s, and then misses the slot if its signed block comes later than 4 s; one of 16 is " +
-		"offline in every other slot. One request for a header in 100 has no answer."},
-	{"builders", "Eight builders with the strategies of the devnet. Which rule `builder-8` breaks, and when `builder-2`, " +
-		"whose bids count at once, does not pay, is drawn. A demoted builder counts at once again after 48 slots. One " +
-		"submission in 25 is sent a second time."},
+	{"messages and work", "How long messages travel, and how long building, signing and simulating take, is " +
+		"drawn evenly between two bounds. A builder's way to a relay has a fixed part and a tail. The machine " +
+		"that generates the data has no influence. Builders wait for an answer before they send their next bid, " +
+		"but for `builder-6`."},
+	{"stages", "The durations of a relay's stages are drawn. Execution takes longer with more gas. Rules and " +
+		"floor are judged at the moment at which a bid is received; the stages' durations then pass until the " +
+		"bid counts."},
+	{"optimistic bids", "Blocks of bids that count at once are executed from 4.2 s into their slot on, when its " +
+		"payload is out."},
+	{"clocks", "Each relay, the bundle RPC and each proposer has a clock that is wrong by a constant: of relays " +
+		"by up to 8 ms, of the RPC by up to 8 ms, of proposers by up to 40 ms. `slot_start` is right."},
+	{"proposers", "Of 64 validators, 3 have not registered, and their blocks are local. The others have a habit " +
+		"each: most ask for headers 50 to 900 ms into the slot; one of six plays a timing game and asks 1.1 to " +
+		"2.7 s into it; one of 13 asks between 3.3 and 4.05 s, and then misses the slot if its signed block " +
+		"comes later than 4 s; one of 16 is offline in every other slot. One request for a header in 100 has no " +
+		"answer."},
+	{"builders", "Eight builders with the strategies of the devnet. Which rule `builder-8` breaks, and when " +
+		"`builder-2`, whose bids count at once, does not pay, is drawn. A demoted builder counts at once again " +
+		"after 48 slots. One submission in 25 is sent a second time."},
 	{"users", "Habits are those of the devnet's users: what they swap is drawn, and follows no market outside."},
-	{"signatures", "Bids, headers, blinded blocks and transactions are signed, and these signatures are verified. " +
-		"Registrations are not signed."},
-	{"beacon chain", "RANDAO, block roots and withdrawals are made up; there are no other consensus data, no blocks are " +
-		"orphaned, and none is lost between relay and chain."},
+	{"signatures", "Bids, headers, blinded blocks and transactions are signed, and these signatures are " +
+		"verified. Registrations are not signed."},
+	{"beacon chain", "RANDAO, block roots and withdrawals are made up; there are no other consensus data, no " +
+		"blocks are orphaned, and none is lost between relay and chain."},
 	{"collector", "`observed_at` is when a collector that reads both relays' lists sees a bid that counts or a " +
 		"payload; of rows of the kind `header` it is when the relay served the header, by its own clock."},
 }

@@ -299,7 +299,8 @@ func (f *orderflow) ended(fact rpc.OrderEnded) {
 		return
 	}
 	life.ended = true
-	life.row.State, life.row.Reason, life.row.EndedAt = dataset.Text(fact.State), dataset.Text(fact.Reason), timeOf(fact.At)
+	life.row.State, life.row.Reason = dataset.Text(fact.State), dataset.Text(fact.Reason)
+	life.row.EndedAt = timeOf(fact.At)
 	if fact.State == rpc.Landed {
 		life.row.BlockNumber, life.row.BlockHash = intOf(fact.Block), hashOrNull(fact.BlockHash)
 		life.row.ValueWei = weiOf(fact.ValueWei)

@@ -293,8 +293,8 @@ func caseOf(a *slotAuction) *check.Case {
 	return &check.Case{Duty: a.duty, Attributes: a.relayAttributes()}
 }
 
-// register has validators register anew at the beginning of an epoch: all in the first one, then one
-// in 16, with another gas limit.
+// register has validators register anew at the beginning of an epoch: all in the first one, then
+// one in 16, with another gas limit.
 func (w *world) register(slot phase0.Slot) {
 	draws := w.of("registrations")
 	for _, p := range w.proposers {

@@ -111,8 +111,8 @@ type unwritten struct{}
 // Record implements relay.Facts.
 func (unwritten) Record(relay.Fact) {}
 
-// Find implements deliver.Payloads. A relay may be asked for a payload that another one has published
-// already.
+// Find implements deliver.Payloads. A relay may be asked for a payload that another one has
+// published already.
 func (h *house) Find(_ context.Context, _ phase0.Slot, block phase0.Hash32,
 	fits func(*relay.Contents) bool) (*relay.Contents, error) {
 	for _, c := range slices.Concat(h.counts, h.before) {

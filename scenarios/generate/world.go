@@ -112,10 +112,13 @@ func open(cfg Config) (*world, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("make the chain: %w", err)
 	}
-	w.head = head{block: w.node.Genesis(), root: w.rootOf(0), mix: sha256.Sum256(binary.BigEndian.AppendUint64(nil, w.seed))}
+	mix := sha256.Sum256(binary.BigEndian.AppendUint64(nil, w.seed))
+	w.head = head{block: w.node.Genesis(), root: w.rootOf(0), mix: mix}
 	w.validator = chain.NewValidator(w.node.Chain(), chain.ValidatorOptions{Concurrency: 1})
 	w.simulator = simulate.New(chain.NewStates(w.node.Chain()), simulate.Options{})
-	w.mempool = &mempool{node: w.node, signer: signerOf(network.ChainID), queues: map[common.Address][]*types.Transaction{}}
+	w.mempool = &mempool{
+		node: w.node, signer: signerOf(network.ChainID), queues: map[common.Address][]*types.Transaction{},
+	}
 	w.proposers = proposersOf(cfg.Seed)
 	w.public = user.New(user.Config{Wallets: users, ChainID: network.ChainID, PerSlot: publicPerSlot, BlobEvery: blobEvery,
 		Spec: w.spec, Seed: cfg.Seed})

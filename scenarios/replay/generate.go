@@ -92,8 +92,8 @@ func checkEmpty(dir string) error {
 	return nil
 }
 
-// beginPart makes the folder in which a data set is made, without what an earlier generator has left
-// there, and keeps other generators out.
+// beginPart makes the folder in which a data set is made, without what an earlier generator has
+// left there, and keeps other generators out.
 func beginPart(part string) (*flock.Flock, error) {
 	mark := filepath.Join(part, generatingName)
 	if _, err := os.Stat(mark); errors.Is(err, fs.ErrNotExist) && checkEmpty(part) != nil {

@@ -168,8 +168,8 @@ func readRows[R any](t *testing.T, table *dataset.Table[R], network dataset.Netw
 	return all
 }
 
-// Killed at a change of the disk, a generator leaves no folder with the data set's name, and the next
-// one makes the same bytes, and nothing beside them.
+// Killed at a change of the disk, a generator leaves no folder with the data set's name, and the
+// next one makes the same bytes, and nothing beside them.
 func TestGenerateKilled(t *testing.T) {
 	o := GenerateOptions{Into: os.Getenv("GAVEL_TEST_INTO"), Seed: 9, Slots: 2, Progress: io.Discard}
 	if at := os.Getenv(killAt); at != "" {

@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -26,9 +25,7 @@ type generated struct {
 func readGenerated(t *testing.T, seed uint64, slots int) generated {
 	t.Helper()
 	into := filepath.Join(t.TempDir(), "set")
-	if _, err := Generate(t.Context(), GenerateOptions{Into: into, Seed: seed, Slots: slots, Progress: io.Discard}); err != nil {
-		t.Fatal(err)
-	}
+	generateInto(t, into, seed, slots)
 	network := generate.NetworkOf(seed)
 	hours := func(table string) []string {
 		files, err := filesOf(into, table)
@@ -62,8 +59,8 @@ func TestGeneratedRows(t *testing.T) {
 }
 
 // Each delivered payload is a bid of that relay that counted, its header was served by that relay
-// before, and was worth no less than the other relay's; it pays what it promised unless an execution
-// found later that it does not; and the chain has it.
+// before, and was worth no less than the other relay's; it pays what it promised unless an
+// execution found later that it does not; and the chain has it.
 func (g generated) checkDeliveries(t *testing.T) {
 	for _, d := range g.deliveries {
 		name := fmt.Sprintf("slot %d at %s", d.Slot.V, d.Relay)
