@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/network"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/observe"
@@ -99,7 +100,7 @@ type sent struct {
 	cancellable, takesBack bool
 	sequence               uint64
 	valueWei, worthWei     *uint256.Int
-	// verified is the result of verifying its signature, once a relay has done that.
+	// verified is the result of verifying its signature, which the first relay does that gets it.
 	verified *check.Verified
 	// answers counts the answers of relays; settled: the builder has got one that it goes on with.
 	answers int
@@ -138,6 +139,11 @@ func (w *world) receive(ctx context.Context, h *house, b *bidder, s *sent) error
 	if err != nil {
 		return fmt.Errorf("decode a submission of %s: %w", b.Name, err)
 	}
+	if s.verified == nil {
+		if s.verified, err = w.verify(submission); err != nil {
+			return fmt.Errorf("verify a submission of %s: %w", b.Name, err)
+		}
+	}
 	submission.ReceivedAt, submission.Cancellable, submission.Sequence = h.clock(w.now), s.cancellable, s.sequence
 	row := bidRow(h, submission, s)
 	row.SlotStart = timeOf(w.spec.SlotStart(phase0.Slot(submission.Trace.Slot)))
@@ -153,6 +159,19 @@ func (w *world) receive(ctx context.Context, h *house, b *bidder, s *sent) error
 	k.stage(observe.Decode, micros(draws, decoding.from, decoding.to))
 	k.stage(observe.Check, micros(draws, checking.from, checking.to))
 	return w.judge(ctx, h, b, s, submission, row, k)
+}
+
+// verify verifies the signature of a submission.
+func (w *world) verify(s *relay.Submission) (*check.Verified, error) {
+	root, err := s.Trace.HashTreeRoot()
+	if err != nil {
+		return nil, err
+	}
+	v := &check.Verified{
+		Builder: s.Trace.BuilderPubkey, Root: eth.SigningRoot(root, w.spec.BuilderDomain()), Signature: s.Signature,
+	}
+	v.Err = bls.Verify(v.Builder, v.Root, v.Signature)
+	return v, nil
 }
 
 // judge does with a submission what the relay's steps do (relay/submit).
@@ -325,7 +344,6 @@ func (w *world) execute(ctx context.Context, c *relay.Contents, rules *check.Cas
 	if known, ok := w.verdicts[key]; ok {
 		return known
 	}
-	w.executions++
 	verdict := w.validator.Validate(ctx, &exec.Block{
 		Fork: c.Fork, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests,
 		ParentBeaconRoot: rules.Attributes.ParentRoot, RegisteredGasLimit: limit,

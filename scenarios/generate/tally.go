@@ -72,9 +72,6 @@ func endOfBid(b *dataset.Bid) string {
 // Rows is how many rows a table has.
 func (t *Tally) Rows(table string) int { return t.rows[table] }
 
-// Ended is how often something of a table ended in a way.
-func (t *Tally) Ended(table, end string) int { return t.ends[[2]string{table, end}] }
-
 func (t *Tally) markdown() string {
 	var out strings.Builder
 	out.WriteString("| table | rows |\n|---|---|\n")

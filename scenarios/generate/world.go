@@ -66,20 +66,19 @@ type world struct {
 	simulator *simulate.Simulator
 	verdicts  map[verdictKey]exec.Verdict // of the blocks of the slot that runs
 
-	head       head
-	proposers  []*proposer
-	withdrawn  uint64 // how many withdrawals the chain has
-	auction    *slotAuction
-	mempool    *mempool
-	public     *user.User
-	private    *user.Private
-	builders   []*bidder
-	relays     []*house
-	orderflow  *orderflow
-	searchers  []*seeker
-	bundlers   []*ecdsa.PrivateKey
-	rows       *Rows
-	executions int64
+	head      head
+	proposers []*proposer
+	withdrawn uint64 // how many withdrawals the chain has
+	auction   *slotAuction
+	mempool   *mempool
+	public    *user.User
+	private   *user.Private
+	builders  []*bidder
+	relays    []*house
+	orderflow *orderflow
+	searchers []*seeker
+	bundlers  []*ecdsa.PrivateKey
+	rows      *Rows
 }
 
 // head is the newest block of the chain.
