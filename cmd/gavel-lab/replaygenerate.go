@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 	"github.com/gavel-relay/gavel/scenarios/replay"
 )
@@ -24,9 +22,6 @@ func replayGenerateCommand() *cli.Command {
 				Usage: "folder for the data set; it must not be there yet, or be empty"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if cmd.Args().Len() > 0 {
-				return run.Usage(errors.New("generate takes no arguments"))
-			}
 			tally, err := replay.Generate(ctx, replay.GenerateOptions{
 				Into: cmd.String("into"), Seed: cmd.Uint64("seed"), Slots: cmd.Int("slots"), Progress: cmd.Root().ErrWriter,
 			})
