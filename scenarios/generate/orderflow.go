@@ -344,7 +344,7 @@ func (f *orderflow) tell(fact rpc.OrderShared) {
 	if err != nil || hint == nil {
 		return // the sender shares nothing, or the transaction cannot be shown
 	}
-	for _, s := range f.world.searchers {
+	for _, s := range f.searchers {
 		f.add(f.busyUntil.Add(f.draw(s.Name, hintHeard)), func() error { return f.follow(f.ctx, s, hint) })
 	}
 }

@@ -22,11 +22,8 @@ type generated struct {
 	orders     []*dataset.Order
 }
 
-func readGenerated(t *testing.T, seed uint64, slots int) generated {
+func readGenerated(t *testing.T, into string, network dataset.Network) generated {
 	t.Helper()
-	into := filepath.Join(t.TempDir(), "set")
-	generateInto(t, into, seed, slots)
-	network := generate.NetworkOf(seed)
 	hours := func(table string) []string {
 		files, err := filesOf(into, table)
 		if err != nil || len(files) == 0 {
@@ -49,13 +46,18 @@ func readGenerated(t *testing.T, seed uint64, slots int) generated {
 // What the rows of a generated data set say of each other holds. The checks read rows alone, and
 // know nothing of how they were made.
 func TestGeneratedRows(t *testing.T) {
-	g := readGenerated(t, 11, 36)
+	const seed = 11
+	into, network := filepath.Join(t.TempDir(), "set"), generate.NetworkOf(seed)
+	generateInto(t, into, seed, 30)
+	g := readGenerated(t, into, network)
 	t.Run("deliveries", g.checkDeliveries)
 	t.Run("headers", g.checkHeaders)
 	t.Run("chain", g.checkChain)
 	t.Run("refusals", g.checkRefusals)
 	t.Run("stages", g.checkStages)
 	t.Run("orders", g.checkOrders)
+	t.Run("replay", func(t *testing.T) { checkReplay(t, into, network) })
+	t.Run("import", func(t *testing.T) { checkImport(t, into, network) })
 }
 
 // Each delivered payload is a bid of that relay that counted, its header was served by that relay
