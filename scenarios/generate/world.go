@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -176,8 +177,9 @@ func (w *world) withdrawals() []*capella.Withdrawal {
 // run plays all slots, and calls done with the number of each slot that is over.
 func (w *world) run(ctx context.Context, done func(slot int) error) error {
 	w.announce(ctx, 1)
+	w.planFlow(ctx, 0)
 	for slot := 1; slot <= w.Slots; slot++ {
-		w.planFlow(ctx, phase0.Slot(slot-1))
+		w.planFlow(ctx, phase0.Slot(slot))
 		over := w.spec.SlotStart(phase0.Slot(slot)).Add(slotSeconds * time.Second / 2)
 		for {
 			e, ok := w.next(over)
@@ -186,6 +188,9 @@ func (w *world) run(ctx context.Context, done func(slot int) error) error {
 			}
 			if err := ctx.Err(); err != nil {
 				return err
+			}
+			if e.at.Before(w.now) {
+				return fmt.Errorf("slot %d: %w: from %v to %v", slot, errBack, w.now, e.at)
 			}
 			w.now = e.at
 			if err := e.do(); err != nil {
@@ -199,6 +204,8 @@ func (w *world) run(ctx context.Context, done func(slot int) error) error {
 	}
 	return nil
 }
+
+var errBack = errors.New("an event is put on the agenda too late: time would go back")
 
 // after puts something on the agenda.
 func (w *world) after(d time.Duration, do func() error) { w.add(w.now.Add(d), do) }
