@@ -5,8 +5,8 @@ import (
 	"crypto/ecdsa"
 	"errors"
 
-	"github.com/attestantio/go-eth2-client/spec/phase0"
 	builderspec "github.com/attestantio/go-builder-client/spec"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
