@@ -40,7 +40,7 @@ MEVBOOST := SLOT_SEC={slotSeconds} exec bin/mev-boost-$(MEVBOOST_VERSION) --addr
 	--genesis-fork-version {genesisForkVersion} --relay {relays} --relay-check --min-bid {minBidEth} --loglevel fatal
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks conformance-gloas conformance-instances vectors replay-demo lab-sql test-sql needs-sql conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-pages test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-forks conformance-gloas conformance-instances vectors replay-demo dataset lab-sql test-sql needs-sql conformance-image conformance-sidecar conformance-mev-boost-relay reports image image-lab prove test charts test-clients test-pages test-cluster faults fault-tests lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,6 +126,13 @@ replay-demo: lab ## from real auctions to figures: bin/replay-demo/figures/index
 	@bin/gavel-lab replay run --dataset bin/replay-demo/dataset --what-if $(DEMO)/what-if.yaml --out bin/replay-demo/results
 	@bin/gavel-lab replay figures --dataset bin/replay-demo/dataset --what-if $(DEMO)/what-if.yaml --out bin/replay-demo/figures
 	@bin/gavel-lab replay export --dataset bin/replay-demo/dataset --format relayscan --out bin/replay-demo/export
+
+# Two minutes for 1,000 slots; CI makes some in its tests.
+dataset: SLOTS = 1000
+dataset: SEED ?= 1
+dataset: lab ## make SLOTS slots of auctions with order flow from SEED, with a data dictionary: bin/dataset
+	@rm -rf bin/dataset
+	@bin/gavel-lab replay generate --seed $(SEED) --slots $(SLOTS) --into bin/dataset
 
 conformance-image: lab ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
 	@how=--again; if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); \

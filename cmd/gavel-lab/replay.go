@@ -19,6 +19,7 @@ func replayCommand() *cli.Command {
 		Name:  "replay",
 		Usage: "make a data set of archives of auctions, and replay them in the relay's auction code",
 		Commands: []*cli.Command{
+			replayGenerateCommand(),
 			replayImportCommand(),
 			replayRunCommand(),
 			replayMergeCommand(),

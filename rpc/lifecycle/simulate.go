@@ -31,6 +31,16 @@ func (l *Lifecycle) runWorker(ctx context.Context) {
 	}
 }
 
+// Drain simulates and sends the queue's orders in the caller's goroutine, until none waits. It is
+// for a lifecycle that does not run, whose caller decides when what happens. Each simulation counts
+// as if it had taken the same time, so the order of simulations does not depend on the machine.
+func (l *Lifecycle) Drain(ctx context.Context) {
+	for next, ok := l.queue.next(); ok && ctx.Err() == nil; next, ok = l.queue.next() {
+		l.simulateAndSend(ctx, next.order, next.round)
+		l.queue.finish(next, exec.FlowQuantum)
+	}
+}
+
 // simulateAndSend simulates an order on the head and sends it if that succeeds. If the simulation
 // itself fails, it is tried again at the next block.
 func (l *Lifecycle) simulateAndSend(ctx context.Context, order *rpc.Order, round uint64) {

@@ -64,12 +64,18 @@ func TestKilled(t *testing.T) {
 // killed imports in a process that kills itself at a change of the disk.
 func killed(t *testing.T, at int, into string, files ...string) {
 	t.Helper()
-	child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+	killedIn(t, "TestKilled", at, into, files...)
+}
+
+// killedIn runs a test in a process that kills itself at a change of the disk.
+func killedIn(t *testing.T, test string, at int, into string, files ...string) {
+	t.Helper()
+	child := exec.Command(os.Args[0], "-test.run=^"+test+"$")
 	child.Env = append(os.Environ(), fmt.Sprintf("%s=%d", killAt, at), "GAVEL_TEST_INTO="+into,
 		"GAVEL_TEST_FILES="+strings.Join(files, "\n"))
 	out, err := child.CombinedOutput()
 	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-		t.Fatalf("the import was not killed at %d: %v\n%s", at, err, out)
+		t.Fatalf("it was not killed at %d: %v\n%s", at, err, out)
 	}
 }
 
@@ -104,24 +110,30 @@ func TestKilledFromRelay(t *testing.T) {
 
 func importUntilKilled(t *testing.T, at, into string, files []string) {
 	t.Helper()
-	left, err := strconv.Atoi(at)
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := options(into)
 	o.BatchRows = 8
 	if IsRelay(files[0]) {
 		o = killedRelay(into)
 	}
-	o.step = func() {
+	o.step = killingStep(t, at)
+	if _, err := Import(context.Background(), files, o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// killingStep kills this process when it is called the n-th time.
+func killingStep(t *testing.T, at string) func() {
+	t.Helper()
+	left, err := strconv.Atoi(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
 		if left--; left == 0 {
 			if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 				t.Error(err)
 			}
 			select {} // the signal comes
 		}
-	}
-	if _, err := Import(context.Background(), files, o); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -48,7 +48,7 @@ func (b *Builder) auction(ctx context.Context, a Attributes) {
 func (b *Builder) tryBid(ctx context.Context, a Attributes, duty client.Duty, d Decision, s Situation) Situation {
 	paid, err := b.bid(ctx, a, duty, d)
 	switch {
-	case errors.Is(err, errNotBetter):
+	case errors.Is(err, ErrNotBetter):
 		s.Bids, s.Failed = s.Bids+1, 0
 	case err != nil:
 		s.Failed, s.FailedAt = s.Failed+1, b.Clock.Now().Sub(b.Spec.SlotStart(a.Slot))

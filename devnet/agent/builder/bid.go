@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 
+	builderspec "github.com/attestantio/go-builder-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -12,12 +13,38 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet"
+	"github.com/gavel-relay/gavel/devnet/agent/orders"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// errNotBetter says that a block earns no more than what was bid before. The bid before then stays.
-var errNotBetter = errors.New("the block is worth no more than the bid before")
+// ErrNotBetter says that a block earns no more than what was bid before. The bid before then stays.
+var ErrNotBetter = errors.New("the block is worth no more than the bid before")
+
+// Offer is a bid before it is sent: a block, and what a relay gets of it.
+type Offer struct {
+	Built   *chain.Built
+	Request *builderspec.VersionedSubmitBlockRequest
+	// Sequence numbers the bid; 0 if the builder numbers none.
+	Sequence uint64
+}
+
+// Offer makes the bid that a decision says, and sends it to nobody. It is for a builder that does
+// not run. The error is ErrNotBetter if the block is worth no more than the bid before.
+func (b *Builder) Offer(ctx context.Context, a Attributes, duty client.Duty, d Decision) (*Offer, error) {
+	built, err := b.block(ctx, a, duty, d)
+	if err != nil {
+		return nil, err
+	}
+	one, err := b.sign(a, duty, built, built.PaidWei)
+	if err != nil {
+		return nil, err
+	}
+	return &Offer{Built: built, Request: one.request, Sequence: one.sequence}, nil
+}
+
+// Intake has the builder's orders.
+func (b *Builder) Intake() *orders.Intake { return b.orders }
 
 // bid builds one block that pays its proposer, and submits it to all relays. It returns what was
 // bid.
@@ -79,7 +106,7 @@ func (b *Builder) block(ctx context.Context, a Attributes, duty client.Duty, d D
 	}
 	valueWei := d.ValueWei(draft.GainWei())
 	if d.AboveWei != nil && !valueWei.Gt(d.AboveWei) {
-		return nil, errNotBetter
+		return nil, ErrNotBetter
 	}
 	if payment != nil {
 		payment.ValueWei = valueWei

@@ -16,74 +16,103 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
 // stake is how much ether a backrun may use. What it does not use comes back.
 var stake = new(uint256.Int).Mul(uint256.NewInt(300), uint256.NewInt(params.Ether))
 
+// Market is what a searcher reads of the chain when it has heard a hint.
+type Market struct {
+	// Head is the newest block, with its base fee and the pools' reserves after it.
+	Head       uint64
+	BaseFeeWei *uint256.Int
+	Reserves   map[common.Address]chain.Reserves
+	// Fork is that of the next slot.
+	Fork eth.Fork
+}
+
 // follow sends a backrun, if it decides to.
 func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 	if !read(hint).moved {
 		return nil // so the market need not be read
 	}
-	at := situation{name: s.Name, hint: hint}
+	market := Market{Fork: s.Spec.ForkAt(s.Spec.SlotAt(s.Clock.Now()) + 1)}
 	var err error
-	if at.head, at.baseFeeWei, err = s.head(ctx); err != nil {
+	if market.Head, market.BaseFeeWei, err = s.head(ctx); err != nil {
 		return err
 	}
-	if at.reserves, err = s.reserves(ctx); err != nil {
+	if market.Reserves, err = s.reserves(ctx); err != nil {
 		return err
 	}
-	d := decide(at)
-	if !d.follows {
-		return nil
-	}
-	tx, err := s.backrun(ctx, at.baseFeeWei, d.percent)
-	if err != nil {
+	bundle, err := s.Answer(hint, market, func(wallet common.Address) (uint64, error) { return s.nonce(ctx, wallet) })
+	if err != nil || bundle == nil {
 		return err
-	}
-	raw, err := tx.MarshalBinary()
-	if err != nil {
-		return fmt.Errorf("encode a backrun: %w", err)
 	}
 	var taken struct {
 		BundleHash common.Hash `json:"bundleHash"`
 	}
-	if err := s.OrderFlow.CallContext(ctx, &taken, "mev_sendBundle", map[string]any{
-		"version": "v0.1",
-		"inclusion": map[string]any{
-			"block": hexutil.Uint64(d.firstBlock), "maxBlock": hexutil.Uint64(d.lastBlock),
-		},
-		"body": []any{map[string]any{"hash": hint.Hash}, map[string]any{"tx": hexutil.Bytes(raw), "canRevert": false}},
-	}); err != nil {
+	if err := s.OrderFlow.CallContext(ctx, &taken, "mev_sendBundle", bundle); err != nil {
 		return fmt.Errorf("mev_sendBundle: %w", err)
 	}
 	s.sent.add(taken.BundleHash)
 	return nil
 }
 
+// Answer returns the parameter of mev_sendBundle with which a searcher answers a hint; nil if it
+// does not. It asks nonce for the next nonce of a wallet. It is for one goroutine.
+func (s *Searcher) Answer(hint client.Event, market Market,
+	nonce func(common.Address) (uint64, error)) (map[string]any, error) {
+	d := decide(s.Name, hint, market)
+	if !d.follows {
+		return nil, nil
+	}
+	tx, err := s.backrun(market, d.percent, nonce)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("encode a backrun: %w", err)
+	}
+	return map[string]any{
+		"version": "v0.1",
+		"inclusion": map[string]any{
+			"block": hexutil.Uint64(d.firstBlock), "maxBlock": hexutil.Uint64(d.lastBlock),
+		},
+		"body": []any{map[string]any{"hash": hint.Hash}, map[string]any{"tx": hexutil.Bytes(raw), "canRevert": false}},
+	}, nil
+}
+
 // backrun signs a transaction that closes the price gap in either direction, with the next wallet.
 // It has no tip: it pays the block by a part of its profit.
-func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int, percent uint64) (*types.Transaction, error) {
+func (s *Searcher) backrun(market Market, percent uint64,
+	nonce func(common.Address) (uint64, error)) (*types.Transaction, error) {
 	wallet := s.Wallets[s.turn%len(s.Wallets)]
 	s.turn++
-	var nonce hexutil.Uint64
-	if err := s.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(wallet.PublicKey),
-		"latest"); err != nil {
-		return nil, fmt.Errorf("read a nonce: %w", err)
+	next, err := nonce(crypto.PubkeyToAddress(wallet.PublicKey))
+	if err != nil {
+		return nil, err
 	}
 	tx, err := types.SignNewTx(wallet, s.signer, &types.DynamicFeeTx{
-		ChainID: s.signer.ChainID(), Nonce: uint64(nonce), GasTipCap: new(big.Int),
-		GasFeeCap: new(big.Int).Lsh(baseFeeWei.ToBig(), 1),
-		Gas:       chain.CallGas(s.Spec.ForkAt(s.Spec.SlotAt(s.Clock.Now())+1), chain.BackrunGas),
-		To:        &chain.BackrunAt, Value: stake.ToBig(),
-		Data: chain.RunCall(chain.PoolA, chain.PoolB, percent),
+		ChainID: s.signer.ChainID(), Nonce: next, GasTipCap: new(big.Int),
+		GasFeeCap: new(big.Int).Lsh(market.BaseFeeWei.ToBig(), 1), Gas: chain.CallGas(market.Fork, chain.BackrunGas),
+		To: &chain.BackrunAt, Value: stake.ToBig(), Data: chain.RunCall(chain.PoolA, chain.PoolB, percent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sign a backrun: %w", err)
 	}
 	return tx, nil
+}
+
+// nonce returns the next nonce of a wallet at the head of the chain.
+func (s *Searcher) nonce(ctx context.Context, wallet common.Address) (uint64, error) {
+	var nonce hexutil.Uint64
+	if err := s.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", wallet, "latest"); err != nil {
+		return 0, fmt.Errorf("read a nonce: %w", err)
+	}
+	return uint64(nonce), nil
 }
 
 // head returns the newest block's number and base fee.

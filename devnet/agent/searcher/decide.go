@@ -12,16 +12,6 @@ import (
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
-// situation is what a searcher knows when it has heard a hint.
-type situation struct {
-	name string
-	hint client.Event
-	// head is the newest block, with its base fee and the pools' reserves after it.
-	head       uint64
-	baseFeeWei *uint256.Int
-	reserves   map[common.Address]chain.Reserves
-}
-
 // decision is what a searcher does about a hint.
 type decision struct {
 	// follows says that it sends a backrun. percent is the share of its profit that the backrun
@@ -39,18 +29,19 @@ const blocksAhead = 3
 // decide is pure. A hint with whole logs shows a pool's new reserves, so the searcher knows what
 // closing the price gap earns; its part must pay for the gas. A hint that shows only that a pool
 // moves is followed on the off chance.
-func decide(at situation) decision {
-	seen := read(at.hint)
+func decide(name string, hint client.Event, market Market) decision {
+	seen := read(hint)
 	d := decision{
-		follows: seen.moved, percent: share(at.name, at.hint.Hash), firstBlock: at.head + 1, lastBlock: at.head + blocksAhead,
+		follows: seen.moved, percent: share(name, hint.Hash), firstBlock: market.Head + 1,
+		lastBlock: market.Head + blocksAhead,
 	}
 	if !seen.moved || len(seen.after) == 0 {
 		return d
 	}
-	pools := maps.Clone(at.reserves)
+	pools := maps.Clone(market.Reserves)
 	maps.Copy(pools, seen.after)
 	_, profitWei := chain.Gap(pools[chain.PoolA], pools[chain.PoolB])
-	costWei := new(uint256.Int).Mul(at.baseFeeWei, uint256.NewInt(chain.BackrunGas))
+	costWei := new(uint256.Int).Mul(market.BaseFeeWei, uint256.NewInt(chain.BackrunGas))
 	d.follows = percentOf(profitWei, 100-d.percent).Gt(costWei)
 	return d
 }

@@ -36,9 +36,9 @@ func TestDecide(t *testing.T) {
 		{"a call of something else", client.Event{Txs: []client.Tx{{To: &stranger}}}, gwei, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := decide(situation{
-				name: "searcher-1", hint: c.hint, head: 7, baseFeeWei: uint256.NewInt(c.baseFee),
-				reserves: map[common.Address]chain.Reserves{
+			d := decide("searcher-1", c.hint, Market{
+				Head: 7, BaseFeeWei: uint256.NewInt(c.baseFee),
+				Reserves: map[common.Address]chain.Reserves{
 					chain.PoolA: chain.Opening(), chain.PoolB: chain.Opening(),
 				},
 			})

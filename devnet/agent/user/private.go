@@ -80,20 +80,24 @@ func (p *Private) slot(ctx context.Context, slot phase0.Slot) error {
 	if err := p.Node.CallContext(ctx, &head, "eth_blockNumber"); err != nil {
 		return fmt.Errorf("read the head: %w", err)
 	}
+	nonce := func(wallet common.Address) (uint64, error) { return p.nonce(ctx, wallet) }
 	var regretted []common.Hash
 	var errs []error
 	for turn := range p.PerSlot {
-		hash, regrets, err := p.send(ctx, slot, turn, uint64(head))
+		wish, err := p.Next(slot, turn, uint64(head), nonce)
+		if err == nil && wish == nil {
+			break // all wallets have pending transactions
+		}
+		if err == nil {
+			err = p.send(ctx, wish)
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		if hash == (common.Hash{}) {
-			break // all wallets have pending transactions
-		}
-		p.sent++
-		if regrets {
-			regretted = append(regretted, hash)
+		p.MarkSent(wish)
+		if wish.Regrets {
+			regretted = append(regretted, wish.Hash)
 		}
 	}
 	if len(regretted) > 0 && p.Clock.Until(ctx, p.Spec.SlotStart(slot).Add(p.Spec.SlotDuration/4)) == nil {
@@ -104,54 +108,90 @@ func (p *Private) slot(ctx context.Context, slot phase0.Slot) error {
 	return errors.Join(errs...)
 }
 
-// send sends a transaction of the next user without a pending one. regrets says that it is to be
-// cancelled. The hash is zero if there is no such user.
-func (p *Private) send(ctx context.Context, slot phase0.Slot, turn int,
-	head uint64) (hash common.Hash, regrets bool, err error) {
-	from, nonce, err := p.idle(ctx, head)
+// Wish is a transaction that a user wants to send privately.
+type Wish struct {
+	// Request is the parameter of eth_sendPrivateTransaction.
+	Request map[string]any
+	Hash    common.Hash
+	// Regrets says that it is to be cancelled later in its slot.
+	Regrets bool
+	// From sends it.
+	From common.Address
+
+	under underWay
+}
+
+// Next signs what the next user without a pending transaction wants to send in its turn of a slot;
+// nil if there is no such user. It asks nonce for the nonce of a wallet after the block head.
+func (p *Private) Next(slot phase0.Slot, turn int, head uint64,
+	nonce func(common.Address) (uint64, error)) (*Wish, error) {
+	from, next, err := p.idle(head, nonce)
 	if err != nil || from == nil {
-		return hash, false, err
+		return nil, err
 	}
 	self := crypto.PubkeyToAddress(from.PublicKey)
 	d := privacy{
 		seed: p.Seed, cancelEvery: p.CancelEvery, builders: p.Builders,
 		friend: crypto.PubkeyToAddress(p.Wallets[0].PublicKey),
 	}.decide(moment{slot: uint64(slot), next: p.Spec.ForkAt(slot + 1), turn: turn, sent: p.sent, self: self})
-	d.tx.ChainID, d.tx.Nonce = p.signer.ChainID(), nonce
+	d.tx.ChainID, d.tx.Nonce = p.signer.ChainID(), next
 	tx, err := types.SignNewTx(from, p.signer, d.tx)
 	if err != nil {
-		return hash, false, fmt.Errorf("sign a private transaction: %w", err)
+		return nil, fmt.Errorf("sign a private transaction: %w", err)
 	}
 	raw, err := tx.MarshalBinary()
 	if err != nil {
-		return hash, false, fmt.Errorf("encode a private transaction: %w", err)
+		return nil, fmt.Errorf("encode a private transaction: %w", err)
 	}
-	request := map[string]any{"tx": hexutil.Bytes(raw)}
+	wish := &Wish{
+		Request: map[string]any{"tx": hexutil.Bytes(raw)}, Hash: tx.Hash(), Regrets: d.regrets, From: self,
+		under: underWay{nonce: next, lastBlock: head + triedFor},
+	}
 	if d.wishes != nil {
-		request["preferences"] = d.wishes
+		wish.Request["preferences"] = d.wishes
 	}
-	if err := p.OrderFlow.CallContext(ctx, &hash, "eth_sendPrivateTransaction", request); err != nil {
-		return common.Hash{}, false, fmt.Errorf("eth_sendPrivateTransaction: %w", err)
+	return wish, nil
+}
+
+// MarkSent notes that the service has taken a transaction, so that its user sends no other one
+// until it is over.
+func (p *Private) MarkSent(wish *Wish) {
+	p.sent++
+	p.under[wish.From] = wish.under
+}
+
+func (p *Private) send(ctx context.Context, wish *Wish) error {
+	var hash common.Hash
+	if err := p.OrderFlow.CallContext(ctx, &hash, "eth_sendPrivateTransaction", wish.Request); err != nil {
+		return fmt.Errorf("eth_sendPrivateTransaction: %w", err)
 	}
-	p.under[self] = underWay{nonce: nonce, lastBlock: head + triedFor}
-	return hash, d.regrets, nil
+	return nil
 }
 
 // idle returns the next wallet without a pending transaction, and its nonce.
-func (p *Private) idle(ctx context.Context, head uint64) (*ecdsa.PrivateKey, uint64, error) {
+func (p *Private) idle(head uint64, nonce func(common.Address) (uint64, error)) (*ecdsa.PrivateKey, uint64, error) {
 	for range p.Wallets {
 		wallet := p.Wallets[p.next%len(p.Wallets)]
 		p.next++
 		address := crypto.PubkeyToAddress(wallet.PublicKey)
-		var nonce hexutil.Uint64
-		if err := p.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", address, "latest"); err != nil {
-			return nil, 0, fmt.Errorf("read the nonce of %s: %w", address, err)
+		next, err := nonce(address)
+		if err != nil {
+			return nil, 0, err
 		}
-		if one, ok := p.under[address]; !ok || one.over(uint64(nonce), head) {
-			return wallet, uint64(nonce), nil
+		if one, ok := p.under[address]; !ok || one.over(next, head) {
+			return wallet, next, nil
 		}
 	}
 	return nil, 0, nil
+}
+
+// nonce returns the nonce of a wallet at the head of the chain.
+func (p *Private) nonce(ctx context.Context, wallet common.Address) (uint64, error) {
+	var nonce hexutil.Uint64
+	if err := p.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", wallet, "latest"); err != nil {
+		return 0, fmt.Errorf("read the nonce of %s: %w", wallet, err)
+	}
+	return uint64(nonce), nil
 }
 
 // cancel cancels a transaction. It is not an error if that is too late.

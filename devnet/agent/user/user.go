@@ -109,7 +109,7 @@ func (u *User) send(ctx context.Context, slot phase0.Slot) error {
 			return err
 		}
 	}
-	txs, err := u.transactions(slot)
+	txs, err := u.Transactions(slot)
 	if err != nil {
 		return err
 	}
@@ -124,9 +124,10 @@ func (u *User) send(ctx context.Context, slot phase0.Slot) error {
 	return u.call(ctx, batch)
 }
 
-// transactions returns those that the users decide to send in a slot, signed. A blob is made for
-// the fork of the next slot, because that is the first slot whose block can have it.
-func (u *User) transactions(slot phase0.Slot) ([]*types.Transaction, error) {
+// Transactions returns those that the users decide to send in a slot, signed. A blob is made for
+// the fork of the next slot, because that is the first slot whose block can have it. The nonces
+// continue those of the call before, and begin with 0 if there was none.
+func (u *User) Transactions(slot phase0.Slot) ([]*types.Transaction, error) {
 	payers, blobPayer := u.Wallets[:len(u.Wallets)-1], u.Wallets[len(u.Wallets)-1]
 	fork := u.Spec.ForkAt(slot + 1)
 	d := habits{perSlot: u.PerSlot, blobEvery: u.BlobEvery, seed: u.Seed}.decide(uint64(slot), fork)
