@@ -26,8 +26,8 @@ func replayImportCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "into", Value: "dataset", TakesFile: true, Usage: "folder of the data set"},
 			&cli.StringFlag{Name: "network", Value: "mainnet",
-				Usage: "network that the archives are of: mainnet, sepolia, holesky or hoodi; a run folder has one of its own; any " +
-					"other name with --genesis-time"},
+				Usage: "network that the archives are of: mainnet, sepolia, holesky or hoodi; a run folder has one of its own; " +
+					"any other name with --genesis-time"},
 			&cli.Int64Flag{Name: "genesis-time", Usage: "when slot 0 of another network began, in seconds since 1970"},
 			&cli.Int64Flag{Name: "slot-seconds", Value: 12, Usage: "how long its slots are"},
 			&cli.StringFlag{Name: "relay", Usage: "name of the relay that the archives are of, if they do not say it"},
@@ -77,8 +77,8 @@ func importArchives(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Int("batch") < 1 {
 		return run.Usage(fmt.Errorf("batch is %d: give at least 1 row", cmd.Int("batch")))
 	}
-	// An import makes garbage faster than anything else here. It may take more memory for it, up to what
-	// is promised (docs/replay.md).
+	// An import makes garbage faster than anything else here. It may take more memory for it, up to
+	// what is promised (docs/replay.md).
 	debug.SetGCPercent(300)
 	debug.SetMemoryLimit(importBytes)
 	results, err := replay.Import(ctx, files, replay.Options{

@@ -46,8 +46,8 @@ func journalCommand() *cli.Command {
 		Commands: []*cli.Command{
 			{Name: "show", Usage: "say whose the journal is, how much it has, and which servers have it", Flags: where,
 				Action: journalAction(showJournal)},
-			{Name: "facts", Usage: "write the facts of the journal to standard output, a line of JSON for each of its messages; " +
-				"gavel-lab replay import reads them", Flags: append(slices.Clone(where), f.number("after", 0,
+			{Name: "facts", Usage: "write the facts of the journal to standard output, a line of JSON for each of its " +
+				"messages; gavel-lab replay import reads them", Flags: append(slices.Clone(where), f.number("after", 0,
 				"leave out messages up to this number, which were written before")), Action: journalAction(writeFacts)},
 			{Name: "check", Usage: "read all of the journal and compare it with its checksums", Flags: where,
 				Action: journalAction(checkJournal)},

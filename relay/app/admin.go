@@ -34,7 +34,8 @@ func (a *App) adminMux() *serve.Mux {
 		admin := api.AdminConfig{
 			Clock: a.cfg.Clock, Token: a.cfg.AdminToken, Status: a.status, Records: a.builders, Changes: a.builders,
 			Trust:     a.builders,
-			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed, Facts: factLog{a.journal}, Kept: a.state.Kept,
+			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed, Facts: factLog{a.journal},
+			Kept: a.state.Kept,
 		}
 		api.MountAdmin(mux, admin)
 		api.MountPortal(mux, api.PortalConfig{AdminConfig: admin, State: a.portal, Log: a.log})

@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// A later version has stored what is owed with a field of its own. This version reads it, stores the
-// list anew as refunds come and are paid, and the field is still there; also that of a fact which
-// stands in the log.
+// A later version has stored what is owed with a field of its own. This version reads it, stores
+// the list anew as refunds come and are paid, and the field is still there; also that of a fact
+// which stands in the log.
 func TestOwedKeepsLaterFields(t *testing.T) {
 	h, dir := openChain(t), t.TempDir()
 	refund := func(n byte) rpc.RefundCredited {

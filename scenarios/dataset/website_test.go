@@ -52,8 +52,9 @@ func TestWebsite(t *testing.T) {
 	at := func(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
 	trace := func(n byte, valueWei uint64) relay.Trace {
 		return relay.Trace{Slot: slot, Builder: phase0.BLSPubKey{n, n}, BlockHash: phase0.Hash32{n}, NumTx: int(n),
-			NumBlobs: 1, ValueWei: uint256.NewInt(valueWei), Proposer: phase0.BLSPubKey{9}, FeeRecipient: relay.FeeRecipient{0xfe},
-			BlockNumber: 77, GasUsed: 21_000}
+			NumBlobs: 1, ValueWei: uint256.NewInt(valueWei), Proposer: phase0.BLSPubKey{9},
+			FeeRecipient: relay.FeeRecipient{0xfe},
+			BlockNumber:  77, GasUsed: 21_000}
 	}
 	auctions := web.Auctions{Spec: spec}
 	for _, fact := range []relay.Fact{

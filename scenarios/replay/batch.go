@@ -144,8 +144,8 @@ func (b *batch) begin(at int64) error {
 	return b.stopped()
 }
 
-// complete is how much of a full batch is handed over. Rows of the newest hour stay if they are few:
-// more of them follow, and the hour's file would be written once now and once with those.
+// complete is how much of a full batch is handed over. Rows of the newest hour stay if they are
+// few: more of them follow, and the hour's file would be written once now and once with those.
 func (b *batch) complete() filled {
 	few := b.rows-b.settled.rows <= int64(b.limit)/2
 	if b.settled.rows > 0 && few && b.badBytes < maxBadBytes && b.bytes() < maxBytes {

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 )
 
-// filledWith is a batch with a bid for each letter: a is in the first hour, b in the second, and x a
-// bad row. A place has the rows up to the next space.
+// filledWith is a batch with a bid for each letter: a is in the first hour, b in the second, and x
+// a bad row. A place has the rows up to the next space.
 func filledWith(t *testing.T, places string, limit int) *batch {
 	t.Helper()
 	mainnet, err := dataset.NetworkNamed("mainnet")
@@ -39,8 +39,8 @@ func filledWith(t *testing.T, places string, limit int) *batch {
 	return b
 }
 
-// Of a full batch the rows of the newest hour wait for more, if they are few and nothing older comes
-// after them. A place is never split.
+// Of a full batch the rows of the newest hour wait for more, if they are few and nothing older
+// comes after them. A place is never split.
 func TestBatchKeepsTheNewestHour(t *testing.T) {
 	for _, c := range []struct {
 		places string
@@ -61,7 +61,8 @@ func TestBatchKeepsTheNewestHour(t *testing.T) {
 		b := filledWith(t, c.places, c.limit)
 		all := b.rows
 		full := b.split(b.complete())
-		if got := fmt.Sprintf("%d rows up to %d, then %d", full.rows, full.at, b.rows); got != c.want || full.rows+b.rows != all {
+		got := fmt.Sprintf("%d rows up to %d, then %d", full.rows, full.at, b.rows)
+		if got != c.want || full.rows+b.rows != all {
 			t.Errorf("%s: %s, want %s", c.places, got, c.want)
 		}
 		if lines := int64(strings.Count(full.bad.String(), "\n")); lines != full.badRows ||

@@ -150,7 +150,7 @@ func (o GenerateOptions) fill(ctx context.Context, part string) (tally *generate
 			}
 		}
 		in.Done = slot == o.Slots
-		return errors.Join(b.handOver(), b.settle())
+		return errors.Join(b.handOver(b.filled), b.settle())
 	})
 	if err != nil {
 		return nil, err
