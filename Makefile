@@ -127,7 +127,7 @@ replay-demo: lab ## from real auctions to figures: bin/replay-demo/figures/index
 	@bin/gavel-lab replay figures --dataset bin/replay-demo/dataset --what-if $(DEMO)/what-if.yaml --out bin/replay-demo/figures
 	@bin/gavel-lab replay export --dataset bin/replay-demo/dataset --format relayscan --out bin/replay-demo/export
 
-# Two minutes for 1,000 slots; CI makes some in its tests.
+# Some minutes for 1,000 slots; CI makes a few slots in its tests.
 dataset: SLOTS = 1000
 dataset: SEED ?= 1
 dataset: lab ## make SLOTS slots of auctions with order flow from SEED, with a data dictionary: bin/dataset
