@@ -149,6 +149,21 @@ func (t *Transaction) checkRaw() error {
 	return nil
 }
 
+// NewTransaction is the row of a transaction that was seen at a moment. It lacks blobs, as a block
+// does.
+func NewTransaction(tx *types.Transaction, observedAt Time, source Text) (*Transaction, error) {
+	row, err := transactionOf(tx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := tx.WithoutBlobTxSidecar().MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("encode a transaction: %w", err)
+	}
+	row.Raw, row.Hash, row.ObservedAt, row.Source = Blob(raw), Hash{tx.Hash(), true}, observedAt, source
+	return row, nil
+}
+
 // transactionOf is what a raw transaction says.
 func transactionOf(tx *types.Transaction) (*Transaction, error) {
 	chain := tx.ChainId()

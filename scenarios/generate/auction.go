@@ -144,6 +144,7 @@ func (w *world) land(ctx context.Context, a *slotAuction, b block) error {
 	w.head = head{slot: slot, block: landed, root: w.rootOf(slot), mix: mix}
 	w.withdrawn += withdrawalsPerBlock
 	w.mempool.remove(landed)
+	w.rows.Transactions = append(w.rows.Transactions, w.collector.lands(landed)...)
 	w.writeLanded(a, b, landed, w.paid(a, before, landed))
 	w.after(w.draw("block to "+rpcName, gossip), func() error { return w.orderflow.block(ctx, landed) })
 	w.after(2*time.Millisecond, func() error {

@@ -53,6 +53,9 @@ func (w *world) sendPublic(slot phase0.Slot) error {
 		if err := w.mempool.add(tx); err != nil {
 			return fmt.Errorf("add a transaction to the pool: %w", err)
 		}
+		if err := w.collector.sees(tx, w.now.Add(w.draw("way to the collector", gossip))); err != nil {
+			return fmt.Errorf("collect a transaction: %w", err)
+		}
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ type Rows struct {
 	Slots         []*dataset.Slot
 	Stages        []*dataset.Stage
 	Orders        []*dataset.Order
+	// Transactions are here when they are in a block, and at the end all others.
+	Transactions []*dataset.Transaction
 }
 
 // SlotsPerHour is how many slots are in an hour, which is what a file of a table has.
@@ -37,6 +39,7 @@ func Run(ctx context.Context, cfg Config, take func(slot int, rows *Rows) error)
 		}
 		if slot == cfg.Slots {
 			w.orderflow.flush(true)
+			w.rows.Transactions = append(w.rows.Transactions, w.collector.rest()...)
 		}
 		return take(slot, w.rows.cut(int64(slot)))
 	})
@@ -46,7 +49,7 @@ func Run(ctx context.Context, cfg Config, take func(slot int, rows *Rows) error)
 func (r *Rows) All() iter.Seq[any] {
 	return func(yield func(any) bool) {
 		_ = each(r.Bids, yield) && each(r.Deliveries, yield) && each(r.Registrations, yield) && each(r.Requests, yield) &&
-			each(r.Slots, yield) && each(r.Stages, yield) && each(r.Orders, yield)
+			each(r.Slots, yield) && each(r.Stages, yield) && each(r.Orders, yield) && each(r.Transactions, yield)
 	}
 }
 
@@ -61,7 +64,10 @@ func each[R any](rows []*R, yield func(any) bool) bool {
 
 // cut takes out the rows of slots up to one that is over, so that nothing changes them any more.
 func (r *Rows) cut(slot int64) *Rows {
+	transactions := r.Transactions
+	r.Transactions = nil
 	return &Rows{
+		Transactions:  transactions,
 		Bids:          cut(&r.Bids, slot, func(b *dataset.Bid) dataset.Int { return b.Slot }),
 		Deliveries:    cut(&r.Deliveries, slot, func(d *dataset.Delivery) dataset.Int { return d.Slot }),
 		Registrations: cut(&r.Registrations, slot, func(g *dataset.Registration) dataset.Int { return g.Slot }),

@@ -55,6 +55,43 @@ func TestRowsAreOfTheChain(t *testing.T) {
 	if landed == 0 || blocks == 0 {
 		t.Errorf("%d landed, %d blocks", landed, blocks)
 	}
+	transactionsAreOfTheChain(t, w)
+}
+
+// transactionsAreOfTheChain compares the rows of public transactions with the blocks: each is in the
+// block that it names, or in none, and says what the block has.
+func transactionsAreOfTheChain(t *testing.T, w *world) {
+	t.Helper()
+	in := map[common.Hash]*types.Block{}
+	for block := w.head.block; block.NumberU64() > 0; block = w.node.Chain().GetBlockByHash(block.ParentHash()) {
+		for _, tx := range block.Transactions() {
+			in[tx.Hash()] = block
+		}
+	}
+	rest := w.collector.rest()
+	if len(rest) == 0 || len(w.rows.Transactions) == 0 {
+		t.Errorf("%d in blocks, %d in none", len(w.rows.Transactions), len(rest))
+	}
+	for _, row := range rest {
+		if block := in[row.Hash.V]; block != nil || row.IncludedBlock.Known {
+			t.Errorf("%x is in no block by its row, and in %v", row.Hash.V, block)
+		}
+	}
+	for _, row := range w.rows.Transactions {
+		block := in[row.Hash.V]
+		if block == nil || block.NumberU64() != uint64(row.IncludedBlock.V) {
+			t.Errorf("%x is in block %d by its row, and in %v", row.Hash.V, row.IncludedBlock.V, block)
+			continue
+		}
+		tx := block.Transaction(row.Hash.V)
+		from, err := types.Sender(w.mempool.signer, tx)
+		if err != nil || from != common.Address(row.From.V) || tx.Nonce() != uint64(row.Nonce.V) ||
+			int(tx.Type()) != int(row.TxType.V) || len(tx.Data()) != int(row.DataBytes.V) ||
+			row.IncludedAt.Micros != int64(block.Time())*1e6 ||
+			row.InclusionDelayMs.V != (row.IncludedAt.Micros-row.ObservedAt.Micros)/1000 {
+			t.Errorf("%x: %+v", row.Hash.V, row)
+		}
+	}
 }
 
 // Rows of slots that are not over stay until they are.

@@ -72,5 +72,6 @@ var Models = []Model{
 	{"beacon chain", "RANDAO, block roots and withdrawals are made up; there are no other consensus data, no " +
 		"blocks are orphaned, and none is lost between relay and chain."},
 	{"collector", "`observed_at` is when a collector that reads both relays' lists sees a bid that counts or a " +
-		"payload; of rows of the kind `header` it is when the relay served the header, by its own clock."},
+		"payload; of rows of the kind `header` it is when the relay served the header, by its own clock. Of a public " +
+		"transaction it is 20 to 90 ms after the transaction was sent; private ones are in no row of `transactions`."},
 }

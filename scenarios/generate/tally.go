@@ -42,6 +42,8 @@ func (t *Tally) Add(rows *Rows) {
 			table, end = "stages", fmt.Sprintf("%s %s", row.Request, row.Stage)
 		case *dataset.Order:
 			table, end = "orders", fmt.Sprintf("%s %s", row.Kind, row.State)
+		case *dataset.Transaction:
+			table, end = "transactions", map[bool]string{true: "in a block", false: "in no block"}[row.IncludedBlock.Known]
 		}
 		t.rows[table]++
 		if end != "" {

@@ -72,6 +72,7 @@ type world struct {
 	withdrawn uint64 // how many withdrawals the chain has
 	auction   *slotAuction
 	mempool   *mempool
+	collector collector
 	public    *user.User
 	private   *user.Private
 	builders  []*bidder
