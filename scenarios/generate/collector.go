@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/dataset"
 )
 
-// collector sees the public transactions, as collectors of mempools do, and learns from the chain in
-// which block each of them is.
+// collector sees the public transactions, as collectors of mempools do, and learns from the chain
+// in which block each of them is.
 type collector struct {
 	seen []*dataset.Transaction // in no block yet, in the order in which they were sent
 }

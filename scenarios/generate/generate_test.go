@@ -58,8 +58,8 @@ func TestRowsAreOfTheChain(t *testing.T) {
 	transactionsAreOfTheChain(t, w)
 }
 
-// transactionsAreOfTheChain compares the rows of public transactions with the blocks: each is in the
-// block that it names, or in none, and says what the block has.
+// transactionsAreOfTheChain compares the rows of public transactions with the blocks: each is in
+// the block that it names, or in none, and says what the block has.
 func transactionsAreOfTheChain(t *testing.T, w *world) {
 	t.Helper()
 	in := map[common.Hash]*types.Block{}
