@@ -39,6 +39,8 @@ BenchmarkBook/final/100000|bids/s|>1000000|bids of a slot of 100,000 by 100 buil
 BenchmarkBook/cancellable/100000|bids/s|>1000000|the same with cancellations
 BenchmarkReplay/1000|bids/s|>1000000|bids of archives once they are read: inferred, played and explained, slots of 1,000
 BenchmarkReplay/100000|bids/s|>1000000|the same, slots of 100,000 bids by 100 builders
+BenchmarkImportCSV|rows/s|>250000|rows of relayscan's archive imported
+BenchmarkImportParquet|rows/s|>1000000|rows of xatu's table imported
 BenchmarkHeaderOverLoopback/journal|of-bare|>0.8|getHeader over loopback, times the requests/s of a bare handler
 BenchmarkHeader/ssz|allocs/op|0|getHeader, allocations in our own read path
 BenchmarkRegistrations/unchanged|entries/s|>600000|unchanged registrations over loopback, JSON, 500 a request

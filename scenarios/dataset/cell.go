@@ -225,6 +225,19 @@ func parseBool(s string) (Bool, error) {
 	return Bool{}, fmt.Errorf("%q is neither true nor false", cut(s))
 }
 
+// hexValues has the value of each hexadecimal digit, and 0xff for every other byte.
+var hexValues = func() (all [256]byte) {
+	for i := range all {
+		all[i] = 0xff
+	}
+	for _, digits := range []string{"0123456789abcdef", "0123456789ABCDEF"} {
+		for value, digit := range []byte(digits) {
+			all[digit] = byte(value)
+		}
+	}
+	return all
+}()
+
 // parseHex fills into with the bytes of 0x… text. Empty text says nothing.
 func parseHex[T string | []byte](s T, into []byte) (known bool, err error) {
 	if len(s) == 0 {
@@ -233,8 +246,13 @@ func parseHex[T string | []byte](s T, into []byte) (known bool, err error) {
 	if len(s) != 2+2*len(into) || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
 		return false, fmt.Errorf("%q is not 0x and %d hexadecimal digits", cut(string(s)), 2*len(into))
 	}
-	var digits [128]byte
-	if _, err := hex.Decode(into, digits[:copy(digits[:], s[2:])]); err != nil {
+	wrong := byte(0)
+	for i := range into {
+		high, low := hexValues[s[2+2*i]], hexValues[s[3+2*i]]
+		into[i] = high<<4 | low&0xf
+		wrong |= high | low
+	}
+	if wrong > 0xf {
 		return false, fmt.Errorf("%q is not 0x and %d hexadecimal digits", cut(string(s)), 2*len(into))
 	}
 	return true, nil

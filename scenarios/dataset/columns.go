@@ -51,6 +51,8 @@ type column struct {
 	levels listLevels
 	// lastText is the newest cell of hexadecimal text that was read, and lastRaw its bytes.
 	lastText, lastRaw []byte
+	// names are cells that were read, so that rows with the same name share its memory.
+	names map[string]Text
 }
 
 // unit is the unit of a column of times: a column that is no timestamp counts seconds.

@@ -101,11 +101,30 @@ func (c *column) fill(cell any, i int) error {
 	case *Address:
 		v.Known, err = c.hex(i, v.V[:])
 	case *Text:
-		*v = Text(c.text(i))
+		*v = c.sharedText(i)
 	case *Blob:
 		*v = Blob(c.text(i))
 	}
 	return err
+}
+
+// maxNames bounds the names of a column that are remembered.
+const maxNames = 4096
+
+// sharedText is a cell of a column of names, of which few are different: rows share the memory of theirs.
+func (c *column) sharedText(i int) Text {
+	raw := c.bytes(i)
+	name, known := c.names[string(raw)]
+	if !known {
+		name = Text(raw)
+		if c.names == nil {
+			c.names = map[string]Text{}
+		}
+		if len(c.names) < maxNames {
+			c.names[string(name)] = name
+		}
+	}
+	return name
 }
 
 // known tells whether row i has a cell.

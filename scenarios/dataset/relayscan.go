@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unique"
 )
 
 // relayscanColumns are the columns of relayscan's bid archive, in its order (flashbots/relayscan,
@@ -79,7 +80,7 @@ func checkIntoSlot(b *Bid, slotMs string, n Network) error {
 var relayscanKinds = map[string]Text{"0": HeaderPoll, "1": Submission, "2": TopStream}
 
 func relayscanBid(f *[15]string) (*Bid, error) {
-	b := &Bid{Source: "relayscan", Kind: relayscanKinds[f[0]], Relay: Text(strings.Clone(f[11]))}
+	b := &Bid{Source: "relayscan", Kind: relayscanKinds[f[0]], Relay: Text(unique.Make(f[11]).Value())}
 	if b.Kind == "" {
 		return nil, fmt.Errorf("source_type %q is not 0, 1 or 2", cut(f[0]))
 	}
