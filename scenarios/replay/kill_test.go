@@ -72,7 +72,7 @@ func killedIn(t *testing.T, test string, at int, into string, files ...string) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^"+test+"$")
 	child.Env = append(os.Environ(), fmt.Sprintf("%s=%d", killAt, at), "GAVEL_TEST_INTO="+into,
-		"GAVEL_TEST_FILES="+strings.Join(files, "\n"))
+		"GAVEL_TEST_FILES="+strings.Join(files, "\n"), "TMPDIR="+t.TempDir()) // what it cannot tidy is tidied here
 	out, err := child.CombinedOutput()
 	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 		t.Fatalf("it was not killed at %d: %v\n%s", at, err, out)
