@@ -42,7 +42,7 @@ func devnetCommand(start runDevnet) *cli.Command {
 			if err != nil {
 				return run.Usage(err)
 			}
-			flow, err := readMempool(cfg)
+			flow, err := readMempool(cfg, os.Stderr)
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/gavel-relay/gavel/devnet"
@@ -16,12 +17,14 @@ import (
 var errNoneToSend = errors.New("it has no transactions: give a file of mempool-dumpster, or an export of the table " +
 	"transactions")
 
-// readMempool reads the transactions of a file for the devnet; without one it returns nil.
-func readMempool(cfg devnet.Config) (*mempool.Flow, error) {
+// readMempool reads the transactions of a file for the devnet; without one it returns nil. Progress
+// gets a line for each 100,000 rows.
+func readMempool(cfg devnet.Config, progress io.Writer) (*mempool.Flow, error) {
 	if cfg.ReplayMempool == "" {
 		return nil, nil
 	}
-	to := flowSink{&mempool.Flow{For: time.Duration(cfg.Slots) * cfg.SlotDuration}}
+	to := &flowSink{flow: &mempool.Flow{For: time.Duration(cfg.Slots) * cfg.SlotDuration}, file: cfg.ReplayMempool,
+		progress: progress}
 	// Without a network the transactions may be of any chain.
 	err := replay.Scan(cfg.ReplayMempool, dataset.Origin{}, to)
 	if err == nil && to.flow.Empty() {
@@ -34,10 +37,25 @@ func readMempool(cfg devnet.Config) (*mempool.Flow, error) {
 }
 
 // flowSink takes a file's rows for the devnet.
-type flowSink struct{ flow *mempool.Flow }
+type flowSink struct {
+	flow     *mempool.Flow
+	file     string
+	progress io.Writer
+	rows     int
+}
+
+// progressRows is how many rows are read from one line of progress to the next.
+const progressRows = 100_000
+
+func (s *flowSink) counted() {
+	if s.rows++; s.rows%progressRows == 0 {
+		fmt.Fprintf(s.progress, "%s: %d rows read\n", s.file, s.rows)
+	}
+}
 
 // Row implements dataset.Sink.
-func (s flowSink) Row(_ int64, row any) error {
+func (s *flowSink) Row(_ int64, row any) error {
+	s.counted()
 	t, isTransaction := row.(*dataset.Transaction)
 	if !isTransaction {
 		s.flow.LeaveOut(mempool.WhyBad)
@@ -62,10 +80,11 @@ func (s flowSink) Row(_ int64, row any) error {
 }
 
 // Bad implements dataset.Sink.
-func (s flowSink) Bad(int64, string, error) error {
+func (s *flowSink) Bad(int64, string, error) error {
+	s.counted()
 	s.flow.LeaveOut(mempool.WhyBad)
 	return nil
 }
 
 // Note implements dataset.Sink.
-func (s flowSink) Note(string) error { return nil }
+func (s *flowSink) Note(string) error { return nil }

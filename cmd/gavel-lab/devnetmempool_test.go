@@ -207,3 +207,17 @@ func TestDevnetWithoutTransactions(t *testing.T) {
 		}
 	}
 }
+
+// A long file says how far it is read.
+func TestMempoolProgress(t *testing.T) {
+	var said strings.Builder
+	to := &flowSink{flow: &mempool.Flow{}, file: "a.csv", progress: &said}
+	for range 2*progressRows + 5 {
+		if err := to.Bad(1, "", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "a.csv: 100000 rows read\na.csv: 200000 rows read\n"; said.String() != want {
+		t.Errorf("%q, want %q", said.String(), want)
+	}
+}
