@@ -24,7 +24,8 @@ func TestParseHex(t *testing.T) {
 			}
 		}
 	})
-	for _, text := range []string{"0x", "0x123", "0x" + strings.Repeat("1", 7), "0x" + strings.Repeat("1", 9), "12345678", "x0345678"} {
+	for _, text := range []string{"0x", "0x123", "0x" + strings.Repeat("1", 7), "0x" + strings.Repeat("1", 9), "12345678",
+		"x0345678"} {
 		if known, err := parseHex(text, make([]byte, 4)); known || err == nil {
 			t.Errorf("%q passed", text)
 		}

@@ -111,7 +111,8 @@ func (c *column) fill(cell any, i int) error {
 // maxNames bounds the names of a column that are remembered.
 const maxNames = 4096
 
-// sharedText is a cell of a column of names, of which few are different: rows share the memory of theirs.
+// sharedText is a cell of a column of names, of which few are different: rows share the memory of
+// theirs.
 func (c *column) sharedText(i int) Text {
 	raw := c.bytes(i)
 	name, known := c.names[string(raw)]
