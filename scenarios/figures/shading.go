@@ -52,7 +52,8 @@ func shadeOf(b *dataset.Bid) *big.Int {
 }
 
 // AddBids adds the bids of a slot. A block that a builder sent several times, or to several relays,
-// is one bid: the one that was received first.
+// is one bid: the one that was received first. What was refused, or found invalid, is no bid: who
+// cheats promises any multiple of what the block is worth.
 func (p *Part) AddBids(bids []*dataset.Bid) {
 	type made struct {
 		builder [48]byte
@@ -62,7 +63,8 @@ func (p *Part) AddBids(bids []*dataset.Bid) {
 	first := map[made]*dataset.Bid{}
 	var order []made
 	for _, b := range bids {
-		if b.Kind != dataset.Submission || !b.WorthWei.Known || b.WorthWei == (dataset.Wei{Known: true}) {
+		if b.Kind != dataset.Submission || !b.WorthWei.Known || b.WorthWei == (dataset.Wei{Known: true}) ||
+			b.Refusal != "" || b.Verified.Known && !b.Verified.V {
 			continue
 		}
 		key := made{b.Builder.V, b.BlockHash.V, amount{b.ValueWei.Lo, b.ValueWei.Hi}}
@@ -162,8 +164,8 @@ func (s *shading) figure() Figure {
 	f := Figure{
 		ID: "shading", Title: "Shading",
 		Doc: "The part of what a block was worth to its builder that it did not bid, in each 100 ms: the mean of all bids " +
-			"of which the builder says the worth, with bounds of 95 % " + byBootstrap + " A bid above the worth is " +
-			"a negative part. The table has each builder's mean and median, too; medians are to 0.1 %, and not below -100 %.",
+			"of which the builder says the worth, but those that were refused or found invalid, with bounds of 95 % " +
+			byBootstrap + " A bid above the worth is a negative part. The table has each builder's mean and median, too; medians are to 0.1 %, and not below -100 %.",
 		X: "ms since the slot began, beginning of the 100 ms", Y: "part of the worth that is not bid",
 		Header: []string{"series", "builder_pubkey", "from_ms", "bids", "mean", "median", "low", "high"},
 	}

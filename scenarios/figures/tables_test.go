@@ -214,6 +214,20 @@ func TestShadingIsBounded(t *testing.T) {
 	}
 }
 
+// What a relay refused, or found invalid, is no bid that anybody shades.
+func TestShadingLeavesOutCheats(t *testing.T) {
+	p := NewPart(0)
+	refused, invalid := worthy('A', 1, 0, 800, 10), worthy('A', 2, 0, 900, 10)
+	refused.Refusal, invalid.Verified = "value-mismatch", dataset.Bool{Known: true}
+	valid := worthy('A', 3, 0, 8, 10)
+	valid.Verified = dataset.Bool{V: true, Known: true}
+	p.AddBids([]*dataset.Bid{refused, invalid, valid})
+	f := byID(p.Figures(nil))["shading"]
+	if got := row(t, f, "builder"); !strings.Contains(got, " 1 0.200000 ") {
+		t.Errorf("%q", got)
+	}
+}
+
 // What of the tables is missing is said.
 func TestMissingTables(t *testing.T) {
 	p := NewPart(0)
