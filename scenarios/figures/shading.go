@@ -165,7 +165,8 @@ func (s *shading) figure() Figure {
 		ID: "shading", Title: "Shading",
 		Doc: "The part of what a block was worth to its builder that it did not bid, in each 100 ms: the mean of all bids " +
 			"of which the builder says the worth, but those that were refused or found invalid, with bounds of 95 % " +
-			byBootstrap + " A bid above the worth is a negative part. The table has each builder's mean and median, too; medians are to 0.1 %, and not below -100 %.",
+			byBootstrap + " A bid above the worth is a negative part. " +
+			"The table has each builder's mean and median, too; medians are to 0.1 %, and not below -100 %.",
 		X: "ms since the slot began, beginning of the 100 ms", Y: "part of the worth that is not bid",
 		Header: []string{"series", "builder_pubkey", "from_ms", "bids", "mean", "median", "low", "high"},
 	}
