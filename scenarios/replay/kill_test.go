@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -26,13 +27,37 @@ func TestKilled(t *testing.T) {
 		return
 	}
 	csv := write(t, "day.csv", append(sample(t, "relayscan_all.csv"), "1,2,3\n"...))
-	files := []string{csv, all[0], mempoolSample}
+	killedEverywhere(t, 20, csv, all[0], mempoolSample)
+}
+
+// The same of rows that wait for more of their hour when the batch before is committed.
+func TestKilledBetweenHours(t *testing.T) {
+	killedEverywhere(t, 5, write(t, "hours.csv", fourHours()))
+}
+
+// fourHours is an archive whose hour changes within batches of 8 rows.
+func fourHours() []byte {
+	var out bytes.Buffer
+	out.WriteString("source_type,received_at_ms,timestamp_ms,slot,slot_t_ms,value,block_hash,parent_hash,builder_pubkey," +
+		"block_number,block_fee_recipient,relay,proposer_pubkey,proposer_fee_recipient,optimistic_submission\n")
+	for i := range 40 {
+		slot := 9_000_000 + i/10*300 // ten rows an hour: four of them are in a batch with the hour before
+		start := (1606824023 + int64(slot)*12) * 1000
+		fmt.Fprintf(&out, "1,%d,%d,%d,0,%d,0x%064x,0x%064x,0x%096x,%d,0x%040x,r,0x%096x,0x%040x,true\n", start+700, start,
+			slot, i+1, i, slot, 1, slot, 2, slot, slot)
+	}
+	return out.Bytes()
+}
+
+// killedEverywhere imports files once whole, and once for each change of the disk with a kill there.
+func killedEverywhere(t *testing.T, least int, files ...string) {
+	t.Helper()
 	whole := options(t.TempDir())
 	whole.BatchRows = 8
 	steps := 0
 	whole.step = func() { steps++ }
 	imported(t, whole, files...)
-	if steps < 20 {
+	if steps < least {
 		t.Fatalf("only %d changes of the disk", steps)
 	}
 	want := tree(t, whole.Into)
