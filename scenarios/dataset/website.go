@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -197,27 +198,21 @@ func (r *shownReader) request(shown *shownBid, served *Bid) error {
 
 func (r *shownReader) delivery() error {
 	shown := r.page
-	d := &Delivery{Source: "website", Relay: Text(r.from.Relay), Slot: r.slot, DeliveredAt: r.moment(shown.SignedMs)}
-	p := parsing{}
-	p.wei("delivered_value_eth", shown.Value, &d.ValueWei)
-	if shown.Paid != "" {
-		p.wei("paid_eth", shown.Paid, &d.PaidWei)
+	t := trace{
+		Slot: number(strconv.FormatInt(r.slot.V, 10)), Relay: r.from.Relay, Value: number(shown.Value),
+		ValuePaid: number(shown.Paid), BlockHash: shown.BlockHash, BuilderPubkey: shown.DeliveredBy,
+		ProposerPubkey: shown.Proposer, ProposerFeeRecipient: shown.FeeRecipient, BlockNumber: shown.BlockNumber,
+		GasUsed: shown.GasUsed, NumTx: shown.Transactions, NumBlobs: shown.Blobs,
 	}
-	p.hex("delivered_by", shown.DeliveredBy, d.Builder.V[:], &d.Builder.Known)
-	p.hex("proposer", shown.Proposer, d.Proposer.V[:], &d.Proposer.Known)
-	p.hex("block_hash", shown.BlockHash, d.BlockHash.V[:], &d.BlockHash.Known)
-	p.hex("fee_recipient", shown.FeeRecipient, d.FeeRecipient.V[:], &d.FeeRecipient.Known)
-	p.int("block_number", string(shown.BlockNumber), &d.BlockNumber)
-	p.int("gas_used", string(shown.GasUsed), &d.GasUsed)
-	p.int("transactions", string(shown.Transactions), &d.NumTx)
-	p.int("blobs", string(shown.Blobs), &d.NumBlobs)
-	if p.err == nil {
-		p.err = d.check(r.from.Network)
+	d, err := t.delivery("website")
+	d.DeliveredAt = r.moment(shown.SignedMs)
+	if err == nil {
+		err = d.check(r.from.Network)
 	}
-	if p.err != nil {
+	if err != nil {
 		return r.bad(struct {
 			Receipt, Value string
-		}{shown.BlockHash, shown.Value}, p.err)
+		}{shown.BlockHash, shown.Value}, err)
 	}
 	return r.to.Row(r.at, d)
 }

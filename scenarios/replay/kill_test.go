@@ -49,7 +49,8 @@ func fourHours() []byte {
 	return out.Bytes()
 }
 
-// killedEverywhere imports files once whole, and once for each change of the disk with a kill there.
+// killedEverywhere imports files once whole, and once for each change of the disk with a kill
+// there.
 func killedEverywhere(t *testing.T, least int, files ...string) {
 	t.Helper()
 	whole := options(t.TempDir())
