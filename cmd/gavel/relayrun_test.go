@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,15 +61,27 @@ func world(t *testing.T) (beaconURL, validationURL string) {
 	return beaconServer.URL, validationServer.URL
 }
 
-// freePort is an address that was free a moment ago.
+// givenPorts are those that a test has been given.
+var givenPorts sync.Map
+
+// freePort is an address that nobody listens at. It is not of the ports that systems give to
+// connections, one of which could take it before it is used.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, count = 12_000, 20_000
+	for range 1000 {
+		port := first + rand.IntN(count)
+		if _, given := givenPorts.LoadOrStore(port, nil); given {
+			continue
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			_ = listener.Close() // it was never used
+			return listener.Addr().String()
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // The command as an operator runs it: it learns the network from its beacon node, says that it is
